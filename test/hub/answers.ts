@@ -1,4 +1,4 @@
-/* What the Hub answers, written from the tables of hub-api.md and not from the schemas. */
+/* Responses of the Hub, written from the tables of hub-api.md and not from the schemas. */
 
 /** A webhook that posts to a URL. */
 export const urlWebhook = {
@@ -31,7 +31,7 @@ export const jobWebhook = {
   domains: ["repo"],
 };
 
-/** A webhook that runs a copy of another job, which the Hub shows beside its id. */
+/** A webhook that runs a copy of another job. The Hub returns that job beside its id. */
 export const sourceWebhook = {
   id: "65b2f0a1c3d4e5f60718293c",
   job: { environment: {}, flavor: "cpu-basic", timeoutSeconds: null, secrets: ["HF_TOKEN"] },

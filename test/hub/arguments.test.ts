@@ -4,7 +4,7 @@ import { describeIssue, fieldProblems } from "../../src/hub/field-problems.ts";
 import { memberOperations } from "../../src/hub/organizations/members.ts";
 import { timestamp, wholeNumber } from "../../src/hub/schemas.ts";
 
-/** What is told of a value. */
+/** The problems that `fieldProblems` reports for a value. */
 function told(schema: z.core.$ZodType, value: unknown) {
   const { error } = z.safeParse(schema, value, { error: describeIssue });
   return error && fieldProblems(error, { name: "body" }).map(({ field, problem }) => `${field}: ${problem}`);
@@ -17,25 +17,30 @@ describe("fieldProblems", () => {
     ["that is empty", z.object({ name: z.string().min(1) }), { name: "" }, ["name: it is empty"]],
     ["that has no items", z.object({ names: z.array(z.string()).min(1) }), { names: [] }, ["names: give at least one"]],
     ["that is missing", z.object({ name: z.string() }), {}, ["name: it is missing"]],
-    ["that there is not", z.strictObject({}), { "a b": 1 }, ['["a b"]: unknown field']],
+    ["that is unknown", z.strictObject({}), { "a b": 1 }, ['["a b"]: unknown field']],
     ["of another type", z.object({ on: z.boolean() }), { on: "yes" }, ["on: expected boolean, received string"]],
     ["of an enumeration", z.object({ a: z.enum(["x", "y"]) }), { a: "z" }, ['a: expected "x" or "y"']],
-    ["of a query that is there twice", query, { name: ["a", "b"] }, ["name: give it once"]],
-    ["that is no whole number", query, { p: "1.5" }, ["p: expected a whole number from 0 to 9"]],
-    ["that is too large, in two ways", query, { p: "9007199254740993" }, ["p: expected a whole number from 0 to 9"]],
+    ["of a query that is given twice", query, { name: ["a", "b"] }, ["name: give it once"]],
+    ["that is not a whole number", query, { p: "1.5" }, ["p: expected a whole number from 0 to 9"]],
     [
-      "that is a time elsewhere",
+      "that is above the maximum and the safe integers",
+      query,
+      { p: "9007199254740993" },
+      ["p: expected a whole number from 0 to 9"],
+    ],
+    [
+      "that is a time with another UTC offset",
       z.object({ at: timestamp }),
       { at: "2026-01-31T09:15:27+01:00" },
       ["at: expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"],
     ],
     [
-      "that is half an address",
+      "that is an incomplete e-mail address",
       memberOperations.list.request.query,
       { email: "ada@" },
       ["email: expected a complete e-mail address"],
     ],
-    ["that is the whole of it", z.object({}), [], ["body: expected object, received array"]],
+    ["that is the body itself", z.object({}), [], ["body: expected object, received array"]],
   ])("describes a field %s", (_what, schema, value, expected) => {
     expect(told(schema, value)).toEqual(expected);
   });

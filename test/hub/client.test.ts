@@ -9,7 +9,7 @@ function timers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 }
 
-/** Waits between attempts are a random part of a span: none of it. */
+/** Sets the random part of each wait between attempts to 0. */
 beforeEach(() => {
   vi.spyOn(Math, "random").mockReturnValue(0);
   return () => vi.restoreAllMocks();
@@ -115,7 +115,7 @@ describe("A timeout", () => {
     const { webhooks } = connect("https://hub.example", { fetch: async () => Response.json([]) });
     const before = timers();
     await webhooks.list();
-    // One that was there before may have ended meanwhile.
+    // A timer that existed before may have ended.
     expect(timers()).toBeLessThanOrEqual(before);
   });
 
@@ -227,7 +227,7 @@ describe("An abort", () => {
     const before = timers();
     expect(await rejectionOf(client.webhooks.list({ signal: controller.signal }))).toBe(reason);
     expect(hub.calls).toHaveLength(1);
-    // One that was there before may have ended meanwhile.
+    // A timer that existed before may have ended.
     expect(timers()).toBeLessThanOrEqual(before);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HubError } from "../../src/client.ts";
 import { connect, openHub, rejectionOf, type ScriptedAnswer, token } from "./scripted-hub.ts";
 
-/** The error of a call that is answered so, and not repeated. */
+/** The error of a call that gets this answer and is not retried. */
 async function refusal(answer: ScriptedAnswer): Promise<unknown> {
   const hub = await openHub(answer);
   const error = await rejectionOf(connect(hub.url, { attempts: 1 }).webhooks.list());
@@ -47,7 +47,7 @@ describe("A status", () => {
   });
 });
 
-describe("The message contains the reason of the Hub", () => {
+describe("The message contains the reason that the Hub gives", () => {
   test.each<[string, ScriptedAnswer, string]>([
     ["{error: text}", { status: 400, json: { error: "url is not public" } }, "status 400: url is not public. "],
     ["{error: texts}", { status: 400, json: { error: ["no url", "no domains"] } }, "status 400: no url; no domains. "],
@@ -74,12 +74,12 @@ describe("The message contains the reason of the Hub", () => {
     ["JSON without a reason", { status: 400, json: { error: { code: 7 }, errors: [null] } }, "status 400. "],
     ["broken JSON, not at all", { status: 400, text: '{"error": "a' }, "status 400. "],
     [
-      "X-Error-Message, where the body is empty",
+      "X-Error-Message, if the body is empty",
       { status: 404, headers: { "x-error-code": "RepoNotFound", "x-error-message": "No such repo" } },
       "status 404 (RepoNotFound): No such repo. ",
     ],
     [
-      "the body, where X-Error-Message is there too",
+      "the body, even if X-Error-Message is set",
       { status: 404, headers: { "x-error-message": "short" }, json: { error: "long" } },
       "status 404: long. ",
     ],
@@ -113,13 +113,13 @@ describe("The message contains the reason of the Hub", () => {
     expect(await messageOf({ status: 400, json: { error } })).toContain("status 400: ]0;titlebad good1m. ");
   });
 
-  test("truncated", async () => {
+  test("truncated to the maximum length", async () => {
     const message = await messageOf({ status: 400, json: { error: "x".repeat(10_000) } });
     expect(message).toContain(`${"x".repeat(500)}…`);
     expect(message.length).toBeLessThan(1_000);
   });
 
-  test("not from an endless body", async () => {
+  test("but not from an endless body", async () => {
     const message = await messageOf((_request, response) => {
       response.writeHead(500);
       const chunk = "e".repeat(16_384);
@@ -132,7 +132,7 @@ describe("The message contains the reason of the Hub", () => {
     expect(message).toContain("status 500. ");
   });
 
-  test("not from an incomplete body, only the status", async () => {
+  test("but only the status from an incomplete body", async () => {
     const message = await messageOf((_request, response) => {
       response.writeHead(401, { "content-length": "100" });
       response.write('{"error": "', () => response.destroy());
@@ -141,7 +141,7 @@ describe("The message contains the reason of the Hub", () => {
   });
 });
 
-describe("A redirect", () => {
+describe("A redirect response", () => {
   test.each([301, 302, 303, 307, 308])("%i is not followed, and does not send the token", async (status) => {
     const elsewhere = await openHub({ json: [] });
     const error = await refusal({ status, headers: { location: `${elsewhere.url}/api/settings/webhooks` } });

@@ -130,7 +130,7 @@ describe("hub.fetch throws ARGUMENT_INVALID before it sends anything, for", () =
     expect(hub.requests[0]?.path).toContain(`/api/${name}?q=`);
   });
 
-  test("and sends nothing without a token", async () => {
+  test("and without a token", async () => {
     const hub = await openHub({});
     const client = new HubClient({ endpoint: hub.url, token: "with a space" });
     expect(await rejectionOf(client.fetch(path))).toMatchObject({ code: "HUB_TOKEN_INVALID" });
@@ -219,7 +219,7 @@ describe("hub.fetch retries", () => {
     expect(waits).toEqual([500, 1_000]);
   });
 
-  test.each(["POST", "PATCH"] as const)("no %s that the Hub may have processed", async (method) => {
+  test.each(["POST", "PATCH"] as const)("but no %s that the Hub may have processed", async (method) => {
     for (const answer of [{ status: 503 }, reset]) {
       const hub = await openHub(answer);
       const error = await rejectionOf(connect(hub.url).fetch(path, { method, body: "{}" }));

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { JsonArrayError, JsonArraySplitter } from "../../src/hub/json-array.ts";
 
-/** What comes of a text that arrives in these pieces. */
+/** Parses a text that arrives in these pieces. */
 function split(pieces: readonly string[], { maxElementChars = 1_000 } = {}): unknown[] {
   const splitter = new JsonArraySplitter({ maxElementChars });
   const elements = pieces.flatMap((piece) => splitter.push(piece));
@@ -10,7 +10,7 @@ function split(pieces: readonly string[], { maxElementChars = 1_000 } = {}): unk
   return elements.map((element) => JSON.parse(element));
 }
 
-/** Cuts a text at these places. */
+/** Splits a text at these positions. */
 function cut(text: string, places: readonly number[]): string[] {
   const sorted = [0, ...places.map((place) => place % (text.length + 1)).sort((a, b) => a - b), text.length];
   return sorted.slice(1).map((end, index) => text.slice(sorted[index], end));
@@ -54,7 +54,7 @@ describe("A JSON array that arrives in pieces", () => {
   );
 
   test.each(["{}", "1", "x[]", "<html>", "[]x", "[1][2]", "[1]]", "[,1]", "[1,]", "[1,,2]", "[ , ]"])(
-    "is refused when it is none: %j",
+    "throws if the text is not an array: %j",
     (text) => {
       expect(() => split([text])).toThrow(JsonArrayError);
       expect(() => split([...text])).toThrow(JsonArrayError);

@@ -17,11 +17,11 @@ describe("A response of a newer Hub is accepted", () => {
   test.each([
     ["an unknown field", { ...urlWebhook, hasSecret: true, owner: { id: 1 } }],
     ["an unknown field deep inside", { ...urlWebhook, watched: [{ name: "a", type: "user", since: 2026 }] }],
-    ["another kind of thing to watch", { ...urlWebhook, watched: [{ name: "2401.1", type: "paper" }] }],
+    ["an unknown type of watched item", { ...urlWebhook, watched: [{ name: "2401.1", type: "paper" }] }],
     ["another domain", { ...urlWebhook, domains: ["wiki"] }],
     ["another state", { ...urlWebhook, disabled: "paused" }],
     ["an id of another form", { ...urlWebhook, id: "wh_1" }],
-    ["a URL that is none", { ...urlWebhook, url: "somewhere" }],
+    ["an invalid URL", { ...urlWebhook, url: "somewhere" }],
     ["a time of another form", { ...urlWebhook, lastTriggerAt: "2026-01-31 09:15" }],
     ["nothing watched", { ...urlWebhook, watched: [], domains: [] }],
     ["another flavor", { ...jobWebhook, job: { ...jobWebhook.job, flavor: "h9000" } }],
@@ -29,7 +29,7 @@ describe("A response of a newer Hub is accepted", () => {
       "names and values of another form",
       { ...jobWebhook, job: { ...jobWebhook.job, environment: { "a b": "" }, labels: { "": "ü" } } },
     ],
-    ["a time-out of another kind", { ...jobWebhook, job: { ...jobWebhook.job, timeoutSeconds: 0.5 } }],
+    ["a timeout that is not a whole number", { ...jobWebhook, job: { ...jobWebhook.job, timeoutSeconds: 0.5 } }],
   ])("with %s", async (_what, webhook) => {
     expect(await read(webhook)).toEqual(webhook);
   });
@@ -90,16 +90,16 @@ test("accepts other numbers and booleans, but no other types", () => {
 describe("An unusable response is HUB_RESPONSE_INVALID", () => {
   const { id: _id, ...withoutId } = urlWebhook;
   test.each<[string, unknown, string]>([
-    ["no object", "text", "webhook"],
+    ["not an object", "text", "webhook"],
     ["null", null, "webhook"],
     ["a list", [urlWebhook], "webhook"],
     ["no id", withoutId, "webhook.id"],
     ["an id that is null", { ...urlWebhook, id: null }, "webhook.id"],
     ["an id that is a number", { ...urlWebhook, id: 7 }, "webhook.id"],
-    ["watched that is no list", { ...urlWebhook, watched: {} }, "webhook.watched"],
+    ["watched that is not a list", { ...urlWebhook, watched: {} }, "webhook.watched"],
     ["watched that is null", { ...urlWebhook, watched: null }, "webhook.watched"],
-    ["something watched without a name", { ...urlWebhook, watched: [{ type: "user" }] }, "webhook.watched.0.name"],
-    ["a job that is a text", { ...jobWebhook, job: "job-1" }, "webhook.job"],
+    ["a watched item without a name", { ...urlWebhook, watched: [{ type: "user" }] }, "webhook.watched.0.name"],
+    ["a job that is a string", { ...jobWebhook, job: "job-1" }, "webhook.job"],
   ])("%s", async (_what, webhook, field) => {
     const error = await rejectionOf(read(webhook));
     expect(error).toMatchObject({ name: "HubError", code: "HUB_RESPONSE_INVALID", retryable: false });
@@ -109,7 +109,7 @@ describe("An unusable response is HUB_RESPONSE_INVALID", () => {
   test.each<[string, { text: string }, RegExp]>([
     ["a web page", { text: "<!doctype html><title>Sign in</title>" }, /a web page \(HTML\) instead of JSON/],
     ["half of the JSON", { text: '[{"id":' }, /another format instead of JSON/],
-    ["a bare webhook where it should be wrapped", { text: JSON.stringify(urlWebhook) }, /an unexpected response/],
+    ["a webhook without its wrapper object", { text: JSON.stringify(urlWebhook) }, /an unexpected response/],
     ["nothing", { text: "" }, /an unexpected response/],
   ])("%s: the message contains HF_ENDPOINT", async (_what, answer, reason) => {
     const hub = await openHub(answer);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { nextQuery } from "../../src/hub/link-header.ts";
 import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 
-/** A page of members, with the address of the next one where there is one. */
+/** A page of members, with the URL of the next one if there is one. */
 function page(users: readonly string[], next?: string): ScriptedAnswer {
   return { json: users.map(member), ...(next !== undefined && { headers: { link: `<${next}>; rel="next"` } }) };
 }
@@ -77,9 +77,9 @@ describe("A paginated list", () => {
 
   test.each([
     { what: "in a page", hubAnswers: [page(["ada", "grace"])] },
-    { what: "at the end of a page", hubAnswers: [page(["ada"], "/x?cursor=2"), page(["ken"])] },
-    { what: "at the end of the last page", hubAnswers: [page(["ada"])] },
-  ])("ends with the reason of its signal, $what", async ({ hubAnswers }) => {
+    { what: "after a page", hubAnswers: [page(["ada"], "/x?cursor=2"), page(["ken"])] },
+    { what: "after the last page", hubAnswers: [page(["ada"])] },
+  ])("throws the reason of its signal if it aborts $what", async ({ hubAnswers }) => {
     const hub = await openHub(...hubAnswers);
     const controller = new AbortController();
     const reason = new Error("enough");
@@ -98,8 +98,8 @@ describe("A paginated list", () => {
   });
 });
 
-describe("The pages of a list", () => {
-  test("end with the reason of their signal, at the last one too", async () => {
+describe("pages() of a list", () => {
+  test("throws the reason of its signal, even after the last page", async () => {
     const hub = await openHub(page(["ada"]));
     const controller = new AbortController();
     const pages = connect(hub.url).organizations.members("acme", {}, controller).pages();
@@ -127,7 +127,7 @@ describe("nextQuery", () => {
     ["</x?p=2>; rel=prev", undefined],
     ["/x?p=2", undefined],
     ['<http://[>; rel="next"', undefined],
-  ])("%j: %j", (link, query) => {
+  ])("reads the query of the next page: %j: %j", (link, query) => {
     expect(nextQuery(link)?.toString()).toBe(query);
   });
 });

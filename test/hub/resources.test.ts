@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { allOf, type Connected, connect, openHub, rejectionOf, token } from "./scripted-hub.ts";
 
-/* What the Hub answers, written from the tables of hub-api.md and not from the schemas. */
+/* Responses of the Hub, written from the tables of hub-api.md and not from the schemas. */
 
 const id = "65b2f0a1c3d4e5f60718293a";
 const participating = [{ _id: id, avatar: "/avatars/ada.svg", user: "ada" }];
@@ -71,7 +71,7 @@ const mcp = {
 const settings = { notifications: { announcements: false, product_updates_after: "2026-01-31T09:15:27Z" } };
 const organization = "/api/organizations/acme";
 
-/** A call, the request that it is to make and what it gives of the answer: that itself, unless said. */
+/** A call, the request that it must send, and its result: the answer itself, unless `gives` is set. */
 interface Operation {
   call: string;
   run: (hub: Connected) => Promise<unknown>;
@@ -81,7 +81,7 @@ interface Operation {
   gives?: unknown;
 }
 
-/** Those whose answer hub-api.md does not show give nothing, whatever it is. */
+/** Operations whose answer hub-api.md does not show: they return `undefined` for any answer. */
 const silent: Operation[] = [
   {
     call: "notifications.delete of discussions",
@@ -214,7 +214,7 @@ const operations: Operation[] = [
 
 describe("An operation", () => {
   test.each([...operations, ...silent.map((operation) => ({ ...operation, answer: {}, gives: undefined }))])(
-    "$call sends $sends and gives what is answered",
+    "$call sends $sends and returns the result",
     async ({ run, sends, body, answer, ...rest }) => {
       const hub = await openHub({ json: answer });
       expect(await run(connect(hub.url))).toEqual("gives" in rest ? rest.gives : answer);
@@ -225,7 +225,7 @@ describe("An operation", () => {
     },
   );
 
-  test.each(silent)("$call accepts any response body, since none is documented", async ({ run }) => {
+  test.each(silent)("$call accepts any response body, because none is documented", async ({ run }) => {
     for (const answer of [{ text: "" }, { text: "OK" }, { json: { done: true } }, { json: null }, { json: [1] }]) {
       const hub = await openHub(answer);
       expect(await run(connect(hub.url))).toBeUndefined();
@@ -248,11 +248,11 @@ describe("An operation", () => {
   });
 });
 
-describe("Before a request is sent", () => {
+describe("An invalid argument throws before a request is sent", () => {
   test.each<[string, string[], (hub: Connected) => Promise<unknown>]>([
     ["a page below 0", ["p"], ({ notifications }) => notifications.list({ p: -1 })],
-    ["half a page", ["p"], ({ notifications }) => notifications.list({ p: 0.5 })],
-    ["no time", ["lastUpdate"], ({ notifications }) => notifications.list({ lastUpdate: "yesterday" })],
+    ["a fractional page number", ["p"], ({ notifications }) => notifications.list({ p: 0.5 })],
+    ["an invalid time", ["lastUpdate"], ({ notifications }) => notifications.list({ lastUpdate: "yesterday" })],
     ["ids in upper case", ["discussionIds[0]"], ({ notifications }) => notifications.delete({ discussionIds: ["A"] })],
     ["no ids to delete", ["discussionIds"], ({ notifications }) => notifications.delete({ discussionIds: [] })],
     [
@@ -270,31 +270,31 @@ describe("Before a request is sent", () => {
       ["prepaidAmount"],
       ({ settings: area }) => area.updateNotifications({ notifications: { launch_prepaid_credits: true } }),
     ],
-    ["a claim of nothing", ["paperId"], ({ papers }) => papers.claim({ paperId: "" })],
+    ["a claim without a paper", ["paperId"], ({ papers }) => papers.claim({ paperId: "" })],
     [
-      "what is no whole token",
+      "an incomplete token",
       ["token"],
       ({ organizations }) => organizations.revokeToken("acme", { token: "Planted-not-a-token" }),
     ],
     [
-      "no range",
+      "an address without a prefix length",
       ["ipRanges[0]"],
       ({ organizations }) => organizations.networkSecurity.update("acme", { ipRanges: ["192.0.2.0"] }),
     ],
-    ["no role", ["role"], ({ organizations }) => organizations.setMemberRole("acme", "ada", { role: "" })],
+    ["an empty role", ["role"], ({ organizations }) => organizations.setMemberRole("acme", "ada", { role: "" })],
     ["a limit of 9", ["limit"], ({ organizations }) => allOf(organizations.members("acme", { limit: 9 }))],
     [
-      "terms that are no text",
+      "a query that is not a string",
       ["q"],
       ({ organizations }) => allOf(organizations.auditLog("acme", JSON.parse('{"q": 1}'))),
     ],
-    ["no name", ["name"], ({ organizations }) => organizations.avatar("")],
+    ["an empty name", ["name"], ({ organizations }) => organizations.avatar("")],
     [
-      "a name that is a step up",
+      "a name of two dots",
       ["username"],
       ({ organizations }) => organizations.setMemberRole("acme", "..", { role: "read" }),
     ],
-  ])("%s is ARGUMENT_INVALID with the fields %j", async (_what, fields, run) => {
+  ])("%s: ARGUMENT_INVALID with the fields %j", async (_what, fields, run) => {
     const hub = await openHub({ json: {} });
     const error = await rejectionOf(run(connect(hub.url)));
     expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields });
@@ -328,21 +328,21 @@ describe("A response of a newer Hub", () => {
 
 describe("A failed call", () => {
   test.each<[string, number, (hub: Connected) => Promise<unknown>]>([
-    ["marking", 2, ({ notifications }) => notifications.markAsRead({ discussionIds: [] })],
-    ["deletion of what is named", 2, ({ notifications }) => notifications.delete({ discussionIds: [id] })],
-    ["deletion of all", 1, ({ notifications }) => notifications.delete({ applyToAll: true })],
-    ["marking of all", 1, ({ notifications }) => notifications.markAsRead({ applyToAll: true })],
+    ["marking listed notifications", 2, ({ notifications }) => notifications.markAsRead({ discussionIds: [] })],
+    ["deleting listed notifications", 2, ({ notifications }) => notifications.delete({ discussionIds: [id] })],
+    ["deleting all notifications", 1, ({ notifications }) => notifications.delete({ applyToAll: true })],
+    ["marking all notifications", 1, ({ notifications }) => notifications.markAsRead({ applyToAll: true })],
     [
-      "deletion of all until now",
+      "deleting all notifications up to a time",
       2,
       ({ notifications }) => notifications.delete({ applyToAll: true, lastUpdate: "2026-01-31T09:15:27Z" }),
     ],
-    ["a change of settings", 2, ({ settings: area }) => area.updateWatch({})],
-    ["a change of a role", 2, ({ organizations }) => organizations.setMemberRole("acme", "ada", { role: "read" })],
-    ["a claim", 1, ({ papers }) => papers.claim({ paperId: "2401.12345" })],
-    ["a new group", 1, ({ organizations }) => organizations.resourceGroups.create("acme", { name: "x" })],
-    ["a revocation", 2, ({ organizations }) => organizations.revokeToken("acme", { token: "hf_x" })],
-  ])("is retried if it is idempotent: %s, %i requests", async (_what, times, run) => {
+    ["changing settings", 2, ({ settings: area }) => area.updateWatch({})],
+    ["changing a role", 2, ({ organizations }) => organizations.setMemberRole("acme", "ada", { role: "read" })],
+    ["claiming a paper", 1, ({ papers }) => papers.claim({ paperId: "2401.12345" })],
+    ["creating a group", 1, ({ organizations }) => organizations.resourceGroups.create("acme", { name: "x" })],
+    ["revoking a token", 2, ({ organizations }) => organizations.revokeToken("acme", { token: "hf_x" })],
+  ])("is retried only if it is idempotent: %s, %i requests", async (_what, times, run) => {
     const hub = await openHub({ status: 500 }, { json: {} });
     await run(connect(hub.url)).catch(() => {});
     expect(hub.calls).toHaveLength(times);

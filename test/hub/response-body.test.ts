@@ -8,7 +8,7 @@ test("readText joins the parts of a body, and removes its listeners from the sig
   const bytes = new TextEncoder().encode("reçu ✓".repeat(20));
   const body = new ReadableStream<Uint8Array>({
     start(stream) {
-      // One byte at a time cuts every longer character in two.
+      // Pieces of one byte split every multi-byte character.
       for (const byte of bytes) stream.enqueue(Uint8Array.of(byte));
       stream.close();
     },

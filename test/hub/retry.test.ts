@@ -32,7 +32,7 @@ const onceOnly: readonly Call[] = [
   ["replay", (webhooks) => webhooks.replay(id, "log-1")],
 ];
 
-/** Answers of a Hub that refuses any number of times and then gives any call what it wants. */
+/** The given failures, and then a valid response for each call. */
 function thenSuccess(...refusals: readonly ScriptedAnswer[]): ScriptedAnswer[] {
   const success: ScriptedAnswer = (request, response) => {
     const isList = request.method === "GET" && request.url?.endsWith("/webhooks");
@@ -45,7 +45,7 @@ describe("An idempotent call is retried", () => {
   const refusals: readonly [string, ScriptedAnswer][] = [
     ...[429, 500, 502, 503, 504].map((status): [string, ScriptedAnswer] => [`a ${status}`, { status }]),
     ["a reset", reset],
-    ["half an answer", halfAnAnswer],
+    ["an incomplete response", halfAnAnswer],
   ];
   test.each(
     repeatable.flatMap(([name, call]) => refusals.map(([what, answer]) => [name, what, call, answer] as const)),
@@ -98,11 +98,11 @@ describe("A call is not retried", () => {
   const halfWay: readonly [string, ScriptedAnswer][] = [
     ...[500, 502, 503, 504].map((status): [string, ScriptedAnswer] => [`a ${status}`, { status }]),
     ["a reset", reset],
-    ["half an answer", halfAnAnswer],
+    ["an incomplete response", halfAnAnswer],
     ["silence", () => {}],
   ];
   test.each(onceOnly.flatMap(([name, call]) => halfWay.map(([what, answer]) => [name, what, call, answer] as const)))(
-    "that may have happened: %s after %s, and it says to check first",
+    "that the Hub may have processed: %s after %s, and the error advises to check first",
     async (_name, what, call, answer) => {
       const hub = await openHub(answer);
       const error = await rejectionOf(
@@ -134,7 +134,7 @@ describe("Create and replay are retried only if the Hub cannot have processed th
     ["ENOTFOUND", { code: "ENOTFOUND", syscall: "getaddrinfo" }],
     ["EAI_AGAIN", { code: "EAI_AGAIN", syscall: "getaddrinfo" }],
     ["UND_ERR_CONNECT_TIMEOUT", { code: "UND_ERR_CONNECT_TIMEOUT" }],
-    ["ETIMEDOUT of connecting", { code: "ETIMEDOUT", syscall: "connect" }],
+    ["ETIMEDOUT while connecting", { code: "ETIMEDOUT", syscall: "connect" }],
   ])("after %s", async (_name, cause) => {
     const { webhooks, waits } = connect("http://hub.example", {
       fetch: failingFetch(Object.assign(new Error(), cause)),
@@ -161,29 +161,29 @@ describe("Create and replay are retried only if the Hub cannot have processed th
   }
 });
 
-describe("A deletion", () => {
+describe("A delete", () => {
   test.each<[string, ScriptedAnswer]>([
     ["a 503", { status: 503 }],
     ["a reset", reset],
-    ["half an answer", halfAnAnswer],
-  ])("whose repetition after %s finds nothing has succeeded", async (_what, answer) => {
+    ["an incomplete answer", halfAnAnswer],
+  ])("succeeds if its retry after %s gets a 404", async (_what, answer) => {
     const hub = await openHub(answer, { status: 404, json: { error: "not found" } });
     expect(await connect(hub.url).webhooks.delete(id)).toBeUndefined();
     expect(hub.calls).toHaveLength(2);
   });
 
-  test("of what was never there has not, though it had to wait before", async () => {
+  test("throws for a 404 after a 429, which deleted nothing", async () => {
     const hub = await openHub({ status: 429 }, { status: 404 });
     expect(await rejectionOf(connect(hub.url).webhooks.delete(id))).toMatchObject({ code: "HUB_NOT_FOUND" });
   });
 
-  test("is the only call that takes a 404 for success", async () => {
+  test("is the only call that succeeds if its retry gets a 404", async () => {
     const hub = await openHub({ status: 503 }, { status: 404 });
     expect(await rejectionOf(connect(hub.url).webhooks.disable(id))).toMatchObject({ code: "HUB_NOT_FOUND" });
   });
 });
 
-describe("The wait", () => {
+describe("The wait before a retry", () => {
   async function waitsFor(headers: Record<string, string>, status = 429, random = 0): Promise<readonly number[]> {
     const hub = await openHub(...thenSuccess({ status, headers }));
     const { webhooks, waits } = connect(hub.url, { random: () => random, now: () => now });
@@ -195,28 +195,28 @@ describe("The wait", () => {
     ["seconds", { "retry-after": "7" }, 7_000],
     ["a date", { "retry-after": "Sat, 31 Jan 2026 12:00:09 GMT" }, 9_000],
     ["a date of the past", { "retry-after": "Sat, 31 Jan 2026 11:00:00 GMT" }, 0],
-    ["a limit that is used up", { ratelimit: '"api";r=0;t=55' }, 55_000],
-    ["a limit that is used up, in another order", { ratelimit: '"api"; t=12; r=0' }, 12_000],
-    ["the longer of two", { ratelimit: '"api";r=0;t=5', "retry-after": "8" }, 8_000],
-    ["the one limit of several that is used up", { ratelimit: '"pages";r=9;t=300, "api";r=0;t=20' }, 20_000],
-    ["a whole minute", { "retry-after": "60" }, 60_000],
-    ["no time: a limit that is not used up", { ratelimit: '"api";r=10;t=55' }, 0],
-    ["no time: what is no number", { "retry-after": "soon" }, 0],
-    ["no time: what is negative", { "retry-after": "-5" }, 0],
-    ["no time: an empty header", { "retry-after": "", ratelimit: "" }, 0],
-  ])("is as long as the Hub asks: %s", async (_what, headers, milliseconds) => {
+    ["an exhausted rate limit", { ratelimit: '"api";r=0;t=55' }, 55_000],
+    ["an exhausted rate limit, in another order", { ratelimit: '"api"; t=12; r=0' }, 12_000],
+    ["the longer of two waits", { ratelimit: '"api";r=0;t=5', "retry-after": "8" }, 8_000],
+    ["the exhausted one of several rate limits", { ratelimit: '"pages";r=9;t=300, "api";r=0;t=20' }, 20_000],
+    ["one minute", { "retry-after": "60" }, 60_000],
+    ["0 ms for a rate limit that is not exhausted", { ratelimit: '"api";r=10;t=55' }, 0],
+    ["0 ms for text that is not a number", { "retry-after": "soon" }, 0],
+    ["0 ms for a negative number", { "retry-after": "-5" }, 0],
+    ["0 ms for an empty header", { "retry-after": "", ratelimit: "" }, 0],
+  ])("follows the headers of the Hub: %s", async (_what, headers, milliseconds) => {
     expect(await waitsFor(headers)).toEqual([milliseconds]);
   });
 
-  test("is as long as a 503 asks, too", async () => {
+  test("follows Retry-After of a 503", async () => {
     expect(await waitsFor({ "retry-after": "3" }, 503)).toEqual([3_000]);
   });
 
-  test("is never shorter than our own", async () => {
+  test("is never shorter than the client's own backoff", async () => {
     expect(await waitsFor({ "retry-after": "0" }, 429, 0.5)).toEqual([250]);
   });
 
-  test("is a random part of a span that doubles, up to 20 seconds", async () => {
+  test("is a random part of a span that doubles, up to 20 s", async () => {
     const hub = await openHub({ status: 500 });
     const randoms = [0.5, 0, 1, 0.25, 1, 1, 1, 1];
     const { webhooks, waits } = connect(hub.url, { attempts: 9, random: () => randoms.shift() ?? 1 });
@@ -228,7 +228,7 @@ describe("The wait", () => {
     [429, { "retry-after": "61" }, 61],
     [429, { ratelimit: '"api";r=0;t=300' }, 300],
     [503, { "retry-after": "Sat, 31 Jan 2026 13:00:00 GMT" }, 3_600],
-  ])("is not used if it is longer than a minute: %i %j", async (status, headers, seconds) => {
+  ])("is skipped, and the call fails, if it is longer than a minute: %i %j", async (status, headers, seconds) => {
     const hub = await openHub({ status, headers });
     const { webhooks, waits } = connect(hub.url, { now: () => now });
     expect(await rejectionOf(webhooks.list())).toMatchObject({
@@ -240,7 +240,7 @@ describe("The wait", () => {
     expect([hub.calls.length, waits]).toEqual([1, []]);
   });
 
-  test("is part of the error after the last attempt", async () => {
+  test("is in the error after the last attempt", async () => {
     const hub = await openHub({ status: 429, headers: { "retry-after": "7" } });
     expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
       code: "HUB_RATE_LIMITED",
@@ -250,7 +250,7 @@ describe("The wait", () => {
     expect(hub.calls).toHaveLength(4);
   });
 
-  test("leaves neither a timer nor a listener behind, however it ends", async () => {
+  test("removes its timer and its listener, however it ends", async () => {
     const timers = watchTimers();
     const { signal } = new AbortController();
     await wait(1, signal);
@@ -262,7 +262,7 @@ describe("The wait", () => {
     expect(timers.of(54_321)).toMatchObject([{ cleared: 1 }]);
   });
 
-  test("of a real client lasts as long as it should", async () => {
+  test("lasts as long as specified with real timers", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     let isOver = false;

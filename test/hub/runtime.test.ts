@@ -2,7 +2,7 @@ import { EdgeVM } from "@edge-runtime/vm";
 import { expect, test } from "vitest";
 import { bundleForWorker } from "../support/worker-bundle.ts";
 
-test("In a runtime without Node the client loads, takes its token by option, and says when there is none", async () => {
+test("In a runtime without Node the client loads, reads its token from the option, and throws without one", async () => {
   const vm = new EdgeVM();
   vm.evaluate(
     await bundleForWorker(`

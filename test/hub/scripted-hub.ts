@@ -9,12 +9,12 @@ import { HubSettings } from "../../src/hub/settings.ts";
 import { Transport, type TransportSettings } from "../../src/hub/transport.ts";
 import { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
 
-/** One answer: a value becomes JSON, a text goes out as it is. A function does with the connection what it likes. */
+/** One response: a value is sent as JSON, a text unchanged. A function handles the connection itself. */
 export type ScriptedAnswer =
   | { status?: number; headers?: Record<string, string>; json?: unknown; text?: string }
   | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** A request as it arrived. */
+/** A received request. */
 export interface Arrived {
   method: string | undefined;
   path: string | undefined;
@@ -22,7 +22,7 @@ export interface Arrived {
   body: string;
 }
 
-/** A Hub on a loopback socket that says what it is told to. */
+/** A Hub on a loopback socket that sends scripted responses. */
 export interface ScriptedHub {
   url: string;
   requests: readonly Arrived[];
@@ -32,10 +32,10 @@ export interface ScriptedHub {
   readonly lastBody: unknown;
 }
 
-/** The token of all tests here. */
+/** The token of all tests that use this Hub. */
 export const token = "hf_PlantedToken7e11";
 
-/** Starts a Hub that gives these answers one after another, the last one for ever; it is closed when the test is over. */
+/** Starts a Hub that sends these responses in order, the last one repeatedly. It closes after the test. */
 export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<ScriptedHub> {
   const requests: Arrived[] = [];
   const server = createServer(async (request, response) => {
@@ -69,7 +69,7 @@ export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<Sc
   };
 }
 
-/** What {@link connect} gives. */
+/** The result of {@link connect}. */
 export interface Connected {
   fetch: Transport["fetch"];
   webhooks: HubWebhooks;
@@ -81,7 +81,7 @@ export interface Connected {
   waits: readonly number[];
 }
 
-/** The areas of a client that waits for nothing, and tells how long it would have waited. */
+/** The areas of a client that skips its waits and records their lengths. */
 export function connect(hubUrl: string, settings: Partial<TransportSettings> = {}): Connected {
   const waits: number[] = [];
   const transport = new Transport({
@@ -105,14 +105,14 @@ export function connect(hubUrl: string, settings: Partial<TransportSettings> = {
   };
 }
 
-/** All that an iteration gives. */
+/** Collects all items of an iteration. */
 export async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of items) all.push(item);
   return all;
 }
 
-/** What a promise is rejected with. */
+/** The error that a promise is rejected with. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     (value) => {
@@ -122,7 +122,7 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** A port at which nobody listens: `http://127.0.0.1:…`. */
+/** A URL on a port without a listener: `http://127.0.0.1:…`. */
 export async function closedAddress(): Promise<string> {
   const server = createServer();
   server.listen(0, "127.0.0.1");

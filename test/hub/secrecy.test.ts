@@ -24,7 +24,7 @@ function expectClean(error: unknown): void {
   for (const value of planted) expect(holdsSecret(told, value), inspect(error, { depth: 10 })).toBe(false);
 }
 
-/** Says again all that it was told: its headers, and the body as it came. */
+/** Repeats the whole request: its headers, and its body unchanged. */
 function echo(status: number): ScriptedAnswer {
   return async (request, response) => {
     const said = JSON.stringify([request.headers, request.url]);
@@ -37,7 +37,7 @@ function echo(status: number): ScriptedAnswer {
   };
 }
 
-describe("A secret that the Hub repeats is in no error", () => {
+describe("A secret that the Hub repeats is redacted in errors", () => {
   test.each([400, 401, 403, 404, 409, 422, 429, 500, 302])("with status %i", async (status) => {
     const hub = await openHub(echo(status));
     const { webhooks } = connect(hub.url);
@@ -50,11 +50,11 @@ describe("A secret that the Hub repeats is in no error", () => {
   });
 
   const said: readonly [string, string][] = [
-    ["as it is", secret],
-    ["inside of JSON that is inside of text", JSON.stringify({ secret })],
-    ["inside of a URL", `https://acme.example/?secret=${encodeURIComponent(secret)}`],
+    ["unchanged", secret],
+    ["as JSON inside of text", JSON.stringify({ secret })],
+    ["inside a URL", `https://acme.example/?secret=${encodeURIComponent(secret)}`],
     ["with control characters in it", [...secret].join("\u0000")],
-    ["with the token, which lies beside it", `${token}${secret}`],
+    ["next to the token", `${token}${secret}`],
   ];
   test.each(said)("%s", async (_how, text) => {
     const hub = await openHub({ status: 400, json: { error: `no: ${text}` } });
@@ -65,17 +65,17 @@ describe("A secret that the Hub repeats is in no error", () => {
 
   test.each<[string, Partial<WebhookRequest>, string, string]>([
     ["encoded for a URL", {}, `?s=${encodeURIComponent(secret)}`, "?s=[redacted]"],
-    ["with two spaces that have become one", { secret: "Planted  two" }, "bad: Planted two.", "bad: [redacted]."],
-    ["beside a longer one", { secret: token.slice(0, 8) }, `bad: ${token}.`, "bad: [redacted]."],
-    ["out of a URL's query", { url: "https://a.example/?Secret=Plan%2Fted" }, "bad: Plan%2Fted.", "bad: [redacted]."],
+    ["whose two spaces were collapsed into one", { secret: "Planted  two" }, "bad: Planted two.", "bad: [redacted]."],
+    ["that is part of a longer one", { secret: token.slice(0, 8) }, `bad: ${token}.`, "bad: [redacted]."],
+    ["from a URL's query", { url: "https://a.example/?Secret=Plan%2Fted" }, "bad: Plan%2Fted.", "bad: [redacted]."],
     [
-      "out of a URL's query, decoded",
+      "from a URL's query, decoded",
       { url: "https://a.example/?token=Plan%2fted" },
       "bad: Plan/ted.",
       "bad: [redacted].",
     ],
     [
-      "out of a URL's query, half decoded",
+      "from a URL's query, partly decoded",
       { url: "https://a.example/?token=Plan%2fted" },
       "bad: Plan%2fted.",
       "bad: [redacted].",
@@ -95,26 +95,26 @@ describe("A secret that the Hub repeats is in no error", () => {
     expect(inspect(rejection)).not.toMatch(/Planted/);
   });
 
-  test("cut in two by the end of what is shown", async () => {
+  test("cut in two by the length limit of the message", async () => {
     const text = `${"x".repeat(500 - secret.length / 2)}${secret}`;
     const hub = await openHub({ status: 400, json: { error: text } });
     const error = await rejectionOf(connect(hub.url).webhooks.create(toUrl));
     expect(inspect(error)).not.toContain("Planted");
   });
 
-  test("that is short: then nothing of the text is shown", async () => {
+  test("that is short, by leaving out the whole text", async () => {
     const hub = await openHub({ status: 400, json: { error: "the secret abc is bad" } });
     const error = await rejectionOf(connect(hub.url).webhooks.create({ ...toUrl, secret: "abc" }));
     expect(error).toMatchObject({ message: expect.not.stringMatching(/abc|is bad/) });
   });
 
-  test("that is empty, and so none", async () => {
+  test("unless it is empty", async () => {
     const hub = await openHub({ status: 400, json: { error: "the URL is bad" } });
     const error = await rejectionOf(connect(hub.url).webhooks.create({ ...toUrl, secret: "" }));
     expect(error).toMatchObject({ message: expect.stringContaining("the URL is bad") });
   });
 
-  test("that was read from the Hub, and written back", async () => {
+  test("that was read from the Hub and written back", async () => {
     const hub = await openHub(
       { json: { webhook: { ...urlWebhook, secret } } },
       { status: 400, json: { error: `bad secret ${secret}` } },
@@ -125,8 +125,8 @@ describe("A secret that the Hub repeats is in no error", () => {
   });
 });
 
-describe("A secret is in no error", () => {
-  test("of arguments that are invalid", async () => {
+describe("Errors contain no secret", () => {
+  test("of invalid arguments", async () => {
     const { webhooks } = connect("http://hub.example");
     const broken = { ...toUrl, secret: `${secret}é`, watched: [] };
     const error = await rejectionOf(webhooks.create(broken));
@@ -137,7 +137,7 @@ describe("A secret is in no error", () => {
     );
   });
 
-  test("of an update that asks for what cannot be read", async () => {
+  test("of an update with fields that cannot be read back", async () => {
     const hub = await openHub({
       json: { webhook: { ...urlWebhook, url: undefined, secret, job: { flavor: "x", secrets: ["A"] } } },
     });
@@ -146,13 +146,13 @@ describe("A secret is in no error", () => {
     expectClean(error);
   });
 
-  test("of a connection that fails", async () => {
+  test("of a failed connection", async () => {
     const error = await rejectionOf(connect(await closedAddress(), { attempts: 1 }).webhooks.create(toUrl));
     expect(error).toMatchObject({ code: "HUB_UNREACHABLE", cause: { code: "ECONNREFUSED" } });
     expectClean(error);
   });
 
-  test("of a fetch that throws with the whole request on it", async () => {
+  test("of a fetch that throws an error with the whole request on it", async () => {
     const careless: typeof fetch = async (input, init) => {
       const request = new Request(input, init);
       const body = await request.clone().text();
@@ -167,7 +167,7 @@ describe("A secret is in no error", () => {
     }
   });
 
-  test("of an answer that is no JSON, or of another shape", async () => {
+  test("of a response that is not JSON, or has another shape", async () => {
     const hub = await openHub({ text: `${token} ${secret}` }, { json: { [token]: secret, webhook: [token] } });
     const { webhooks } = connect(hub.url);
     for (const _answer of [1, 2]) {
@@ -178,7 +178,7 @@ describe("A secret is in no error", () => {
   });
 });
 
-test("The client shows its token to nobody who looks at it", async () => {
+test("Inspecting or serializing the client does not reveal its token", async () => {
   const hub = await openHub({ json: [] });
   const client = new HubClient({ token, endpoint: hub.url });
   await client.webhooks.list();

@@ -8,7 +8,7 @@ import { openHub, rejectionOf } from "./scripted-hub.ts";
 
 let home: string;
 
-/** No test may find the token of whoever runs it. */
+/** Tests must not find the token of the developer who runs them. */
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), "hub-token-"));
   const cleared = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HOME", "XDG_CACHE_HOME", "HF_ENDPOINT"];
@@ -27,7 +27,7 @@ async function write(path: string, text: string): Promise<string> {
   return file;
 }
 
-/** What a Hub is sent as the token. */
+/** The token that the Hub receives. */
 async function tokenSent(option?: string): Promise<string | undefined> {
   const hub = await openHub({ json: [] });
   await new HubClient({ token: option, endpoint: hub.url }).webhooks.list();
@@ -41,7 +41,7 @@ async function refusal(option?: string): Promise<unknown> {
   return error;
 }
 
-describe("The token is found, first of all", () => {
+describe("The token", () => {
   const places: readonly [string, string, () => Promise<unknown> | unknown][] = [
     ["in the option", "hf_option", () => {}],
     ["in HF_TOKEN", "hf_env", () => vi.stubEnv("HF_TOKEN", "hf_env")],
@@ -71,14 +71,14 @@ describe("The token is found, first of all", () => {
   ];
 
   test.each(places.map(([place, expected], index) => [place, expected, index] as const))(
-    "%s",
+    "is read %s, which overrides the later places",
     async (_place, expected, index) => {
       for (const [, , prepare] of places.slice(index)) await prepare();
       expect(await tokenSent(index === 0 ? expected : undefined)).toBe(expected);
     },
   );
 
-  test("past those that are empty", async () => {
+  test("is not read from an empty option, variable or file", async () => {
     for (const name of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) vi.stubEnv(name, "");
     await write(".cache/huggingface/token", "hf_cache\n");
     expect(await tokenSent("")).toBe("hf_cache");
@@ -86,17 +86,17 @@ describe("The token is found, first of all", () => {
     expect(await tokenSent(" ")).toBe("hf_cache");
   });
 
-  test("without the white space around it", async () => {
+  test("is trimmed", async () => {
     expect(await tokenSent(" hf_option\n")).toBe("hf_option");
   });
 
-  test("in a folder that is given with a tilde", async () => {
+  test("is read from a folder that starts with a tilde", async () => {
     await write("hf/token", "hf_tilde");
     vi.stubEnv("HF_HOME", "~/hf");
     expect(await tokenSent()).toBe("hf_tilde");
   });
 
-  test("at the first call, and then no more", async () => {
+  test("is not read again once a call has found it", async () => {
     const hub = await openHub({ json: [] });
     const client = new HubClient({ endpoint: hub.url });
     expect(await rejectionOf(client.webhooks.list())).toMatchObject({ code: "HUB_TOKEN_MISSING" });
@@ -134,7 +134,7 @@ describe("Without a token, the client throws HUB_TOKEN_MISSING", () => {
   });
 });
 
-describe("A token with characters that are invalid in HTTP headers is HUB_TOKEN_INVALID, and not shown", () => {
+describe("A token with characters that are invalid in HTTP headers is HUB_TOKEN_INVALID, and is not quoted", () => {
   test.each(["hf_plan\nted", "hf_plan ted", "hf_plan\u0001ted", "hf_plan–ted", "hf_planted\u007fx"])(
     "%j",
     async (token) => {
@@ -146,7 +146,7 @@ describe("A token with characters that are invalid in HTTP headers is HUB_TOKEN_
     },
   );
 
-  test("a file of several lines", async () => {
+  test("and so is a file of several lines", async () => {
     const file = await write("tokens", "hf_planted\nhf_planted2\n");
     vi.stubEnv("HF_TOKEN_PATH", file);
     const error = await refusal();
@@ -163,14 +163,14 @@ describe("The URL of the Hub", () => {
     ["https://hub.example/", "https://hub.example"],
     ["https://hub.example/prefix///", "https://hub.example/prefix"],
     [" https://HUB.example ", "https://hub.example"],
-  ])("is, of %j, %s", (address, endpoint) => {
+  ])("for HF_ENDPOINT=%j is %s", (address, endpoint) => {
     expect(new HubClient({ endpoint: address }).endpoint).toBe(endpoint);
     vi.stubEnv("HF_ENDPOINT", address);
     expect(new HubClient().endpoint).toBe(endpoint);
     expect(new HubClient({ endpoint: "" }).endpoint).toBe(endpoint);
   });
 
-  test("is that of the option, whatever HF_ENDPOINT says", () => {
+  test("comes from the option, which overrides HF_ENDPOINT", () => {
     vi.stubEnv("HF_ENDPOINT", "no address");
     expect(new HubClient({ endpoint: "https://hub.example" }).endpoint).toBe("https://hub.example");
   });
@@ -184,7 +184,7 @@ describe("The URL of the Hub", () => {
     "https://:planted@hub.example",
     "https://hub.example?token=planted",
     "https://hub.example#planted",
-  ])("is refused and not shown: %s", (address) => {
+  ])("throws without quoting an invalid HF_ENDPOINT: %s", (address) => {
     const make = (endpoint?: string) => () => new HubClient({ endpoint });
     vi.stubEnv("HF_ENDPOINT", address);
     for (const attempt of [make(address), make()]) {

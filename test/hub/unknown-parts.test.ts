@@ -10,14 +10,14 @@ const webhook = {
   url: "https://acme.example/hook",
 };
 
-/** Calls a method with what its types do not allow, as a program in JavaScript or one of a newer Hub does. */
+/** Calls a method with arguments that its types do not allow, as a JavaScript program can. */
 function call(area: object, method: string, ...args: unknown[]): Promise<unknown> {
   const found: unknown = Reflect.get(area, method);
   if (typeof found !== "function") throw new Error(`There is no ${method}.`);
   return Reflect.apply(found, area, args);
 }
 
-/** What a call sends and what it warns of, of a Hub that answers everything. */
+/** Runs a call against a Hub that accepts everything, and returns the request and the warnings. */
 async function sent(run: (hub: Connected) => Promise<unknown>, json: unknown = {}) {
   const hub = await openHub({ json });
   const logger = createMemoryLogger();
@@ -26,7 +26,7 @@ async function sent(run: (hub: Connected) => Promise<unknown>, json: unknown = {
   return { given, path, body: body === "" ? undefined : JSON.parse(body), warnings: logger.lines };
 }
 
-describe("A value that this release does not list is sent, with a warning that names it:", () => {
+describe("A value that this release does not list is sent, with a warning that contains it:", () => {
   const job = { flavor: "cpu-basic" };
   const withJob = (changes: object) => ({ ...webhook, url: undefined, job: { ...job, ...changes } });
   const volume = { source: "acme/a", mountPath: "/a" };
@@ -112,7 +112,7 @@ describe("A value that this release does not list is sent, with a warning that n
     expect(warnings).toMatchObject([{ field: "blockedContents[0].resource", value: "app" }]);
   });
 
-  test("a parameter of a search", async () => {
+  test("a query parameter", async () => {
     const page = { notifications: [], count: { view: 0, unread: 0, all: 0 }, start: 0 };
     const { path, warnings } = await sent(
       ({ notifications }) => call(notifications, "list", { repoType: "app", sort: "oldest", most: 5, hot: true, p: 1 }),
@@ -127,7 +127,7 @@ describe("A value that this release does not list is sent, with a warning that n
     ]);
   });
 
-  test("terms of the audit log, of which none are listed: without a warning", async () => {
+  test("terms of the audit log, without a warning, because none are listed", async () => {
     const { path, warnings } = await sent(
       ({ organizations }) => allOf(organizations.auditLog("acme", { q: "repo:acme/a" })),
       [],
@@ -136,7 +136,7 @@ describe("A value that this release does not list is sent, with a warning that n
     expect(warnings).toEqual([]);
   });
 
-  test("a custom role, which may have any name: without a warning", async () => {
+  test("a custom role, without a warning, because any name is allowed", async () => {
     const { body, warnings } = await sent(({ organizations }) =>
       organizations.setMemberRole("acme", "ada", { role: "auditor" }),
     );
@@ -144,7 +144,7 @@ describe("A value that this release does not list is sent, with a warning that n
   });
 });
 
-describe("A field that this release does not list is sent, with a warning that names it:", () => {
+describe("A field that this release does not list is sent, with a warning that contains its name:", () => {
   test.each<[string, object]>([
     ["priority", { ...webhook, priority: 5 }],
     ["watched[0].branch", { ...webhook, watched: [{ type: "dataset", name: "a/b", branch: "main" }] }],
@@ -160,7 +160,7 @@ describe("A field that this release does not list is sent, with a warning that n
     expect(warnings).toMatchObject([{ level: "warn", code: "UNKNOWN_FIELD", field }]);
   });
 
-  test("of an update, of the webhook and of its job", async () => {
+  test("in an update, in the webhook and in its job", async () => {
     const hub = await openHub({ json: { webhook: jobWebhook } });
     const logger = createMemoryLogger();
     const { webhooks } = connect(hub.url, { logger });
@@ -178,7 +178,7 @@ describe("A field that this release does not list is sent, with a warning that n
     expect(logger.lines.map(({ field }) => field)).toEqual(["priority", "job.flavor", "job.gpus"]);
   });
 
-  test("with the field that may have been meant", async () => {
+  test("with a suggestion of a similar field", async () => {
     const request = { ...webhook, url: undefined, job: { flavor: "cpu-basc", enviroment: {} } };
     const { warnings } = await sent(({ webhooks }) => call(webhooks, "create", request), { webhook: urlWebhook });
     expect(warnings.map(({ msg }) => msg)).toEqual([
@@ -187,7 +187,7 @@ describe("A field that this release does not list is sent, with a warning that n
     ]);
   });
 
-  test("but not where it is undefined", async () => {
+  test("unless its value is undefined", async () => {
     const { warnings } = await sent(({ webhooks }) => call(webhooks, "create", { ...webhook, priority: undefined }), {
       webhook: urlWebhook,
     });
@@ -205,7 +205,7 @@ describe("The warning", () => {
       ],
     });
 
-  test("comes once for each value, wherever it stands and however often it is sent", async () => {
+  test("is logged once per value, wherever and however often it is sent", async () => {
     const hub = await openHub({ json: { webhook: urlWebhook } });
     const logger = createMemoryLogger();
     const areas = connect(hub.url, { logger });
@@ -215,7 +215,7 @@ describe("The warning", () => {
     expect(logger.lines).toHaveLength(2);
   });
 
-  test("holds no secret of the request", async () => {
+  test("contains no secret of the request", async () => {
     const secret = "Planted-5ecret-88";
     const request = { ...webhook, secret, domains: ["repo", secret], [secret]: 1 };
     const hub = await openHub({ json: { webhook: urlWebhook } });
@@ -225,7 +225,7 @@ describe("The warning", () => {
     expect(logger.text()).not.toContain(secret);
   });
 
-  test("holds no secret of an update", async () => {
+  test("contains no secret of an update", async () => {
     const secret = "Planted-5ecret-99";
     const hub = await openHub({ json: { webhook: urlWebhook } });
     const logger = createMemoryLogger();
@@ -240,7 +240,7 @@ describe("The warning", () => {
       vi.restoreAllMocks();
     });
 
-    test("is one of the process", async () => {
+    test("is a process warning", async () => {
       const emitted = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
       const hub = await openHub({ json: { webhook: urlWebhook } });
       await create(connect(hub.url), "a");
@@ -249,7 +249,7 @@ describe("The warning", () => {
       ]);
     });
 
-    test("is one of the console, in a runtime whose process has no warnings", async () => {
+    test("is written to the console in a runtime without process warnings", async () => {
       const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
       const hub = await openHub({ json: { webhook: urlWebhook } });
       const areas = connect(hub.url);
@@ -261,16 +261,12 @@ describe("The warning", () => {
   });
 });
 
-describe("What is wrong in any release is refused all the same", () => {
+describe("Unknown parts do not hide errors that any release rejects:", () => {
   test.each<[string, unknown, string[]]>([
-    ["a type that is no text", { ...webhook, watched: [{ type: 7, name: "a" }] }, ["watched[0].type"]],
-    ["no target, beside fields that are listed", { ...webhook, url: undefined }, ["url"]],
-    ["two targets, beside one that is not listed", { ...webhook, jobSourceId: "j", scheduledJobId: "s" }, ["url"]],
-    [
-      "a missing field, beside one that is not listed",
-      { ...webhook, domains: undefined, domain: ["repo"] },
-      ["domains"],
-    ],
+    ["a type that is not a string", { ...webhook, watched: [{ type: 7, name: "a" }] }, ["watched[0].type"]],
+    ["no target", { ...webhook, url: undefined }, ["url"]],
+    ["two targets, and an unknown one", { ...webhook, jobSourceId: "j", scheduledJobId: "s" }, ["url"]],
+    ["a missing field, and an unknown one", { ...webhook, domains: undefined, domain: ["repo"] }, ["domains"]],
   ])("%s", async (_what, request, fields) => {
     const hub = await openHub({ json: { webhook: urlWebhook } });
     const logger = createMemoryLogger();
@@ -290,14 +286,14 @@ test("A response without required fields is an error with the version of this pa
   expect(error).toHaveProperty("message", expect.stringMatching(/API has changed since hub-webhooks \d+\.\d+\.\d+/));
 });
 
-test("A resource group of a Hub from before 2026-07-01 has its repositories as resources", async () => {
+test("The repositories in a response of a Hub from before 2026-07-01 become the resources of the group", async () => {
   const repos = [{ type: "dataset", name: "acme/data", private: true }];
   const hub = await openHub({ json: [{ id, name: "x", users: [], repos }] });
   const [group] = await connect(hub.url).organizations.resourceGroups.list("acme");
   expect(group).toMatchObject({ resources: repos, repos });
 });
 
-test("A group of a newer Hub may have a resource of a new type", async () => {
+test("A resource group of a newer Hub can have resources of unknown types", async () => {
   const resources = [{ type: "agent", handle: "a" }];
   const hub = await openHub({ json: [{ id, name: "x", users: [], resources }] });
   expect(await connect(hub.url).organizations.resourceGroups.list("acme")).toMatchObject([{ resources }]);

@@ -15,7 +15,7 @@ function event(message: string) {
   };
 }
 
-/** An answer that is written by hand. */
+/** A hand-written response body. */
 function byHand(begin: (response: ServerResponse) => void): ScriptedAnswer {
   return (_request, response) => {
     response.writeHead(200, { "content-type": "application/json" });
@@ -23,8 +23,8 @@ function byHand(begin: (response: ServerResponse) => void): ScriptedAnswer {
   };
 }
 
-describe("An audit log", () => {
-  test("is asked for with its terms, and gives every event as it is answered", async () => {
+describe("hub.organizations.auditLog", () => {
+  test("sends its query, and yields every event unchanged", async () => {
     const events = [{ ...event("ü"), data: { any: [1, null] }, oauth: { clientId: "c" }, ip: "192.0.2.1" }, event("b")];
     const hub = await openHub({ json: events });
     const search = { q: "author:ada type:org.add_user ip:192.0.2.1" };
@@ -32,12 +32,12 @@ describe("An audit log", () => {
     expect(hub.calls).toEqual([`${path}?q=author%3Aada+type%3Aorg.add_user+ip%3A192.0.2.1`]);
   });
 
-  test("may be empty", async () => {
+  test("accepts an empty log", async () => {
     const hub = await openHub({ json: [] });
     expect(await allOf(connect(hub.url).organizations.auditLog("acme"))).toEqual([]);
   });
 
-  test("gives an event as soon as it has arrived, while the rest is still on its way", async () => {
+  test("yields an event as soon as it arrives, before the rest of the response", async () => {
     let rest: ServerResponse | undefined;
     const hub = await openHub(
       byHand((response) => {
@@ -48,14 +48,14 @@ describe("An audit log", () => {
     const events = connect(hub.url).organizations.auditLog("acme");
     expect((await events.next()).value).toMatchObject({ message: "first" });
     const bytes = Buffer.from(`${JSON.stringify(event("größer"))}]`);
-    const middle = bytes.indexOf("ß") + 1; // In the middle of a letter.
+    const middle = bytes.indexOf("ß") + 1; // In the middle of a character.
     rest?.write(bytes.subarray(0, middle));
     rest?.end(bytes.subarray(middle));
     expect((await events.next()).value).toMatchObject({ message: "größer" });
     expect(await events.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("lets the connection go when its reader has had enough", async () => {
+  test("closes the connection when the loop ends early", async () => {
     const gone = vi.fn();
     const hub = await openHub(
       byHand((response) => {
@@ -70,7 +70,7 @@ describe("An audit log", () => {
     await waitFor(() => expect(gone).toHaveBeenCalled());
   });
 
-  test("is begun again when it fails before its first event, and not after that", async () => {
+  test("retries a failure before the first event, but not after it", async () => {
     const broken = byHand((response) =>
       response.write(`[${JSON.stringify(event("first"))},`, () => response.destroy()),
     );
@@ -86,9 +86,9 @@ describe("An audit log", () => {
     ["an object", { json: { error: "Planted" } }],
     ["a web page", { text: "<html>Planted</html>" }],
     ["nothing", { text: "" }],
-    ["something between its events", { text: `[${JSON.stringify(event("a"))}, Planted]` }],
-    ["an event that lacks its author", { json: [{ ...event("a"), author: undefined }] }],
-  ])("that is %s is refused, and nothing of it is told", async (_what, answer) => {
+    ["text that is not JSON between its events", { text: `[${JSON.stringify(event("a"))}, Planted]` }],
+    ["an event without an author", { json: [{ ...event("a"), author: undefined }] }],
+  ])("throws for a response that is %s, without quoting it", async (_what, answer) => {
     const hub = await openHub(answer);
     const error = await rejectionOf(allOf(connect(hub.url).organizations.auditLog("acme")));
     expect(error).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
@@ -106,14 +106,14 @@ describe("An audit log", () => {
     },
   );
 
-  test("is given up when nothing more of it comes", async () => {
+  test("throws when the rest of the response does not arrive in time", async () => {
     const hub = await openHub(byHand((response) => response.write(`[${JSON.stringify(event("first"))},`)));
     const events = connect(hub.url, { timeoutMs: 50, attempts: 1 }).organizations.auditLog("acme");
     await events.next();
     expect(await rejectionOf(events.next())).toMatchObject({ code: "HUB_TIMED_OUT", retryable: true });
   });
 
-  test("ends with the reason of its signal at once, also where all of it has arrived", async () => {
+  test("throws the reason of its signal at once, even after the whole response has arrived", async () => {
     const hub = await openHub({ json: [event("first"), event("second")] });
     const controller = new AbortController();
     const reason = new Error("enough");
@@ -129,7 +129,7 @@ describe("An audit log", () => {
     expect([error, seen]).toEqual([reason, ["first"]]);
   });
 
-  test("ends with the reason of its signal, in the middle too", async () => {
+  test("throws the reason of its signal in the middle of the response", async () => {
     const hub = await openHub(byHand((response) => response.write(`[${JSON.stringify(event("first"))},`)));
     const controller = new AbortController();
     const events = connect(hub.url).organizations.auditLog("acme", {}, { signal: controller.signal });

@@ -26,7 +26,7 @@ export function constant(value: unknown): Schema {
   return { const: value };
 }
 
-/** An object as the Hub takes one: fields whose name ends in `?` may be left out, others are ignored. */
+/** An object in a request: fields whose name ends in `?` are optional, unknown fields are ignored. */
 export function taken(fields: Record<string, Schema>): Schema {
   const names = Object.keys(fields);
   const required = names.filter((name) => !name.endsWith("?"));
@@ -34,7 +34,7 @@ export function taken(fields: Record<string, Schema>): Schema {
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
-/** An object as the Hub answers with one: there are no other fields. */
+/** An object in a response: unknown fields are not allowed. */
 export function given(fields: Record<string, Schema>): Schema {
   return { ...taken(fields), additionalProperties: false };
 }

@@ -18,7 +18,7 @@ import {
 import * as organization from "./organization-schemas.ts";
 import * as user from "./user-schemas.ts";
 
-/* Webhooks, written by hand from the document that the Hub published on 2026-08-17, and from nothing of `src`. */
+/* Webhooks, written by hand from the document that the Hub published on 2026-08-17, independent of `src`. */
 
 const flavor = oneOf(
   ..."cpu-basic cpu-upgrade cpu-performance cpu-xl sprx8 zero-a10g t4-small t4-medium l4x1 l4x4 l40sx1 l40sx4 l40sx8".split(
@@ -67,7 +67,7 @@ const job = taken({
   "resourceGroupId?": objectIdInEitherCase,
 });
 
-/** What create and update take. */
+/** The body of create and update. */
 const webhookRequest = taken({
   watched: list(taken({ type: watchedType, name: string }), { minItems: 1 }),
   "url?": uri,
@@ -77,7 +77,7 @@ const webhookRequest = taken({
   "secret?": { type: "string", pattern: "^[\\x20-\\x7F]*$" },
 });
 
-/** A webhook as it is answered. */
+/** A webhook in a response. */
 const webhook = given({
   id: objectId,
   "url?": uri,
@@ -100,10 +100,10 @@ const webhook = given({
   "lastTriggerAt?": timestamp,
 });
 
-/** One webhook as it is answered. */
+/** The response with one webhook. */
 const oneWebhook = given({ webhook });
 
-/** What a replay is answered with. */
+/** The response to a replay. */
 const replayed = given({ status: number });
 
 /** An operation that the Hub published on 2026-08-17. */
@@ -112,7 +112,7 @@ export interface PublishedOperation {
   path: string;
   query?: Record<string, Schema>;
   request?: Schema;
-  /** `undefined` where the document shows none. */
+  /** `undefined` if the document shows none. */
   answer?: Schema;
 }
 
@@ -120,7 +120,7 @@ const ours = "/api/settings/webhooks";
 const org = "/api/organizations/{name}";
 const applied = { ...user.notificationSearch, applyToAll: user.applyToAll };
 
-/** The 24 operations that the client has methods for, in the shape of that day, and the two that came with it. */
+/** The 24 operations that the client has methods for, as published that day, and the two added with them. */
 export const publishedOperations: readonly PublishedOperation[] = [
   { method: "GET", path: ours, answer: list(webhook) },
   { method: "POST", path: ours, request: webhookRequest, answer: oneWebhook },
@@ -160,7 +160,7 @@ export const publishedOperations: readonly PublishedOperation[] = [
   { method: "GET", path: "/api/jobs/hardware", answer: user.jobHardware },
 ];
 
-/** The same as a document, to be compared with the contract. */
+/** The same as a document, which is compared with the contract. */
 export function publishedDocument(): { paths: Record<string, Record<string, unknown>> } {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { method, path, query = {}, request, answer } of publishedOperations) {

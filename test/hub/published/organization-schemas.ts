@@ -17,7 +17,7 @@ import {
 } from "./json-schema.ts";
 import { repoId, repoType, role } from "./user-schemas.ts";
 
-/* What belongs to an organization, written by hand from the document that the Hub published on 2026-08-17. */
+/* Schemas of an organization, written by hand from the document that the Hub published on 2026-08-17. */
 
 const auditLogType = oneOf(
   ...`
@@ -176,7 +176,7 @@ export const members = list(
   }),
 );
 
-/** The parameters of a search for members. */
+/** The query parameters of the list of members. */
 export const memberSearch: Record<string, Schema> = {
   search: string,
   email: { type: "string", format: "email" },

@@ -23,19 +23,19 @@ const published: World = {
 
 const named = publishedOperations.map(({ method, path }) => `${method} ${path}`);
 
-test("There is a call for each published operation of the contract, and for no other", () => {
+test("There is one call for each published operation of the contract", () => {
   expect(clientCalls.map(({ operation }) => operation).sort()).toEqual([...named].sort());
   expect(named).toHaveLength(24 + 2);
 });
 
-test("The contract differs from the published operations in what is recorded, and in nothing else", () => {
+test("The contract differs from the published operations only in the recorded differences", () => {
   const contract = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
   const { open, explained } = reportOn(contract, { ...publishedDocument() });
   expect(open).toEqual([]);
   expect(explained).toBeGreaterThan(50);
 });
 
-describe("Against the Hub that was published on 2026-08-17, the client", () => {
+describe("Against the Hub as published on 2026-08-17, the client", () => {
   test.each(clientCalls)("succeeds: $operation", async ({ operation, run }) => {
     const hub = await openPublishedHub();
     const logger = createMemoryLogger();
@@ -46,7 +46,7 @@ describe("Against the Hub that was published on 2026-08-17, the client", () => {
     expect(logger.lines).toEqual([]);
   });
 
-  test("reads what a webhook says of its secret, and does not wipe it", async () => {
+  test("reads whether a webhook has a secret, and does not remove it", async () => {
     const hub = await openPublishedHub();
     const { webhooks } = new HubClient({ endpoint: hub.url, token: "hf_ada" });
     const webhook = await webhooks.get(sampleId);
@@ -56,7 +56,7 @@ describe("Against the Hub that was published on 2026-08-17, the client", () => {
     expect((await webhooks.update(sampleId, { domains: ["repo"], secret: null })).hasSecret).toBe(false);
   });
 
-  test("gives the resources of a group, of every type", async () => {
+  test("returns the resources of a group, of every type", async () => {
     const hub = await openPublishedHub();
     const [group] = await new HubClient({ endpoint: hub.url, token: "hf_ada" }).organizations.resourceGroups.list(
       "acme",
@@ -65,7 +65,7 @@ describe("Against the Hub that was published on 2026-08-17, the client", () => {
     expect(group?.repos).toBeUndefined();
   });
 
-  test("does not change lists by names that this Hub would ignore", async () => {
+  test("does not send changes to lists in fields that this Hub would ignore", async () => {
     const hub = await openPublishedHub();
     const { networkSecurity } = new HubClient({ endpoint: hub.url, token: "hf_ada" }).organizations;
     const change = { blockedUrls: ["/acme/data"], allowedUrls: [], enforceAuth: true };
@@ -77,7 +77,7 @@ describe("Against the Hub that was published on 2026-08-17, the client", () => {
     expect(hub.operations).toEqual(["GET /api/organizations/{name}/settings/network-security"]);
   });
 
-  test("says that a token is revoked by its id, where its raw value finds nothing", async () => {
+  test("reports that a token is revoked by its id if its value is not found", async () => {
     const hub = await openPublishedHub();
     const { organizations } = new HubClient({ endpoint: hub.url, token: "hf_ada" });
     expect(await rejectionOf(organizations.revokeToken("acme", { token: "hf_PlantedOther55" }))).toMatchObject({
@@ -101,7 +101,7 @@ describe("Against the local Hub, the same client", () => {
   });
 });
 
-/** What is there on a local Hub, with a webhook that has delivered once. */
+/** The ids on a local Hub, including a webhook that has delivered once. */
 async function localWorld(hub: LocalHub, client: HubClient): Promise<World> {
   const target = await openTarget();
   const repo = { type: "dataset", name: "me/data" } as const;

@@ -9,19 +9,19 @@ import type { Schema } from "./json-schema.ts";
 import { type PublishedOperation, publishedOperations } from "./operations.ts";
 import { answerTo } from "./sample-answers.ts";
 
-/** A Hub of 2026-08-17 on a loopback socket: it knows the published document and nothing of `src`. */
+/** The Hub of 2026-08-17 on a loopback socket, built from the published document and independent of `src`. */
 export interface PublishedHub {
   url: string;
   /** The operation of each request, as in `GET /api/notifications`. */
   readonly operations: readonly string[];
-  /** Fields of requests that this Hub does not have, and so ignored. */
+  /** Fields of requests that this Hub does not have, and therefore ignored. */
   readonly ignored: readonly string[];
 }
 
 const ajv = new Ajv2020({ strict: false, useDefaults: true });
 addFormats.default(ajv);
 
-/** Starts it; it is closed when the test is over. */
+/** Starts it. It closes after the test. */
 export async function openPublishedHub(): Promise<PublishedHub> {
   const operations: string[] = [];
   const ignored: string[] = [];
@@ -92,7 +92,7 @@ function problemsOf(schema: Schema | undefined, value: unknown): string[] {
   return (ajv.errors ?? []).map(({ instancePath, message }) => `${instancePath || "body"} ${message}`);
 }
 
-/** A query has strings alone: a number is one that is written as a number. */
+/** Converts query strings that are written as numbers to numbers. */
 function problemsOfQuery({ query = {} }: PublishedOperation, given: Record<string, string>): string[] {
   return Object.entries(given).flatMap(([name, value]) => {
     const schema = query[name];
@@ -126,7 +126,7 @@ function part(value: unknown): Schema | undefined {
   return typeof value === "object" && value !== null ? { ...value } : undefined;
 }
 
-/** What is there on a Hub, by its id. */
+/** The ids of what exists on a Hub. */
 export interface World {
   webhookId: string;
   logId: string;
@@ -137,7 +137,7 @@ export interface World {
   groupId: string;
 }
 
-/** A call of the client, and which operation it is. */
+/** A call of the client, with its operation. */
 export interface ClientCall {
   operation: string;
   run: (hub: HubClient, world: World) => Promise<unknown>;
@@ -153,7 +153,7 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return found;
 }
 
-/** One call for each operation, with as much as the Hub of 2026-08-17 takes. What deletes comes last. */
+/** One call for each operation, with every field that the Hub of 2026-08-17 accepts. Deletions come last. */
 export const clientCalls: readonly ClientCall[] = [
   { operation: `GET ${webhooks}`, run: (hub) => hub.webhooks.list() },
   {

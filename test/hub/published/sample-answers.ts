@@ -1,8 +1,8 @@
 import type { PublishedOperation } from "./operations.ts";
 
-/* What a Hub of 2026-08-17 answers, with something of everything. The published hub checks each by its schema. */
+/* Responses of a Hub of 2026-08-17 that use every field. The published hub checks each by its schema. */
 
-/** The id of everything here. */
+/** The id of every sample. */
 export const sampleId = "65b2f0a1c3d4e5f60718293a";
 const at = "2026-08-17T09:15:27.123Z";
 const participating = [{ _id: sampleId, avatar: "/avatars/ada.svg", user: "ada" }];
@@ -156,7 +156,7 @@ const samples: Record<string, unknown> = {
   ],
 };
 
-/** What is answered to a request that is in order; `undefined` where there is no such thing. */
+/** The response to a valid request; `undefined` for an unknown operation. */
 export function answerTo(
   { method, path }: PublishedOperation,
   { params, body }: { params: Record<string, string | undefined>; body: unknown },
@@ -172,7 +172,7 @@ export function answerTo(
   return { webhook: body === undefined ? webhook : changed(body) };
 }
 
-/** A webhook as it is written: without its secret, and of a job without what a read does not return. */
+/** A webhook as a request: without its secret, and without the fields of a job that the Hub does not return. */
 function changed(body: unknown): object {
   const { secret, job, url, ...rest } = Object(body);
   const target = job === undefined ? { url: url ?? webhook.url } : { job: answeredJob(job) };

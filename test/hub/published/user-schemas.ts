@@ -15,10 +15,10 @@ import {
   whole,
 } from "./json-schema.ts";
 
-/* What belongs to a user, written by hand from the document that the Hub published on 2026-08-17. */
+/* Schemas of a user, written by hand from the document that the Hub published on 2026-08-17. */
 
 export const repoType = oneOf("dataset", "model", "space", "bucket", "kernel");
-/** The one object of a request that takes no other fields. */
+/** The only object of a request that rejects unknown fields. */
 export const repoId = given({ name: string, type: repoType });
 export const role = oneOf("admin", "write", "contributor", "read", "no_access");
 
@@ -75,7 +75,7 @@ export const notificationPage = given({
   start: number,
 });
 
-/** The parameters of a search for notifications. */
+/** The query parameters of the list of notifications. */
 export const notificationSearch: Record<string, Schema> = {
   p: { ...whole, default: 0 },
   readStatus: { default: "all", enum: ["all", "unread"] },

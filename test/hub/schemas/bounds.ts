@@ -1,29 +1,29 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod/mini";
-/** What one sentence of hub-api.md lets through at a place of a body, and what it does not. */
+/** One rule of hub-api.md for a place in a body, with valid and invalid values. */
 export interface Bound {
-  /** The sentence, in our words. */
+  /** The rule as a phrase. */
   rule: string;
-  /** Where in the body, as in `job.labels`; an empty text is the body itself. */
+  /** The place in the body, such as `job.labels`; an empty string is the body itself. */
   at: string;
   accepted: unknown[];
-  /** Each with the field that the refusal must name, where it is not `at` itself. `undefined` leaves the field out. */
+  /** Invalid values, each with the field that the error must name if it is not `at`. `undefined` removes the field. */
   refused: { value: unknown; names?: string }[];
-  /** What is accepted and dropped, as if it had been left out. */
+  /** Values that are accepted and dropped, as if they were left out. */
   ignored?: unknown[];
 }
 
-/** One body of a bound: what a test runs on. */
+/** One body that a test checks. */
 export interface BoundCase {
   title: string;
   body: unknown;
-  /** The field that must be named, of a body that is to be refused. */
+  /** The field that the error must name, for an invalid body. */
   names?: string;
-  /** What is left of the body, where a part of it is dropped. */
+  /** The body after parsing, if a part of it is dropped. */
   left?: unknown;
 }
 
-/** A copy of `body` with `value` at `at`, as it would arrive: through JSON. */
+/** Copies `body` with `value` at `at`, through JSON like a real request. */
 function place({ body, at, value }: { body: JsonObject; at: string; value: unknown }): unknown {
   if (at === "") return asJson(value);
   const placed: JsonObject = structuredClone(body);
@@ -44,7 +44,7 @@ function asJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** The bodies that a table of bounds makes of one that is valid. */
+/** Makes the bodies of a table of bounds from a valid body. */
 export function casesOf({ bounds, body }: { bounds: Bound[]; body: JsonObject }): {
   accepted: BoundCase[];
   refused: BoundCase[];
@@ -75,7 +75,7 @@ function titleOf({ rule, at, value }: { rule: string; at: string; value: unknown
   return `${rule}: ${at} ${shown.length > 60 ? `${shown.slice(0, 60)}… (${shown.length})` : shown}`;
 }
 
-/** The fields that a refusal names, as in `watched[0].type`. */
+/** The fields that an error names, such as `watched[0].type`. */
 export function namedFields(error: z.core.$ZodError): string[] {
   const paths = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
@@ -90,29 +90,29 @@ function fieldName(path: PropertyKey[]): string {
     .replace(/^\./, "");
 }
 
-/** What hub-api.md says of one body, and the two that must hold to it: our schema and the document's. */
+/** The rules of hub-api.md for one body, and the two schemas that must follow them: ours and the document's. */
 export interface BoundTable {
-  /** What the body is of. */
+  /** The name of the body in test titles. */
   subject: string;
-  /** A valid body, in which each value is placed. */
+  /** A valid body, into which each value is inserted. */
   body: JsonObject;
   bounds: Bound[];
   schema: z.ZodMiniType;
   /** The name of the schema in the document. */
   component: string;
-  /** What is there once it is read, where it is left out. */
+  /** Fields that parsing adds if they are missing. */
   defaults?: JsonObject;
 }
 
-/** A table of a body that is sent. */
+/** A table of a request body. */
 export interface RequestTable extends BoundTable {
-  /** A request that it goes with, such as `PATCH /api/settings/watch`. */
+  /** The request that it belongs to, such as `PATCH /api/settings/watch`. */
   line: string;
 }
 
 const body = z.record(z.string(), z.unknown());
 
-/** The bodies of a fixture file, each with the name that tells what it is; written from the text of hub-api.md. */
+/** The bodies of a fixture file with their names, written from the text of hub-api.md. */
 export function readBodies(
   file: "jobs" | "least-bodies" | "webhook-requests" | "webhooks",
 ): [name: string, body: JsonObject][] {
@@ -120,5 +120,5 @@ export function readBodies(
   return Object.entries(z.record(z.string(), body).parse(JSON.parse(text)));
 }
 
-/** An object of JSON, of which nothing is known yet. */
+/** A JSON object of unknown shape. */
 export type JsonObject = Record<string, unknown>;

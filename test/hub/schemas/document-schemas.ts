@@ -8,7 +8,7 @@ ajv.addSchema({ $id: "hub:document", ...openApiDocument({ serverUrl: "http://loc
 
 const compiled = new Map<string, ValidateFunction>();
 
-/** Compiles a schema of the document, by a validator that knows nothing of ours. */
+/** Compiles a schema of the document with a validator that is independent of our schemas. */
 export function documentSchema(pointer: string): ValidateFunction {
   const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `hub:document#${encodeURI(pointer)}` });
   compiled.set(pointer, validate);

@@ -1,13 +1,13 @@
 import type { Bound } from "./bounds.ts";
 
-/** What a field may hold, as hub-api.md says it: values of the kind, and values just outside it. */
+/** Rules for the values of a field, as in hub-api.md: valid values, and values just outside the limits. */
 export interface Kind {
   rule: string;
   accepted: unknown[];
   refused: unknown[];
 }
 
-/** Any text, an empty one as well. */
+/** Any text, including an empty one. */
 export const text: Kind = {
   rule: "is a string",
   accepted: ["", "x", "é 😀\n", "x".repeat(5_000)],
@@ -28,7 +28,7 @@ export const boolean: Kind = {
   refused: [null, "true", "", 0, 1, {}, [true]],
 };
 
-/** An id as the Hub gives it. */
+/** An id in a response. */
 export const objectId: Kind = {
   rule: "is 24 lower-case hexadecimal digits",
   accepted: ["0123456789abcdef01234567", "0".repeat(24), "f".repeat(24)],
@@ -47,7 +47,7 @@ export const objectId: Kind = {
   ],
 };
 
-/** An id as some requests take it. */
+/** An id in some requests. */
 export const objectIdInEitherCase: Kind = {
   rule: "is 24 hexadecimal digits in either case",
   accepted: ["0123456789abcdef01234567", "0123456789ABCDEF01234567", "aAbBcCdDeEfF001122334455", "F".repeat(24)],
@@ -67,7 +67,7 @@ export const objectIdInEitherCase: Kind = {
   ],
 };
 
-/** Timestamps, as texts. */
+/** Timestamps as strings. */
 export const timestamps = {
   accepted: [
     "2026-09-01T12:34:56Z",
@@ -97,14 +97,14 @@ export const timestamps = {
   ],
 };
 
-/** A moment. */
+/** A time. */
 export const timestamp: Kind = {
   rule: "is a date and time in UTC that ends in Z, the fraction optional",
   accepted: timestamps.accepted,
   refused: [null, 0, 1788266096000, true, {}, ...timestamps.refused],
 };
 
-/** The five types of a repository. */
+/** The five repository types. */
 export const repoTypes = ["dataset", "model", "space", "bucket", "kernel"];
 
 /** One of five roles, or the name of a custom one. */
@@ -114,7 +114,7 @@ export const role: Kind = {
   refused: [null, "", 1, true, {}, ["admin"]],
 };
 
-/** One of some texts. */
+/** One of several strings. */
 export function oneOf(values: string[]): Kind {
   const near = values.flatMap((value) => [`${value}s`, ` ${value}`, value.toUpperCase(), value.slice(0, -1)]);
   return {
@@ -124,7 +124,7 @@ export function oneOf(values: string[]): Kind {
   };
 }
 
-/** An array; what its items are is told apart. */
+/** An array. Its items have their own rules. */
 export const array: Kind = { rule: "is an array", accepted: [[]], refused: [null, "", 0, true, {}, { 0: "x" }] };
 
 /** An array of at least one item. */
@@ -134,10 +134,10 @@ export const filledArray: Kind = {
   refused: [[], ...array.refused],
 };
 
-/** An object; what its fields are is told apart. */
+/** An object. Its fields have their own rules. */
 export const object: Kind = { rule: "is an object", accepted: [], refused: [null, "", 0, true, [], [{}]] };
 
-/** Fields that must be there, each by its place. */
+/** Required fields, by place. */
 export function required(fields: Record<string, Kind>): Bound[] {
   return Object.entries(fields).map(([at, { rule, accepted, refused }]) => ({
     rule: `${rule}, and required`,
@@ -147,7 +147,7 @@ export function required(fields: Record<string, Kind>): Bound[] {
   }));
 }
 
-/** Fields that may be left out, each by its place. */
+/** Optional fields, by place. */
 export function optional(fields: Record<string, Kind>): Bound[] {
   return Object.entries(fields).map(([at, { rule, accepted, refused }]) => ({
     rule: `${rule}, if given`,
@@ -157,7 +157,7 @@ export function optional(fields: Record<string, Kind>): Bound[] {
   }));
 }
 
-/** That nothing else stands at these places; an empty text is the body itself. */
+/** Unknown fields are rejected at these places; an empty string is the body itself. */
 export function noOtherFields(places: string[]): Bound[] {
   return places
     .flatMap((place) => ["stranger", "Type", "ID"].map((name) => (place === "" ? name : `${place}.${name}`)))
@@ -169,7 +169,7 @@ export function noOtherFields(places: string[]): Bound[] {
     }));
 }
 
-/** That the Hub drops what else stands at these places; an empty text is the body itself. */
+/** The Hub drops unknown fields at these places; an empty string is the body itself. */
 export function otherFieldsIgnored(places: string[]): Bound[] {
   return noOtherFields(places).map(({ at, refused }) => ({
     rule: "other fields are ignored",
@@ -180,12 +180,12 @@ export function otherFieldsIgnored(places: string[]): Bound[] {
   }));
 }
 
-/** That the Hub drops a field that other bodies have. */
+/** The Hub drops a field that other bodies have. */
 export function ignoredField(at: string, values: unknown[]): Bound {
   return { rule: "is ignored here", at, accepted: [], refused: [], ignored: values };
 }
 
-/** That a body is an object. */
+/** The body must be an object. */
 export const objectBody: Bound = {
   rule: "the body is an object",
   at: "",

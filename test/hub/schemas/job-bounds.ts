@@ -6,13 +6,13 @@ export const flavors =
     " ",
   );
 
-/** The hardware flavors that the Hub publishes since 2026-05-20. */
+/** The hardware flavors that the Hub has published since 2026-05-20. */
 export const addedFlavors = ["rtx-pro-6000", "rtx-pro-6000x2", "rtx-pro-6000x4", "rtx-pro-6000x8"];
 
 const prototypeKey: unknown = JSON.parse('{"__proto__":"x"}');
 const hundred = "x".repeat(100);
 
-/** What hub-api.md says alike of the job that a webhook is given and of the one that it answers with. */
+/** The rules of hub-api.md that the job in a request and the job in a response share. */
 export const webhookJobBounds: Bound[] = [
   {
     rule: "flavor is one of the hardware flavors, and required",
@@ -115,7 +115,7 @@ export const webhookJobBounds: Bound[] = [
   },
 ];
 
-/** What hub-api.md says only of the job that a webhook is given. */
+/** The rules of hub-api.md for the job in a request only. */
 export const webhookJobRequestBounds: Bound[] = [
   {
     rule: "environment may be left out",
@@ -252,7 +252,7 @@ export const webhookJobRequestBounds: Bound[] = [
   },
 ];
 
-/** What hub-api.md says only of the job that a webhook answers with. */
+/** The rules of hub-api.md for the job in a response only. */
 export const webhookJobResponseBounds: Bound[] = [
   {
     rule: "secrets is an array of names",

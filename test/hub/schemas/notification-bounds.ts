@@ -22,7 +22,7 @@ const ids = { _id: "0123456789abcdef01234567" };
 const participating = [{ ...ids, avatar: "/avatars/ada.svg", user: "ada" }];
 const common = { updatedAt: "2026-09-01T12:34:56Z", read: false, discussionEventId: "event-1" };
 
-/** One notification of each type, with all that it may hold. */
+/** One notification of each type, with every field. */
 export const notificationBodies = {
   paper: {
     type: "paper",
@@ -48,7 +48,7 @@ export const notificationBodies = {
   },
 };
 
-/** What hub-api.md says of every notification. */
+/** The rules of hub-api.md for every notification. */
 const commonBounds: Bound[] = [
   ...required({ updatedAt: timestamp, read: boolean }),
   ...optional({ discussionEventId: text }),
@@ -56,7 +56,7 @@ const commonBounds: Bound[] = [
   objectBody,
 ];
 
-/** What hub-api.md says of those who take part, who are listed at `at`. */
+/** The rules of hub-api.md for the participants, which are listed at `at`. */
 function participantBounds(at: string): Bound[] {
   const first = `${at}[0]`;
   return [
@@ -71,7 +71,7 @@ function participantBounds(at: string): Bound[] {
   ];
 }
 
-/** The fields of the other types, which one type has not. */
+/** The fields that only other types have. */
 function foreignFields(own: string[]): Bound[] {
   return ["paper", "paperDiscussion", "repo", "discussion", "post", "blog"]
     .filter((field) => !own.includes(field))
@@ -83,7 +83,7 @@ function foreignFields(own: string[]): Bound[] {
     }));
 }
 
-/** What hub-api.md says of a notification of each type. */
+/** The rules of hub-api.md for the notifications of each type. */
 export const notificationBounds: Record<keyof typeof notificationBodies, Bound[]> = {
   paper: [
     ...commonBounds,
@@ -157,7 +157,7 @@ export const notificationPageBody = {
   start: 0,
 };
 
-/** What hub-api.md says of the answer of GET /api/notifications. */
+/** The rules of hub-api.md for the response of GET /api/notifications. */
 export const notificationPageBounds: Bound[] = [
   ...required({
     notifications: array,
@@ -182,7 +182,7 @@ export const notificationPageBounds: Bound[] = [
   objectBody,
 ];
 
-/** What hub-api.md says of the body of DELETE /api/notifications. */
+/** The rules of hub-api.md for the body of DELETE /api/notifications. */
 export const notificationDeletionBounds: Bound[] = [
   ...optional({ discussionIds: filledArray }),
   { rule: "an item is an id", at: "discussionIds", accepted: [[ids._id], Array(1_000).fill(ids._id)], refused: [] },
@@ -192,7 +192,7 @@ export const notificationDeletionBounds: Bound[] = [
   objectBody,
 ];
 
-/** What hub-api.md says of the body of POST /api/notifications/mark-as-read. */
+/** The rules of hub-api.md for the body of POST /api/notifications/mark-as-read. */
 export const notificationMarkBounds: Bound[] = [
   ...optional({ discussionIds: array, read: boolean }),
   { rule: "an item is any string", at: "discussionIds", accepted: [["A", ""], Array(1_000).fill("x")], refused: [] },

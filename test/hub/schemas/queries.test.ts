@@ -8,7 +8,7 @@ import { type QueryTable, queryTables } from "./query-bounds.ts";
 const parameterNames = z.array(z.object({ name: z.string(), in: z.string() }));
 const { paths } = openApiDocument({ serverUrl: "http://localhost:5050" });
 
-/** The schema that a query is read with. */
+/** The schema that parses a query. */
 function querySchema({ method, path }: QueryTable): z.ZodMiniObject {
   for (const operation of routes) {
     if (operation.method !== method || operation.path !== path) continue;
@@ -17,7 +17,7 @@ function querySchema({ method, path }: QueryTable): z.ZodMiniObject {
   throw new Error(`There is no query of ${method} ${path}.`);
 }
 
-/** The names of the query's parameters in the document, and a validator of each. */
+/** The parameters of the query in the document, each with a validator. */
 function documentParameters({ method, path }: QueryTable) {
   const parameters = parameterNames.parse(paths?.[path]?.[method]?.parameters);
   const pointer = `/paths/${path.replaceAll("/", "~1")}/${method}/parameters`;
@@ -26,7 +26,7 @@ function documentParameters({ method, path }: QueryTable) {
   );
 }
 
-/** What a text of a query stands for to a reader of the document: a number or a boolean where it is written as one. */
+/** The value of a query string in the document's types: a number or a boolean if it is written as one. */
 function meant(text: string): unknown {
   if (text === "true" || text === "false") return text === "true";
   return String(Number(text)) === text ? Number(text) : text;
@@ -40,30 +40,30 @@ const rows = named.flatMap(({ title, table }) =>
 describe.each(named)("The query of $title", ({ table }) => {
   const schema = querySchema(table);
 
-  test("has its defaults where it is empty, and may be left out whole", () => {
+  test("uses its defaults if it is empty or missing", () => {
     expect(schema.parse({})).toEqual(table.defaults);
   });
 
-  test("has these parameters and no others, in the document too", () => {
+  test("has exactly these parameters, in the document too", () => {
     const names = table.parameters.map(({ name }) => name);
     expect(Object.keys(schema.shape)).toEqual(names);
     expect(documentParameters(table).map(({ name }) => name)).toEqual(names);
   });
 
-  test("ignores a parameter that it does not have", () => {
+  test("ignores an unknown parameter", () => {
     for (const name of [...table.unknown, "stranger"]) {
       for (const text of ["", "true", "1"]) expect(schema.parse({ [name]: text }), name).toEqual(table.defaults);
     }
   });
 
-  test("takes all of its parameters at once", () => {
+  test("accepts all of its parameters at once", () => {
     const texts = table.parameters.map(({ name, accepted }) => [name, accepted[0]?.text]);
     const values = table.parameters.map(({ name, accepted }) => [name, accepted[0]?.value]);
     expect(schema.parse(Object.fromEntries(texts))).toEqual(Object.fromEntries(values));
     expect(z.encode(z.partial(schema), Object.fromEntries(values))).toEqual(Object.fromEntries(texts));
   });
 
-  test("is written with nothing that the caller leaves out", () => {
+  test("omits the parameters that the caller leaves out", () => {
     expect(z.encode(z.partial(schema), {})).toEqual({});
   });
 });
@@ -72,7 +72,7 @@ describe.each(rows)("In the query of $title, $name", ({ table, name, parameter }
   const schema = querySchema(table);
   const isValid = documentParameters(table).find((known) => known.name === name)?.isValid;
 
-  test("is read as what it stands for, and written as the same text", () => {
+  test("is parsed to its value, and written as the same string", () => {
     for (const { text, value } of parameter.accepted) {
       expect(schema.parse({ [name]: text }), text).toEqual({ ...table.defaults, [name]: value });
       expect(z.encode(z.partial(schema), { [name]: value }), text).toEqual({ [name]: text });
@@ -80,7 +80,7 @@ describe.each(rows)("In the query of $title, $name", ({ table, name, parameter }
     }
   });
 
-  test("is refused by its name where it stands for nothing", () => {
+  test("is rejected with its name if it is invalid", () => {
     for (const text of parameter.refused) {
       const { error } = schema.safeParse({ [name]: text });
       expect(error && namedFields(error), text).toEqual([name]);
@@ -88,13 +88,13 @@ describe.each(rows)("In the query of $title, $name", ({ table, name, parameter }
     }
   });
 
-  test("is refused by its name where it is given twice", () => {
+  test("is rejected with its name if it is given twice", () => {
     const texts = parameter.accepted.slice(0, 2).map(({ text }) => text);
     const { error } = schema.safeParse({ [name]: texts });
     expect(error && namedFields(error)).toEqual([name]);
   });
 
-  test("is refused by its name where the caller of the client gives something else", () => {
+  test("is rejected with its name if the caller of the client passes an invalid value", () => {
     for (const value of parameter.refusedValues) {
       const { error } = z.safeEncode(z.partial(schema), { [name]: value });
       expect(error && namedFields(error), String(value)).toEqual([name]);
@@ -102,7 +102,7 @@ describe.each(rows)("In the query of $title, $name", ({ table, name, parameter }
   });
 });
 
-test("Every query is here", () => {
+test("The tables contain every query", () => {
   const known = routes.filter(({ request }) => request?.query).map(({ method, path }) => `${method} ${path}`);
   expect(queryTables.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(known.sort());
 });

@@ -1,26 +1,26 @@
 import { repoTypes, timestamps } from "./fields.ts";
 import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
 
-/** What hub-api.md says of one parameter of a query. */
+/** The rules of hub-api.md for one query parameter. */
 export interface ParameterBounds {
   name: string;
-  /** Each text that is let through, and what it stands for. */
+  /** Each valid string, with its value. */
   accepted: { text: string; value: unknown }[];
   refused: string[];
-  /** What the local Hub refuses, and the client sends: the Hub may accept it one day. */
+  /** Strings that the local Hub rejects and the client sends, because the Hub may accept them one day. */
   refusedByLocalHub?: string[];
-  /** What no caller of the client may give: it stands for no text that is let through. */
+  /** Values that a caller of the client cannot pass, because no valid string represents them. */
   refusedValues: unknown[];
 }
 
-/** What hub-api.md says of the query of one operation. */
+/** The rules of hub-api.md for the query of one operation. */
 export interface QueryTable {
   method: "get" | "delete" | "post";
   path: string;
   parameters: ParameterBounds[];
-  /** What each parameter is that is left out. */
+  /** The value of each parameter that is left out. */
   defaults: Record<string, unknown>;
-  /** Names that other operations know, and this one does not. */
+  /** Parameters of other operations that this one does not have. */
   unknown: string[];
 }
 
@@ -122,7 +122,7 @@ const applying: Pick<QueryTable, "parameters" | "defaults" | "unknown"> = {
 const members = "/api/organizations/{name}/members";
 const emails = ["ada@acme.example", "a.b+c_d-e@sub.acme.example", "Ada@ACME.EXAMPLE", "o'brien@acme.example"];
 
-/** Every query of hub-api.md, at its bounds and beyond. */
+/** Every query of hub-api.md, at its limits and beyond. */
 export const queryTables: QueryTable[] = [
   {
     method: "get",

@@ -16,13 +16,13 @@ const record = {
   createdBy: account,
 };
 
-test("There are the 25 hardware flavors of hub-api.md, in its order, and the 4 that came later", () => {
+test("The list contains the 25 hardware flavors of hub-api.md, in its order, and the 4 later ones", () => {
   expect(hardwareFlavors).toEqual([...flavors, ...addedFlavors]);
   expect(new Set(flavors).size).toBe(25);
 });
 
-describe("A job that was started", () => {
-  test.each(readBodies("jobs"))("may be: %s", (_, body) => {
+describe("The record of a started job", () => {
+  test.each(readBodies("jobs"))("accepts the documented example: %s", (_, body) => {
     expect(job.parse(body)).toEqual(body);
   });
 
@@ -34,7 +34,7 @@ describe("A job that was started", () => {
     expect(result.data).toEqual(body);
   });
 
-  test.each(refused)("is refused: $title", ({ body, names }) => {
+  test.each(refused)("is rejected: $title", ({ body, names }) => {
     const { error } = job.safeParse(body);
     expect(error && namedFields(error)).toEqual([names]);
   });
@@ -47,7 +47,7 @@ describe("A repository by name and type", () => {
     expect(repoId.parse(body)).toEqual(body);
   });
 
-  test.each(refused)("is refused: $title", ({ body, names }) => {
+  test.each(refused)("is rejected: $title", ({ body, names }) => {
     const { error } = repoId.safeParse(body);
     expect(error && namedFields(error)).toEqual([names]);
   });

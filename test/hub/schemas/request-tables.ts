@@ -55,7 +55,7 @@ import {
 
 const id = "0123456789abcdef01234567";
 
-/** The bodies of all requests but those of webhooks, at the bounds of hub-api.md and beyond. */
+/** The bodies of all requests except those of webhooks, at the limits of hub-api.md and beyond. */
 export const requestTables: RequestTable[] = [
   {
     subject: "the deletion of notifications",
@@ -152,7 +152,7 @@ export const requestTables: RequestTable[] = [
 
 const notificationTypes = ["paper", "repo", "post", "community_blog"] as const;
 
-/** What operations answer with, but those of webhooks, at the bounds of hub-api.md and beyond. */
+/** The bodies of all responses except those of webhooks, at the limits of hub-api.md and beyond. */
 export const answerTables: BoundTable[] = [
   ...notificationTypes.map((type) => ({
     subject: `a notification of type ${type}`,

@@ -21,10 +21,10 @@ export const notificationSwitches =
     " ",
   );
 
-/** The switches that the Hub publishes beyond these, since 2026-08-17. */
+/** The further switches that the Hub has published since 2026-08-17. */
 const addedSwitches = ["job_status", "repo_release"];
 
-/** What hub-api.md says of the body of PATCH /api/settings/notifications. */
+/** The rules of hub-api.md for the body of PATCH /api/settings/notifications. */
 export const notificationSettingsBounds: Bound[] = [
   ...required({ notifications: object }),
   {
@@ -55,7 +55,7 @@ export const notificationSettingsBounds: Bound[] = [
   objectBody,
 ];
 
-/** What hub-api.md says of a body of PATCH /api/settings/notifications with an amount. */
+/** The rules of hub-api.md for a body of PATCH /api/settings/notifications with an amount. */
 export const prepaidCreditsBounds: Bound[] = [
   {
     rule: "is asked for where launch_prepaid_credits is enabled",
@@ -71,7 +71,7 @@ export const prepaidCreditsBounds: Bound[] = [
   },
 ];
 
-/** What hub-api.md says of a body of PATCH /api/settings/notifications without an amount. */
+/** The rules of hub-api.md for a body of PATCH /api/settings/notifications without an amount. */
 export const noAmountBounds: Bound[] = [
   {
     rule: "asks for an amount where it is true, and nowhere else",
@@ -93,7 +93,7 @@ const watchItemBounds = ["add", "delete"].flatMap((at): Bound[] => [
   ...otherFieldsIgnored([`${at}[0]`]),
 ]);
 
-/** What hub-api.md says of the body of PATCH /api/settings/watch. */
+/** The rules of hub-api.md for the body of PATCH /api/settings/watch. */
 export const watchBounds: Bound[] = [...watchItemBounds, ...otherFieldsIgnored([""]), objectBody];
 
 /** Tools of the MCP server. */
@@ -102,7 +102,7 @@ export const mcpSettingsBody = {
   spaceTools: [{ _id: "tool-1", name: "acme/draw", emoji: "🎨", subdomain: "acme-draw" }],
 };
 
-/** What hub-api.md says of the answer of GET /api/settings/mcp. */
+/** The rules of hub-api.md for the response of GET /api/settings/mcp. */
 export const mcpSettingsBounds: Bound[] = [
   ...required({
     builtInTools: array,
@@ -118,7 +118,7 @@ export const mcpSettingsBounds: Bound[] = [
   objectBody,
 ];
 
-/** What hub-api.md says of the body of POST /api/settings/papers/claim. */
+/** The rules of hub-api.md for the body of POST /api/settings/papers/claim. */
 export const paperClaimBounds: Bound[] = [
   {
     rule: "is the identifier of a preprint, and required",
@@ -131,7 +131,7 @@ export const paperClaimBounds: Bound[] = [
   objectBody,
 ];
 
-/** What hub-api.md says of the answer of POST /api/settings/papers/claim. */
+/** The rules of hub-api.md for the response of POST /api/settings/papers/claim. */
 export const paperClaimResultBounds: Bound[] = [
   ...required({ ok: boolean, claimedPaperId: text }),
   ...noOtherFields([""]),

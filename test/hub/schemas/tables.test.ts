@@ -6,7 +6,7 @@ import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
 import { answerTables, requestTables } from "./request-tables.ts";
 import { notificationSwitches } from "./settings-bounds.ts";
 
-/** What each test is about: one sentence of hub-api.md at one place of a body. */
+/** The subject of each test: one rule of hub-api.md at one place of a body. */
 function rowsOf(tables: BoundTable[]) {
   return tables.flatMap((table) =>
     table.bounds.map((bound) => {
@@ -18,7 +18,7 @@ function rowsOf(tables: BoundTable[]) {
 
 type Row = ReturnType<typeof rowsOf>[number];
 
-/** The values that our schema and the document let through, and come out as they went in but for the defaults. */
+/** The values that our schema and the document accept, and that parsing leaves unchanged except for defaults. */
 function holdsFor({ schema, component, defaults, accepted, refused, ignored }: Row): void {
   const validByDocument = documentSchema(`/components/schemas/${component}`);
   for (const { title, body } of accepted) {
@@ -38,41 +38,41 @@ function holdsFor({ schema, component, defaults, accepted, refused, ignored }: R
   }
 }
 
-describe("In a request, by our schema and by the document,", () => {
+describe("Our schema and the document check a request:", () => {
   test.each(rowsOf(requestTables))("$subject: $at $rule", holdsFor);
 });
 
-describe("In an answer, by our schema and by the document,", () => {
+describe("Our schema and the document check a response:", () => {
   test.each(rowsOf(answerTables))("$subject: $at $rule", holdsFor);
 });
 
-describe("Whole bodies", () => {
+describe("A complete body", () => {
   const tables = [...requestTables, ...answerTables];
   const whole = tables.map((table) => ({ ...table, at: "", rule: "", accepted: [], refused: [], ignored: [] }));
   const written = readBodies("least-bodies");
 
-  test.each(whole)("of each kind come out as they went in: $subject", (row) => {
+  test.each(whole)("with every field is parsed unchanged: $subject", (row) => {
     holdsFor({ ...row, accepted: [{ title: row.subject, body: row.body }] });
   });
 
-  test.each(written)("with no more than must be there are accepted: %s", (component, body) => {
+  test.each(written)("with only the required fields is accepted: %s", (component, body) => {
     const found = whole.find((table) => table.component === component);
     if (!found) throw new Error(`No table has ${component}.`);
     holdsFor({ ...found, accepted: [{ title: component, body }] });
   });
 
-  test("with no more than must be there are written for each kind", () => {
+  test("with only the required fields exists for each schema", () => {
     const components = new Set(tables.map(({ component }) => component));
     expect(written.map(([component]) => component).sort()).toEqual([...components].sort());
   });
 });
 
-test("There are the 84 types of an event of the audit log, in the order of hub-api.md, and the 35 that came later", () => {
+test("The list contains the 84 event types of the audit log, in the order of hub-api.md, and the 35 later ones", () => {
   expect(new Set(auditLogTypes).size).toBe(84);
   expect(specifiedAuditLogTypes).toEqual(auditLogTypes);
   expect(new Set(ourAuditLogTypes).size).toBe(84 + 35);
 });
 
-test("There are 23 switches of the notification settings", () => {
+test("The notification settings have 23 switches", () => {
   expect(new Set(notificationSwitches).size).toBe(23);
 });

@@ -88,7 +88,7 @@ const request = fc.oneof(
   jobRequest,
 );
 
-/** Names that a request does not have, and that no field is spelt like. */
+/** Names that a request does not have, and that resemble no field. */
 const strangeField = text({ of: letters.toLowerCase(), minLength: 1, maxLength: 8 }).map((name) => `x-${name}`);
 const beyondLabels = fc.string({ unit: fc.constantFrom(..." /:@é\n\0"), minLength: 1 });
 const beyondPrintable = fc
@@ -125,13 +125,13 @@ const spoiltJob = fc.oneof(
 
 const validByDocument = documentSchema("/components/schemas/WebhookRequest");
 
-/** What our schema says, and what the document says. */
+/** The results of our schema and of the document's. */
 function verdicts(body: JsonObject): boolean[] {
   return [webhookRequest.safeParse(body).success, validByDocument(body)];
 }
 
-describe("Every body of the grammar", () => {
-  test("is accepted, and comes out as it went in but for the defaults", () => {
+describe("Every generated body", () => {
+  test("is accepted, and parsed unchanged except for defaults", () => {
     fc.assert(
       fc.property(request, (body) => {
         expect(verdicts(body)).toEqual([true, true]);
@@ -140,7 +140,7 @@ describe("Every body of the grammar", () => {
     );
   });
 
-  test("is accepted with a field more, which is dropped", () => {
+  test("is accepted with an unknown field, which is dropped", () => {
     fc.assert(
       fc.property(request, strangeField, fc.jsonValue(), (body, field, value) => {
         expect(verdicts({ ...body, [field]: value })).toEqual([true, true]);
@@ -149,7 +149,7 @@ describe("Every body of the grammar", () => {
     );
   });
 
-  test("is refused once something about it is wrong", () => {
+  test("is rejected with one invalid part", () => {
     fc.assert(
       fc.property(spoiltRequest, (body) => {
         expect(verdicts(body)).toEqual([false, false]);
@@ -157,7 +157,7 @@ describe("Every body of the grammar", () => {
     );
   });
 
-  test("is refused once something about its job is wrong", () => {
+  test("is rejected with one invalid part in its job", () => {
     fc.assert(
       fc.property(jobRequest, spoiltJob, (body, spoilt) => {
         expect(verdicts({ ...body, job: { ...body.job, ...spoilt } })).toEqual([false, false]);

@@ -5,7 +5,7 @@ import { namedFields, readBodies } from "./bounds.ts";
 import { requestCases, webhookCases } from "./webhook-cases.ts";
 
 describe("A request to create or update a webhook", () => {
-  test.each(readBodies("webhook-requests"))("may be: %s", (_, body) => {
+  test.each(readBodies("webhook-requests"))("accepts the documented example: %s", (_, body) => {
     const defaults = { environment: {}, timeoutSeconds: null, attempts: 1 };
     const job = body.job instanceof Object ? { job: { ...defaults, ...body.job } } : {};
     expect(webhookRequest.parse(body)).toEqual({ ...body, ...job });
@@ -17,16 +17,16 @@ describe("A request to create or update a webhook", () => {
     expect(result.data).toMatchObject(body instanceof Object ? body : {});
   });
 
-  test.each(requestCases.refused)("is refused: $title", ({ body, names }) => {
+  test.each(requestCases.refused)("is rejected: $title", ({ body, names }) => {
     const { error } = webhookRequest.safeParse(body);
     expect(error && namedFields(error)).toEqual([names]);
   });
 
-  test.each(requestCases.ignored)("is accepted, and the rest of it read: $title", ({ body, left }) => {
+  test.each(requestCases.ignored)("is accepted without its unknown parts: $title", ({ body, left }) => {
     expect(webhookRequest.parse(body)).toEqual(webhookRequest.parse(left));
   });
 
-  test("is refused with every field that is wrong, not only the first", () => {
+  test("is rejected with every invalid field, not only the first", () => {
     const body = { watched: [{ type: "repo", name: "" }], domains: [], job: { flavor: "x", attempts: 0 } };
     const { error } = webhookRequest.safeParse(body);
     expect(error && namedFields(error)).toEqual([
@@ -38,7 +38,7 @@ describe("A request to create or update a webhook", () => {
     ]);
   });
 
-  test("is told what the names of a map are to be", () => {
+  test("is rejected with the rule for the names of a map", () => {
     const maps = { environment: { A: "x" }, secrets: { _: "x" }, labels: { "": "x" } };
     const body = { watched: [{ type: "model", name: "a/b" }], domains: ["repo"], job: { flavor: "h200", ...maps } };
     const { error } = webhookRequest.safeParse(body);
@@ -52,15 +52,15 @@ describe("A request to create or update a webhook", () => {
     ]);
   });
 
-  test("keeps a secret and a URL to the letter", () => {
+  test("keeps a secret and a URL unchanged", () => {
     const given = { url: "HTTP://Example.COM:80/a/../b?", secret: "  edges \u007f" };
     const body = { watched: [{ type: "model", name: "a/b" }], domains: ["repo"], ...given };
     expect(webhookRequest.parse(body)).toEqual(body);
   });
 });
 
-describe("A webhook as it is answered", () => {
-  test.each(readBodies("webhooks"))("may be: %s", (_, body) => {
+describe("A webhook in a response", () => {
+  test.each(readBodies("webhooks"))("accepts the documented example: %s", (_, body) => {
     expect(webhook.parse(body)).toEqual(body);
   });
 
@@ -70,12 +70,12 @@ describe("A webhook as it is answered", () => {
     expect(result.data).toEqual(body);
   });
 
-  test.each(webhookCases.refused)("is refused: $title", ({ body, names }) => {
+  test.each(webhookCases.refused)("is rejected: $title", ({ body, names }) => {
     const { error } = webhook.safeParse(body);
     expect(error && namedFields(error)).toEqual([names]);
   });
 
-  test("always has its job's environment and timeoutSeconds once it is read", () => {
+  test("always has environment and timeoutSeconds of its job after parsing", () => {
     const answered = {
       id: "0123456789abcdef01234567",
       disabled: false,

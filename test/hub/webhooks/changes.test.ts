@@ -3,7 +3,7 @@ import type { HubWebhooks } from "../../../src/hub/webhooks/webhooks.ts";
 import { jobWebhook, sourceWebhook, urlWebhook } from "../answers.ts";
 import { connect, openHub, rejectionOf, type ScriptedHub } from "../scripted-hub.ts";
 
-/** Updates a webhook that reads like `webhook`, with changes as a program in JavaScript may give them. */
+/** Updates a webhook that the Hub returns as `webhook`, with changes of any type, as a JavaScript program can. */
 async function update(webhook: object, changes: unknown): Promise<{ hub: ScriptedHub; result: Promise<unknown> }> {
   const hub = await openHub({ json: { webhook } }, { json: { webhook: urlWebhook } });
   function updateWith(this: HubWebhooks): Promise<unknown> {
@@ -19,7 +19,7 @@ async function bodyWritten(webhook: object, changes: unknown): Promise<unknown> 
   return hub.lastBody;
 }
 
-/** The refusal of an update; nothing may have been written. */
+/** The error of a refused update. Nothing may have been written. */
 async function refusalOf(
   webhook: object,
   changes: unknown,
@@ -31,7 +31,7 @@ async function refusalOf(
   return error;
 }
 
-/** The body that leaves {@link urlWebhook} as it is: what it watches goes back without pictures. */
+/** The body that leaves {@link urlWebhook} unchanged: its watched items are sent without pictures. */
 const whole = {
   watched: [
     { type: "dataset", name: "acme/data" },
@@ -46,7 +46,7 @@ describe("An update writes the whole webhook back", () => {
   test.each<[string, unknown, unknown]>([
     ["the URL", { url: "https://new.example/hook" }, { ...whole, url: "https://new.example/hook" }],
     [
-      "what it watches",
+      "its watched items",
       { watched: [{ type: "user", name: "ada" }] },
       { ...whole, watched: [{ type: "user", name: "ada" }] },
     ],
@@ -69,20 +69,16 @@ describe("An update writes the whole webhook back", () => {
         },
       },
     ],
-    [
-      "nothing, where undefined is given beside a change",
-      { url: undefined, domains: ["repo"] },
-      { ...whole, domains: ["repo"] },
-    ],
+    ["only the defined fields", { url: undefined, domains: ["repo"] }, { ...whole, domains: ["repo"] }],
   ])("with %s changed", async (_what, changes, body) => {
     expect(await bodyWritten(urlWebhook, changes)).toEqual(body);
   });
 
-  test("with an empty secret, where null takes it away: a Hub may keep a secret that is left out", async () => {
+  test("with an empty secret if null is given, because a Hub may keep a secret that is left out", async () => {
     expect(await bodyWritten(urlWebhook, { secret: null })).toEqual({ ...whole, secret: "" });
   });
 
-  test("with what the Hub itself has said, though the contract does not know it", async () => {
+  test("with fields of the Hub that the contract does not list", async () => {
     const newer = {
       ...urlWebhook,
       watched: [{ type: "paper", name: "2401.1" }],
@@ -97,7 +93,7 @@ describe("An update writes the whole webhook back", () => {
     });
   });
 
-  test("with the job's source as its target, though the job is shown beside it", async () => {
+  test("with the source job as its target, even if the Hub returns the job too", async () => {
     expect(await bodyWritten(sourceWebhook, { domains: ["repo"] })).toEqual({
       watched: [{ type: "user", name: "ada" }],
       domains: ["repo"],
@@ -106,24 +102,24 @@ describe("An update writes the whole webhook back", () => {
   });
 });
 
-describe("A secret", () => {
+describe("The secret of a webhook", () => {
   const { secret: _secret, ...withoutSecret } = urlWebhook;
   const bodyWithout = { ...whole, secret: undefined, domains: ["repo"] };
 
   test.each([
     ["neither secret nor hasSecret", withoutSecret],
     ["hasSecret false", { ...withoutSecret, hasSecret: false }],
-    ["null", { ...withoutSecret, secret: null }],
-  ])("that a read tells by %s is none", async (_what, webhook) => {
+    ["secret null", { ...withoutSecret, secret: null }],
+  ])("counts as absent if the Hub returns %s", async (_what, webhook) => {
     expect(await bodyWritten(webhook, { domains: ["repo"] })).toEqual(bodyWithout);
   });
 
   test.each([
     ["hasSecret true", { ...withoutSecret, hasSecret: true }],
-    ["hasSecret true and null", { ...withoutSecret, hasSecret: true, secret: null }],
+    ["hasSecret true and secret null", { ...withoutSecret, hasSecret: true, secret: null }],
     ["stars", { ...urlWebhook, secret: "********" }],
     ["dots", { ...urlWebhook, secret: "••••" }],
-  ])("that a read hides by %s must be given", async (_what, webhook) => {
+  ])("must be given to the update if the Hub returns %s", async (_what, webhook) => {
     expect(await refusalOf(webhook, { domains: ["repo"] })).toMatchObject({
       name: "HubError",
       code: "VALUE_UNREADABLE",
@@ -137,7 +133,7 @@ describe("A secret", () => {
     expect(await bodyWritten(webhook, { domains: ["repo"], secret: null })).toEqual({ ...bodyWithout, secret: "" });
   });
 
-  test("with a star in it is no hidden one", async () => {
+  test("is kept if it only contains a star", async () => {
     const starred = { ...urlWebhook, secret: "*a*" };
     expect(await bodyWritten(starred, { domains: ["repo"] })).toMatchObject({ secret: "*a*" });
   });
@@ -171,22 +167,22 @@ describe("A job that stays the target", () => {
 
   test.each<[string, unknown, string[]]>([
     ["another field changes", { domains: ["discussion"] }, unreadable],
-    ["the job changes without them", { job: { flavor: "cpu-basic" } }, unreadable],
+    ["the job changes but they are not given", { job: { flavor: "cpu-basic" } }, unreadable],
     ["some are given", { job: { ...none, secrets: { HF_TOKEN: "hf_a" } } }, ["job.secrets.WANDB_KEY"]],
     ["they are undefined", { job: { ...none, attempts: undefined } }, ["job.attempts"]],
-  ])("keeps what a read does not return: it is asked for when %s", async (_when, changes, fields) => {
+  ])("requires the fields that the Hub does not return when %s", async (_when, changes, fields) => {
     const error = await refusalOf(jobWebhook, changes);
     expect(error).toMatchObject({ name: "HubError", code: "VALUE_UNREADABLE", fields });
     for (const field of fields) expect(error).toHaveProperty("message", expect.stringContaining(field));
   });
 
-  test("asks for a hidden secret of the webhook in the same breath", async () => {
+  test("requires a hidden secret of the webhook in the same error", async () => {
     expect(await refusalOf({ ...jobWebhook, hasSecret: true }, { domains: ["repo"] })).toMatchObject({
       fields: ["secret", ...unreadable],
     });
   });
 
-  test("is laid under the changes", async () => {
+  test("keeps the fields that do not change", async () => {
     const changes = { ...given, flavor: "t4-small", environment: { SEED: "1" }, labels: null, command: undefined };
     expect(await bodyWritten(jobWebhook, { job: changes })).toEqual({
       watched: jobWebhook.watched,
@@ -195,7 +191,7 @@ describe("A job that stays the target", () => {
     });
   });
 
-  test("falls back to what a new job has where null is given", async () => {
+  test("gets the default of a new job for a field that is null", async () => {
     const changes = {
       ...none,
       environment: null,
@@ -209,29 +205,29 @@ describe("A job that stays the target", () => {
     });
   });
 
-  test("loses all its secrets where null is given for them", async () => {
+  test("loses all its secrets if they are null", async () => {
     const body = await bodyWritten(jobWebhook, { job: { ...none, secrets: null } });
     expect(body).toEqual(expect.objectContaining({ job: { ...kept, attempts: 1 } }));
   });
 
-  test("gains a secret beside those it has", async () => {
+  test("keeps its secrets when one is added", async () => {
     const body = await bodyWritten(jobWebhook, { job: { ...given, secrets: { ...given.secrets, NEW: "n" } } });
     expect(body).toMatchObject({ job: { secrets: { HF_TOKEN: "hf_a", WANDB_KEY: "w", NEW: "n" } } });
   });
 
-  test("may have a flavor that the contract does not know", async () => {
+  test("can have a flavor that the contract does not list", async () => {
     const newer = { ...jobWebhook, job: { ...jobWebhook.job, flavor: "h9000" } };
     expect(await bodyWritten(newer, { job: given })).toMatchObject({ job: { flavor: "h9000", attempts: 3 } });
   });
 
-  test("asks by name for a secret that is named like a part of every object", async () => {
+  test("requires a secret by name, even if it is called like a property of every object", async () => {
     const webhook = { ...jobWebhook, job: { ...jobWebhook.job, secrets: ["constructor"] } };
     expect(await refusalOf(webhook, { job: { ...none, secrets: {} } })).toMatchObject({
       fields: ["job.secrets.constructor"],
     });
   });
 
-  test("asks for nothing where another target takes its place", async () => {
+  test("requires nothing if another target replaces it", async () => {
     expect(await bodyWritten(jobWebhook, { url: "https://new.example/hook" })).toEqual({
       watched: jobWebhook.watched,
       domains: jobWebhook.domains,
@@ -239,7 +235,7 @@ describe("A job that stays the target", () => {
     });
   });
 
-  test("takes the place of a job's source only when it is whole", async () => {
+  test("replaces a source job only if it is complete", async () => {
     expect(await refusalOf(sourceWebhook, { job: { dockerImage: "alpine" } })).toMatchObject({
       code: "ARGUMENT_INVALID",
       fields: ["job.flavor"],
@@ -247,7 +243,7 @@ describe("A job that stays the target", () => {
   });
 });
 
-describe("Changes that are invalid are refused before anything is read", () => {
+describe("Invalid changes throw before the webhook is read", () => {
   test.each<[unknown, string[]]>([
     [undefined, ["changes"]],
     [{}, ["changes"]],
@@ -265,12 +261,12 @@ describe("Changes that are invalid are refused before anything is read", () => {
     [{ job: { secrets: { "1A": "x" } } }, ['job.secrets["1A"]']],
     [{ job: { secrets: ["HF_TOKEN"] } }, ["job.secrets"]],
     [{ job: { expose: {} } }, ["job.expose.ports"]],
-  ])("%j names %j", async (changes, fields) => {
+  ])("%j: the error lists %j", async (changes, fields) => {
     expect(await refusalOf(urlWebhook, changes, [])).toMatchObject({ code: "ARGUMENT_INVALID", fields });
   });
 });
 
-test("An update of a webhook whose target the Hub does not tell asks for one", async () => {
+test("An update must contain a target if the Hub does not return one", async () => {
   const { url: _url, ...withoutTarget } = urlWebhook;
   expect(await refusalOf(withoutTarget, { domains: ["repo"] })).toMatchObject({
     code: "VALUE_UNREADABLE",

@@ -69,14 +69,14 @@ describe("An operation", () => {
       answer: { status: 502 },
       gives: { status: 502 },
     },
-  ])("$call sends $sends and gives what is answered", async ({ run, sends, answer, gives }) => {
+  ])("$call sends $sends and returns the result", async ({ run, sends, answer, gives }) => {
     const hub = await openHub({ json: answer });
     expect(await run(connect(hub.url).webhooks)).toEqual(gives);
     expect(hub.calls).toEqual([sends]);
     expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}`, accept: "application/json" });
   });
 
-  test("sends its body as JSON, and without a body no media type", async () => {
+  test("sends its body as JSON, and no media type without a body", async () => {
     const hub = await openHub({ json: { webhook: urlWebhook } });
     const { webhooks } = connect(hub.url);
     await webhooks.create(request);
@@ -85,18 +85,18 @@ describe("An operation", () => {
     expect(hub.requests.map(({ body }) => body && JSON.parse(body))).toEqual([request, ""]);
   });
 
-  test("keeps the prefix of an endpoint that has one", async () => {
+  test("keeps the path prefix of the Hub URL", async () => {
     const hub = await openHub({ json: [] });
     await connect(`${hub.url}/hub`).webhooks.list();
     expect(hub.calls).toEqual(["GET /hub/api/settings/webhooks"]);
   });
 
-  test("delete is content with an answer that has no body", async () => {
+  test("delete accepts a response without a body", async () => {
     const hub = await openHub({ status: 204 });
     expect(await connect(hub.url).webhooks.delete(id)).toBeUndefined();
   });
 
-  test("create gives a job what it sends: secrets with their values", async () => {
+  test("create returns the job as sent: secrets with their values", async () => {
     const hub = await openHub({ json: { webhook: jobWebhook } });
     const job = { flavor: "cpu-basic", dockerImage: "alpine", command: ["true"], secrets: { K: "v" } } as const;
     await connect(hub.url).webhooks.create({
@@ -108,14 +108,14 @@ describe("An operation", () => {
   });
 });
 
-describe("An id", () => {
+describe("A webhook id", () => {
   test.each([
     ["a/../b", "a%2F..%2Fb"],
     ["a?b#c", "a%3Fb%23c"],
     ["%2e%2e", "%252e%252e"],
     ["...", "..."],
     ["\n é", "%0A%20%C3%A9"],
-  ])("stays one part of the path: %j", async (webhookId, part) => {
+  ])("is encoded as one path segment: %j", async (webhookId, part) => {
     const hub = await openHub({ json: { webhook: urlWebhook } });
     await connect(hub.url).webhooks.get(webhookId);
     expect(hub.calls).toEqual([`GET /api/settings/webhooks/${part}`]);
@@ -132,7 +132,7 @@ describe("An id", () => {
   ];
   const unusable = ["", ".", "..", "\ud800"];
   test.each(methods.flatMap(([name, call, field]) => unusable.map((part) => [name, field, part, call] as const)))(
-    "of %s (%s) that is %j is refused before anything is sent",
+    "in %s (%s) throws before a request is sent if it is %j",
     async (_name, field, part, call) => {
       const hub = await openHub({ json: {} });
       const error = await rejectionOf(call(connect(hub.url).webhooks, part));
@@ -142,7 +142,7 @@ describe("An id", () => {
   );
 });
 
-describe("An argument that is invalid is refused before anything is sent", () => {
+describe("An invalid argument throws before a request is sent", () => {
   const flavor = "cpu-basic";
   const withJob = (job: object) => ({ ...request, url: undefined, job: { flavor, ...job } });
   const volume = { type: "model", source: "acme/model", mountPath: "/model" };
@@ -170,9 +170,9 @@ describe("An argument that is invalid is refused before anything is sent", () =>
     [withJob({ volumes: [{ ...volume, mountPath: "model" }] }), ["job.volumes[0].mountPath"]],
     [withJob({ volumes: [{ ...volume, type: "bucket", revision: "main" }] }), ["job.volumes[0].revision"]],
     [{ ...request, watched: [{ type: "x", name: "" }], domains: [] }, ["watched[0].name", "domains"]],
-  ])("%j names %j", async (argument, fields) => {
+  ])("%j: the error lists %j", async (argument, fields) => {
     const hub = await openHub({ json: { webhook: urlWebhook } });
-    // As a program in JavaScript may.
+    // As a JavaScript program can.
     const error = await rejectionOf(Reflect.apply(createWith, connect(hub.url).webhooks, [argument]));
     expect(error).toMatchObject({ name: "HubError", code: "ARGUMENT_INVALID", fields });
     for (const field of fields) expect(error).toHaveProperty("message", expect.stringContaining(`${field}: `));

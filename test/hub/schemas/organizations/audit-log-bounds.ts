@@ -12,7 +12,7 @@ import {
   timestamp,
 } from "../fields.ts";
 
-/** The 84 types of an event, copied from hub-api.md group by group. */
+/** The 84 event types, copied from hub-api.md group by group. */
 export const auditLogTypes = `
   billing.update_payment_method billing.create_customer billing.remove_payment_method billing.aws_add
   billing.aws_remove billing.gcp_add billing.gcp_remove billing.marketplace_approve billing.cancel_subscription
@@ -40,7 +40,7 @@ export const auditLogTypes = `
   .trim()
   .split(/\s+/);
 
-/** An event with all that it may hold. */
+/** An event with every field. */
 export const auditLogEventBody = {
   _id: "0123456789abcdef01234567",
   createdAt: "2026-09-01T12:34:56Z",
@@ -61,7 +61,7 @@ export const auditLogEventBody = {
   oauth: { clientId: "client-1", name: "App" },
 };
 
-/** What hub-api.md says of an event of the audit log. */
+/** The rules of hub-api.md for an event of the audit log. */
 export const auditLogEventBounds: Bound[] = [
   ...required({
     _id: objectId,

@@ -16,7 +16,7 @@ import {
   text,
 } from "../fields.ts";
 
-/** A member with all that is told of one. */
+/** A member with every field. */
 export const memberBody = {
   _id: "0123456789abcdef01234567",
   avatarUrl: "/avatars/ada.svg",
@@ -32,7 +32,7 @@ export const memberBody = {
   isExternalCollaborator: false,
 };
 
-/** What hub-api.md says of a member of an organization. */
+/** The rules of hub-api.md for a member of an organization. */
 export const memberBounds: Bound[] = [
   ...required({
     _id: objectId,
@@ -64,13 +64,13 @@ export const memberBounds: Bound[] = [
   objectBody,
 ];
 
-/** A change of a role with all that it may hold. */
+/** A change of a role with every field. */
 export const memberRoleBody = {
   role: "write",
   resourceGroups: [{ id: "0123456789abcdef01234567", role: "read" }],
 };
 
-/** What hub-api.md says of the body of PUT /api/organizations/{name}/members/{username}/role. */
+/** The rules of hub-api.md for the body of PUT /api/organizations/{name}/members/{username}/role. */
 export const memberRoleBounds: Bound[] = [
   ...required({
     role,
@@ -83,7 +83,7 @@ export const memberRoleBounds: Bound[] = [
   objectBody,
 ];
 
-/** What hub-api.md says of the body of POST /api/organizations/{name}/settings/tokens/revoke. */
+/** The rules of hub-api.md for the body of POST /api/organizations/{name}/settings/tokens/revoke. */
 export const tokenRevocationBounds: Bound[] = [
   {
     rule: "is a token, which begins with the prefix of the service, and required",
@@ -111,7 +111,7 @@ export const tokenRevocationBounds: Bound[] = [
   objectBody,
 ];
 
-/** What hub-api.md says of the answer of GET /api/organizations/{name}/avatar. */
+/** The rules of hub-api.md for the response of GET /api/organizations/{name}/avatar. */
 export const avatarBounds: Bound[] = [
   {
     rule: "is a URI, and required",
@@ -125,7 +125,7 @@ export const avatarBounds: Bound[] = [
   objectBody,
 ];
 
-/** What a SCIM interface says of itself. */
+/** The self-description of a SCIM interface. */
 export const scimConfigBody = {
   schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
   documentationUri: "https://acme.example/scim",
@@ -136,7 +136,7 @@ export const scimConfigBody = {
   sort: { supported: false },
 };
 
-/** What hub-api.md says of the answer of GET /api/organizations/{name}/scim/v2/ServiceProviderConfig. */
+/** The rules of hub-api.md for the response of GET /api/organizations/{name}/scim/v2/ServiceProviderConfig. */
 export const scimConfigBounds: Bound[] = [
   ...required({
     schemas: array,

@@ -13,7 +13,7 @@ import {
   text,
 } from "../fields.ts";
 
-/** IPv4 ranges: each number of the address and the prefix at its edge. */
+/** IPv4 ranges with every number and the prefix length at a limit. */
 const ipv4Ranges = [
   "0.0.0.0/0",
   "0.0.0.0/32",
@@ -28,7 +28,7 @@ const ipv4Ranges = [
   "200.249.250.254/31",
 ];
 
-/** IPv6 ranges: full, with zeros left out at each place, in either case, with an IPv4 address as its end. */
+/** IPv6 ranges: complete, with zeros left out at each place, in both cases, and with an IPv4 address at the end. */
 const ipv6Ranges = [
   "::/0",
   "::/128",
@@ -56,7 +56,7 @@ const ipv6Ranges = [
   "1:2:3:4::5:192.0.2.1/128",
 ];
 
-/** What looks like a range, and is none. */
+/** Values that resemble a range but are invalid. */
 const noRanges = [
   "",
   "/",
@@ -139,7 +139,7 @@ const noRanges = [
   "http://192.0.2.0/24",
 ];
 
-/** What the Hub publishes of both lists since 2026-05-04: alike in a request and in an answer. */
+/** The rules that the Hub has published since 2026-05-04 for both lists, in requests and responses. */
 const contentBounds: Bound[] = [
   ...optional({ blockedContents: array, allowedContents: array, keepReposMetadataVisible: boolean }),
   ...["blockedContents[0]", "allowedContents[0]"].flatMap((at) => [
@@ -153,7 +153,7 @@ const contentBounds: Bound[] = [
   ]),
 ];
 
-/** What hub-api.md says of the body of PATCH /api/organizations/{name}/settings/network-security. */
+/** The rules of hub-api.md for the body of PATCH /api/organizations/{name}/settings/network-security. */
 export const networkSecurityChangeBounds: Bound[] = [
   ...optional({
     enforceAuth: boolean,
@@ -161,7 +161,7 @@ export const networkSecurityChangeBounds: Bound[] = [
     highRateLimits: boolean,
     blockedUrls: array,
     allowedUrls: array,
-    // Of one item or more in hub-api.md, which the local Hub keeps; the Hub of today takes none as well.
+    // hub-api.md and the local Hub require at least one item. The current Hub also accepts an empty list.
     ipRanges: array,
   }),
   ...["enforceAuth", "enforceIpRestriction", "highRateLimits"].map((at) => ({
@@ -191,7 +191,7 @@ export const networkSecurityChangeBounds: Bound[] = [
   objectBody,
 ];
 
-/** Settings of which each is there. */
+/** Settings with every field. */
 export const networkSecurityBody = {
   enforceAuth: true,
   enforceIpRestriction: false,
@@ -204,7 +204,7 @@ export const networkSecurityBody = {
   allowedUrls: ["https://allowed.example"],
 };
 
-/** What hub-api.md says of the network security settings as they are answered. */
+/** The rules of hub-api.md for the network security settings in a response. */
 export const networkSecurityBounds: Bound[] = [
   ...["enforceAuth", "highRateLimits"].map((at) => ({
     rule: "is a boolean or pending, and required",
@@ -219,7 +219,7 @@ export const networkSecurityBounds: Bound[] = [
     "blockedUrls[0]": text,
     "allowedUrls[0]": text,
   }),
-  // A Hub of before 2026-05-04 returns these two, and one of today does not.
+  // A Hub from before 2026-05-04 returns these two. A current one does not.
   ...optional({ blockedUrls: array, allowedUrls: array }),
   ...contentBounds,
   ...noOtherFields(["blockedContents[0]", "allowedContents[0]"]),

@@ -16,7 +16,7 @@ import {
   text,
 } from "../fields.ts";
 
-/** Whether new members join: alike in a request and in an answer, but for fields that are not listed. */
+/** The rules for `autoJoin`, which a request and a response share except for unknown fields. */
 const autoJoin: Bound[] = [
   {
     rule: "is { enabled: true, role } or { enabled: false }, if given",
@@ -44,7 +44,7 @@ const autoJoin: Bound[] = [
   },
 ];
 
-/** A resource group that is to be made, with all that it may hold. */
+/** A request that creates a resource group, with every field. */
 export const resourceGroupRequestBody = {
   name: "Research",
   description: "Who does research.",
@@ -53,7 +53,7 @@ export const resourceGroupRequestBody = {
   autoJoin: { enabled: true, role: "read" },
 };
 
-/** What hub-api.md says of the body of POST /api/organizations/{name}/resource-groups. */
+/** The rules of hub-api.md for the body of POST /api/organizations/{name}/resource-groups. */
 export const resourceGroupRequestBounds: Bound[] = [
   {
     rule: "is a string of 1 to 200 characters, and required",
@@ -97,7 +97,7 @@ export const resourceGroupRequestBounds: Bound[] = [
   objectBody,
 ];
 
-/** A resource group with all that it may hold. */
+/** A resource group with every field. */
 export const resourceGroupBody = {
   id: "0123456789abcdef01234567",
   name: "Research",
@@ -132,7 +132,7 @@ export const resourceGroupBody = {
   repos: [{ name: "acme/data", type: "dataset", private: true, addedBy: "bob" }],
 };
 
-/** What hub-api.md says of a resource group as it is answered. */
+/** The rules of hub-api.md for a resource group in a response. */
 export const resourceGroupBounds: Bound[] = [
   ...required({
     id: objectId,
@@ -151,7 +151,7 @@ export const resourceGroupBounds: Bound[] = [
     "repos[0].private": boolean,
   }),
   ...optional({ "users[0].addedBy": text, "repos[0].addedBy": text }),
-  // A Hub of before 2026-07-01 returns repos, one of today resources.
+  // A Hub from before 2026-07-01 returns repos, a current one resources.
   ...optional({ repos: array, resources: array }),
   ...["resources[0]", "resources[1]", "resources[2]", "resources[3]", "resources[4]"].flatMap((at) =>
     optional({ [`${at}.addedBy`]: text }),
