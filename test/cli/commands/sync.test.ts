@@ -233,6 +233,7 @@ describe("hub-webhooks sync", () => {
     project.write({});
     const left = await project.sync("");
     expect(left).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("--prune") });
+    expect(left.stderr).toContain("no endpoints");
     const calls = project.testHub.calls.length;
     const asked = await project.sync("--prune");
     expect(asked).toMatchObject({

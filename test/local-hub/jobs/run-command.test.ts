@@ -33,6 +33,7 @@ describe("A job that is run", () => {
       { secret },
     );
     expect(made?.status).toEqual({ stage: "COMPLETED", message: null, failureCount: 0 });
+    expect(hub.log.lines).toContainEqual(expect.objectContaining({ level: "info", job: made?.id, stage: "COMPLETED" }));
     expect(process.listenerCount("exit")).toBe(exitListeners);
     const environment: Record<string, string> = JSON.parse(await readFile(file, "utf8"));
     const ours = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "__CF_USER_TEXT_ENCODING"];
