@@ -5,6 +5,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Handler, WebhookError } from "../../src/index.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { shortenProbes } from "../support/timers.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { inner } from "./declared-endpoints.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
 import { type LocalReceiver, openReceiver } from "./receiver.ts";
@@ -359,7 +360,7 @@ describe("A handler in another process", () => {
   test("R4: has its signal aborted when the client disconnects", async () => {
     const receiver = await openReceiver({ declared: "faulty" });
     const says = (msg: string) =>
-      vi.waitFor(() => expect(receiver.log.map((line) => line.msg)).toContain(msg), { interval: 5, timeout: 3_000 });
+      waitFor(() => expect(receiver.log.map((line) => line.msg)).toContain(msg), { interval: 5 });
     await receiver.survives(
       async () => {
         const socket = (await receiver.connect()).send(receiver.delivery(at("waits")));

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { inboxFile } from "../inbox/inbox-file.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { engines } from "./inbox-engines.ts";
@@ -120,7 +120,7 @@ describe("A receiver on an inbox in sqlite", () => {
     expect(statuses.flat().filter((status) => status === 202)).toHaveLength(count);
     // Counted, since so many are not to be read again and again.
     const areDead = () =>
-      vi.waitFor(async () => expect(await receiver.control("counts")).toMatchObject({ hopeless: { dead: count } }), {
+      waitFor(async () => expect(await receiver.control("counts")).toMatchObject({ hopeless: { dead: count } }), {
         timeout: 60_000,
         interval: 250,
       });

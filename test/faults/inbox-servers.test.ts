@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { Client } from "pg";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { startPostgres } from "../support/postgres-server.ts";
@@ -77,7 +77,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
     }
     const receiver = await startReceiver(url);
     const areDone = async (expected: object) =>
-      vi.waitFor(async () => expect((await inbox.counts()).failing).toMatchObject(expected), {
+      waitFor(async () => expect((await inbox.counts()).failing).toMatchObject(expected), {
         timeout: 150_000,
         interval: 100,
       });

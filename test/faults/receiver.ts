@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import {
   type Delivery,
   type LaunchOptions,
@@ -12,6 +12,7 @@ import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";
 import { type RawAnswer, type RawRequest, RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { holdsSecret } from "../support/secrets.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { type DeclarationName, declarations } from "./declared-endpoints.ts";
 import { HostedReceiver } from "./hosted-receiver.ts";
 import { onBuiltPackage } from "./on-built-package.ts";
@@ -111,10 +112,7 @@ export class Receiver {
     const answer = await fault();
     expect(answer?.status, answer?.text).toBe(status);
     if (code !== undefined) expect(JSON.parse(answer?.text ?? "")).toEqual({ error: expect.any(String), code });
-    await vi.waitFor(() => expect(since().some(isReason), inspect(since(), { depth: 4 })).toBe(true), {
-      interval: 5,
-      timeout: 3_000,
-    });
+    await waitFor(() => expect(since().some(isReason), inspect(since(), { depth: 4 })).toBe(true), { interval: 5 });
     const isSuccess = answer !== undefined && answer.status < 300;
     if (runs !== undefined || !isSuccess) expect(this.#source.runs() - runsBefore).toBe(runs ?? 0);
 
@@ -124,7 +122,7 @@ export class Receiver {
     const next = await this.post();
     expect(next.status, next.text).toBe(200);
     // The line of a process of its own may come after the answer, and would count for what is tried next.
-    await vi.waitFor(() => expect(this.#source.runs()).toBeGreaterThan(runsSoFar), { interval: 5, timeout: 15_000 });
+    await waitFor(() => expect(this.#source.runs()).toBeGreaterThan(runsSoFar), { interval: 5 });
     expect(since().filter((line) => isComplaint(line) && !isReason(line))).toEqual([]);
     await this.keepsSecret(answer, next);
     return answer;

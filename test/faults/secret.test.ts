@@ -4,6 +4,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { chunk } from "../support/raw-socket.ts";
 import { holdsSecret } from "../support/secrets.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { startFaultyProcess } from "./faulty-process.ts";
 import { openReceiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
@@ -276,9 +277,8 @@ describe("Brute force", () => {
       await socket.send(receiver.delivery({ headers: { "X-Webhook-Secret": "guess" } })).answer();
     }
     const told = () => receiver.log.filter(({ status }) => status === 403 || status === 429);
-    await vi.waitFor(() => expect(told().reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(total), {
+    await waitFor(() => expect(told().reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(total), {
       interval: 20,
-      timeout: 15_000,
     });
     expect(told().length).toBeLessThan(total);
     expect(told().find(({ count }) => count !== undefined)?.msg).toMatch(/^\d+ further deliveries refused: /);

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -85,7 +85,7 @@ function describeAccepting(engine: Engine): void {
       await waitForStatus(inbox, "a", "succeeded");
       await waitForStatus(inbox, "b", "succeeded");
       // Some inboxes count with a delay.
-      expect(await vi.waitFor(() => inbox.accept(incoming("c")), { timeout: 5_000 })).toEqual({ duplicate: false });
+      expect(await waitFor(() => inbox.accept(incoming("c")))).toEqual({ duplicate: false });
     });
   });
 }
@@ -207,7 +207,7 @@ function describeRunning(engine: Engine): void {
         return succeeded;
       };
       const runs = work(inbox, run, { concurrency: 2 });
-      await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
+      await waitFor(() => expect(runs).toHaveLength(2));
       expect(await inbox.counts()).toMatchObject({ retrain: { queued: 3, running: 2 } });
       release.resolve();
       for (const id of ids) await waitForStatus(inbox, id, "succeeded");
@@ -246,7 +246,7 @@ function describeClosing(engine: Engine): void {
         return new Promise(() => {});
       });
       await first.inbox.accept(incoming("a"));
-      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await waitFor(() => expect(runs).toHaveLength(1));
       await first.inbox.close(10);
       expect(signals[0]?.reason).toMatchObject({ code: "CLOSING" });
       const second = await openInbox(engine, { store: first.store });
@@ -262,7 +262,7 @@ function describeClosing(engine: Engine): void {
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
       });
       await first.inbox.accept(incoming("a"));
-      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await waitFor(() => expect(runs).toHaveLength(1));
       await first.inbox.close(10_000);
       const second = await openInbox(engine, { store: first.store });
       expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
@@ -274,7 +274,7 @@ function describeClosing(engine: Engine): void {
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed({ retryable: false }))));
       });
       await first.inbox.accept(incoming("a"));
-      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await waitFor(() => expect(runs).toHaveLength(1));
       await first.inbox.close(10_000);
       const second = await openInbox(engine, { store: first.store });
       expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({
@@ -307,9 +307,7 @@ function describeSharing(engine: Engine): void {
       const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
       const runs = [work(first.inbox, () => succeeded), work(second.inbox, () => succeeded)];
       await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(incoming(id))));
-      await vi.waitFor(async () => expect(await first.inbox.counts()).toMatchObject({ retrain: { succeeded: 40 } }), {
-        timeout: 10_000,
-      });
+      await waitFor(async () => expect(await first.inbox.counts()).toMatchObject({ retrain: { succeeded: 40 } }));
       expect(runs.flatMap((claimed) => claimed.map(({ id }) => id)).sort()).toEqual(ids.sort());
     });
 
@@ -323,11 +321,11 @@ function describeSharing(engine: Engine): void {
         return succeeded;
       });
       await first.inbox.accept(incoming("a"));
-      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await waitFor(() => expect(runs).toHaveLength(1));
       const taken = work(second.inbox, () => succeeded);
       const startedAt = performance.now();
       // A lease that was not renewed has expired by then, and was checked twice.
-      await vi.waitFor(() => expect(performance.now() - startedAt).toBeGreaterThan(3 * leaseMs), { timeout: 10_000 });
+      await waitFor(() => expect(performance.now() - startedAt).toBeGreaterThan(3 * leaseMs));
       release.resolve();
       expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
       expect(taken).toEqual([]);
@@ -358,7 +356,7 @@ function describeSharing(engine: Engine): void {
       const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
       await inbox.accept(incoming("a"));
-      const died = vi.waitFor(
+      const died = waitFor(
         async () => expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "dead" }),
         { timeout: 50_000, interval: 20 },
       );

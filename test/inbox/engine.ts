@@ -1,9 +1,10 @@
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import type { ClaimedDelivery, Inbox, QueueOptions } from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 /** The options of an inbox under test. */
 export interface EngineOptions {
@@ -82,12 +83,12 @@ export function incoming(id: string, { endpoint = "retrain", body = `{"id":"${id
 
 /** Waits until a delivery has this status, and returns it. */
 export async function waitForStatus(inbox: Inbox, id: string, status: string) {
-  return vi.waitFor(
+  return waitFor(
     async () => {
       const found = await inbox.get({ id, endpoint: "retrain" });
       expect(found).toMatchObject({ status });
       return found;
     },
-    { interval: 5, timeout: 15_000 },
+    { interval: 5 },
   );
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
@@ -28,7 +28,7 @@ function describeReplaying(engine: Engine): void {
       await inbox.accept(incoming("a"));
       await waitForStatus(inbox, "a", "succeeded");
       await inbox.replay({ id: "a", endpoint: "retrain" });
-      await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 10_000 });
+      await waitFor(() => expect(runs).toHaveLength(2));
       await waitFor(async () => expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toHaveLength(2));
     });
 
@@ -52,7 +52,7 @@ function describeReplaying(engine: Engine): void {
         return succeeded;
       });
       await inbox.accept(incoming("a"));
-      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 10_000 });
+      await waitFor(() => expect(runs).toHaveLength(1));
       await inbox.replay({ id: "a", endpoint: "retrain" });
       expect(runs).toHaveLength(1);
       release.resolve();
@@ -91,7 +91,7 @@ function describeReplaying(engine: Engine): void {
       await inbox.accept(incoming("a"));
       await waitForStatus(inbox, "a", "dead");
       expect(await inbox.replayDead("retrain")).toBe(1);
-      await vi.waitFor(() => expect(runs).toHaveLength(4), { timeout: 10_000 });
+      await waitFor(() => expect(runs).toHaveLength(4));
       await waitForStatus(inbox, "a", "dead");
       expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, true, false, true]);
     });
@@ -102,9 +102,9 @@ function describeReplaying(engine: Engine): void {
       const runs = work(inbox, () => failed({ retryable: false }), { concurrency: 20 });
       await Promise.all(ids.map((id) => inbox.accept(incoming(id))));
       const areDead = async () => expect(await inbox.counts()).toMatchObject({ retrain: { dead: ids.length } });
-      await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
+      await waitFor(areDead, { interval: 20 });
       expect(await inbox.replayDead("retrain")).toBe(ids.length);
-      await vi.waitFor(areDead, { timeout: 15_000, interval: 20 });
+      await waitFor(areDead, { interval: 20 });
       expect(runs).toHaveLength(2 * ids.length);
     });
 

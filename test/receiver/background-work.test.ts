@@ -23,13 +23,13 @@ function openServer() {
 
 /** Waits until the latest delivery has this status, and returns it. */
 async function reached(server: WebhooksServer, status: string) {
-  return vi.waitFor(
+  return waitFor(
     async () => {
       const [latest] = (await server.inbox.list({ limit: 1 })).deliveries;
       expect(latest).toMatchObject({ status });
       return latest;
     },
-    { interval: 5, timeout: 10_000 },
+    { interval: 5 },
   );
 }
 

@@ -3,10 +3,11 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener, serve } from "@hono/node-server";
 import express, { type Express } from "express";
 import { Hono } from "hono";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const secret = "s3cret";
 
@@ -170,7 +171,7 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
       headers: deliveryRequest({ endpoint: "background", payload: null, id: "d-1", secret }).headers,
       body: JSON.stringify(webhookPayload("repo")),
     });
-    await vi.waitFor(async () => expect(await server.inbox.get("d-1")).toMatchObject({ status: "succeeded" }), 15_000);
+    await waitFor(async () => expect(await server.inbox.get("d-1")).toMatchObject({ status: "succeeded" }));
     const here = `http://localhost${prefix}/_deliveries`;
     const list = await send(here, owner);
     const page = await list.text();

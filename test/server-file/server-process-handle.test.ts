@@ -3,7 +3,7 @@ import { getEventListeners, once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import {
   describeServerFile,
@@ -14,6 +14,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { isRunning } from "../support/program.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 import { watchTimers } from "../support/timers.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const launchResult = { port: 7860, url: "http://localhost:7860", publicUrl: "https://quiet-owl-12.loca.lt" };
 
@@ -81,7 +82,7 @@ describe("ServerProcess", () => {
     const { port } = await serve("failing.ts").started.serving();
     const sentAt = Date.now();
     expect((await deliver(port, "failing")).status).toBe(202);
-    const dueAt = await vi.waitFor(
+    const dueAt = await waitFor(
       async () => {
         const response = await fetch(`http://127.0.0.1:${port}/stored`);
         const stored = z.object({
@@ -89,7 +90,7 @@ describe("ServerProcess", () => {
         });
         return Date.parse(stored.parse(await response.json()).deliveries[0].dueAt);
       },
-      { interval: 10, timeout: 15_000 },
+      { interval: 10 },
     );
     expect(dueAt - Date.now()).toBeLessThanOrEqual(5_000);
     expect(dueAt).toBeGreaterThanOrEqual(sentAt);

@@ -1,9 +1,9 @@
 import { vi } from "vitest";
 
-/** `vi.waitFor` with the patience that a busy machine takes: its own second is over before a process has started. */
+/** `vi.waitFor` with a longer default timeout: 1 s is too short to start a process on a busy machine. */
 export function waitFor<Value>(
   check: () => Value | Promise<Value>,
-  options: { interval?: number } = {},
+  options: { interval?: number; timeout?: number } = {},
 ): Promise<Value> {
   return vi.waitFor(check, { timeout: 15_000, ...options });
 }

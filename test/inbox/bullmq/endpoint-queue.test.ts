@@ -11,6 +11,7 @@ import { toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, startRedis } from "../../support/redis-server.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, openInbox, succeeded, work } from "../engine.ts";
 import { openers } from "../openers.ts";
 import type { TestedServer } from "./outage-contract.ts";
@@ -64,7 +65,7 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
       const ids = Array.from({ length: count }, (_, index) => `delivery-${index}`);
       await Promise.all(ids.map((id) => inbox.accept(incoming(id, { body }))));
       const done = outcome.status === "failed" ? { dead: count } : { succeeded: count };
-      await vi.waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject(done), { timeout: 30_000 });
+      await waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject(done), { timeout: 30_000 });
       await inbox.close(0);
       const server = await engine.connect(store);
       const queue = server.openQueue("retrain");

@@ -13,6 +13,7 @@ import { abandonedError } from "../../../src/inbox/inbox-errors.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, succeeded } from "../engine.ts";
 
 describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
@@ -94,15 +95,15 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, client, onError, logger } = await startWorker();
     const worker = start();
     await add("a");
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(1));
     await loseLease(client, "a");
-    await vi.waitFor(() => expect(runs[0]?.signal.reason).toMatchObject({ code: "LEASE_LOST" }), { timeout: 15_000 });
-    await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 15_000 });
+    await waitFor(() => expect(runs[0]?.signal.reason).toMatchObject({ code: "LEASE_LOST" }));
+    await waitFor(() => expect(runs).toHaveLength(2));
     // The first run ends while the second one continues.
     runs[0]?.end({ status: "failed", error: runs[0].signal.reason });
-    await vi.waitFor(async () => expect(await client.llen(`hub-webhooks:retrain:active`)).toBe(1));
+    await waitFor(async () => expect(await client.llen(`hub-webhooks:retrain:active`)).toBe(1));
     const leaseLost = expect.objectContaining({ level: "warn", code: "LEASE_LOST", deliveryId: "a" });
-    await vi.waitFor(() => expect(logger.lines).toContainEqual(leaseLost), { timeout: 15_000 });
+    await waitFor(() => expect(logger.lines).toContainEqual(leaseLost));
     expect(runs[1]?.signal.aborted).toBe(false);
     const closed = worker.close(100);
     expect(runs[1]?.signal.reason).toMatchObject({ code: "CLOSING" });
@@ -118,15 +119,15 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client, logger } = await startWorker({ leaseMs: 400 });
     const worker = start();
     await add("a");
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(1));
     await loseLease(client, "a");
-    await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(2));
     runs[1]?.end(end());
     const endedIn = async () => (await queue.getFailedCount()) + (await queue.getDelayedCount());
-    await vi.waitFor(async () => expect(await endedIn()).toBe(1), { timeout: 15_000 });
+    await waitFor(async () => expect(await endedIn()).toBe(1));
     const before = logger.lines.length;
     runs[0]?.end(succeeded);
-    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await waitFor(async () => expect(await queue.getCompletedCount()).toBe(1));
     await worker.close(1_000);
     expect(logger.lines.slice(before)).toMatchObject([{ level: "warn", code: "LEASE_LOST", deliveryId: "a" }]);
     expect(runs).toHaveLength(2);
@@ -136,11 +137,11 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, onError } = await startWorker();
     const worker = start();
     await add("a");
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(1));
     const log = vi.spyOn(Job.prototype, "log").mockRejectedValueOnce(new Error("Connection terminated"));
     onTestFinished(() => log.mockRestore());
     runs[0]?.end(succeeded);
-    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await waitFor(async () => expect(await queue.getCompletedCount()).toBe(1));
     await worker.close(0);
     expect(runs).toHaveLength(1);
     expect(onError).toHaveBeenCalledOnce();
@@ -150,9 +151,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue } = await startWorker();
     const worker = start();
     await add("a");
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(1));
     runs[0]?.end(succeeded);
-    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await waitFor(async () => expect(await queue.getCompletedCount()).toBe(1));
     await worker.close(0);
     expect(runs[0]?.signal.aborted).toBe(false);
   });
@@ -164,10 +165,10 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue } = await startWorker({ gate: new RunGate() });
     const worker = start();
     for (const id of ["a", "b", "c", "d"]) await add(id);
-    await vi.waitFor(() => expect(runs).toHaveLength(4), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(4));
     expect(worker.progress).toEqual({ isRunning: true, hasCapacity: false, claimed: 4 });
     for (const run of runs) run.end(succeeded);
-    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(4), { timeout: 15_000 });
+    await waitFor(async () => expect(await queue.getCompletedCount()).toBe(4));
     expect(worker.progress).toEqual({ isRunning: true, hasCapacity: true, claimed: 4 });
     expect([hold.mock.calls.length, released.mock.calls.length]).toEqual([4, 4]);
     await worker.close(0);
@@ -177,7 +178,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs } = await startWorker();
     const worker = start();
     await add("a");
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(1));
     const log = vi.spyOn(Job.prototype, "log").mockRejectedValue(new Error("Connection terminated"));
     onTestFinished(() => log.mockRestore());
     const closed = worker.close(0);
@@ -189,13 +190,13 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue } = await startWorker({ attempts: 1 });
     const worker = start();
     await add("a");
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(1));
     const job = await queue.getJob(jobIdOf("a"));
     await job?.log(replayedRow(job));
     runs[0]?.end(failed());
-    await vi.waitFor(() => expect(runs).toHaveLength(2), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(2));
     runs[1]?.end(succeeded);
-    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await waitFor(async () => expect(await queue.getCompletedCount()).toBe(1));
     await worker.close(0);
   });
 
@@ -207,11 +208,11 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const worker = start();
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(1));
     expect(gate.tryEnter()).toBeUndefined();
     expect(await lastRow(queue, "a")).toEqual({ start: 2, turn: "alone" });
     runs[0]?.end(succeeded);
-    await vi.waitFor(() => expect(gate.tryEnter()).toBeDefined(), { timeout: 15_000 });
+    await waitFor(() => expect(gate.tryEnter()).toBeDefined());
     await worker.close(0);
   });
 
@@ -225,7 +226,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const other = gate.tryEnter();
     const worker = start();
     const waiting = { start: 2, turn: "waiting" };
-    await vi.waitFor(async () => expect(await lastRow(queue, "a")).toEqual(waiting), { timeout: 15_000 });
+    await waitFor(async () => expect(await lastRow(queue, "a")).toEqual(waiting));
     await worker.close(0);
     expect(await lastRow(queue, "a")).toEqual({ start: 2, passed: true });
     expect([await queue.getWaitingCount(), runs]).toEqual([1, []]);
@@ -256,7 +257,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await job.log(turnRow(job, "shared"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 4);
     const worker = start();
-    await vi.waitFor(async () => expect(await queue.getFailedCount()).toBe(1), { timeout: 15_000 });
+    await waitFor(async () => expect(await queue.getFailedCount()).toBe(1));
     expect(runs).toEqual([]);
     expect(logger.lines.at(-1)).toMatchObject({ level: "error", code: "ABANDONED", deliveryId: "a" });
     expect(await lastRow(queue, "a")).toMatchObject({ start: 5, passed: true });
@@ -273,10 +274,10 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const other = gate.tryEnter();
     const worker = start();
     const rows = async () => (await queue.getJobLogs(jobIdOf("a"))).logs;
-    await vi.waitFor(async () => expect((await rows()).at(-1)).toContain("waiting"), { timeout: 15_000 });
+    await waitFor(async () => expect((await rows()).at(-1)).toContain("waiting"));
     await job.log(attemptRow({ start: 1, attempt: { number: 1, outcome: "succeeded" }, counts: true }));
     other?.leave();
-    await vi.waitFor(async () => expect(await queue.getCompletedCount()).toBe(1), { timeout: 15_000 });
+    await waitFor(async () => expect(await queue.getCompletedCount()).toBe(1));
     expect(runs).toEqual([]);
     expect(await lastRow(queue, "a")).toEqual({ start: 2, passed: true });
     expect(gate.tryEnter()).toBeDefined();
@@ -295,7 +296,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 2);
     const startedAt = Date.now();
     const worker = start();
-    await vi.waitFor(async () => expect(await queue.getDelayedCount()).toBe(1), { timeout: 15_000 });
+    await waitFor(async () => expect(await queue.getDelayedCount()).toBe(1));
     // BullMQ stores the time in the upper bits.
     const dueAt = Math.floor(Number(await client.zscore("hub-webhooks:retrain:delayed", jobIdOf("a"))) / 0x1000);
     expect(dueAt).toBeGreaterThanOrEqual(startedAt + 2 * waitMs);
@@ -313,7 +314,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await job.log(turnRow(job, "waiting"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const worker = start();
-    await vi.waitFor(() => expect(runs).toMatchObject([{ attempt: 1 }]), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toMatchObject([{ attempt: 1 }]));
     runs[0]?.end(succeeded);
     await worker.close(1_000);
   });

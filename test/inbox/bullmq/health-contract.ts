@@ -4,6 +4,7 @@ import { type OpenBullmqOptions, openBullmqInbox } from "../../../src/inbox/bull
 import { jobIdOf } from "../../../src/inbox/bullmq/stored-job.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 import type { TestedServer } from "./outage-contract.ts";
 
@@ -72,7 +73,7 @@ export function describeServerHealth(
         expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);
         expect(performance.now() - startedAt).toBeLessThan(3_000);
         await (trouble === "freeze" ? proxy.thaw() : proxy.mend());
-        await vi.waitFor(async () => expect(await inbox.problems()).toEqual([]), { timeout: 15_000, interval: 50 });
+        await waitFor(async () => expect(await inbox.problems()).toEqual([]), { interval: 50 });
       },
     );
 
@@ -86,9 +87,7 @@ export function describeServerHealth(
 
     test("are checked at the start", async () => {
       const { logger } = await open({ now: () => Date.now() - hourMs });
-      await vi.waitFor(() => expect(logger.lines.map(({ code }) => code)).toContain("INBOX_CLOCK_SKEW"), {
-        timeout: 15_000,
-      });
+      await waitFor(() => expect(logger.lines.map(({ code }) => code)).toContain("INBOX_CLOCK_SKEW"));
     });
 
     test("are checked every five minutes", async () => {
@@ -98,9 +97,7 @@ export function describeServerHealth(
       expect(await inbox.problems()).toEqual([]);
       clock.aheadMs = hourMs;
       await vi.advanceTimersByTimeAsync(5 * 60_000);
-      await vi.waitFor(() => expect(logger.lines.map(({ code }) => code)).toContain("INBOX_CLOCK_SKEW"), {
-        timeout: 15_000,
-      });
+      await waitFor(() => expect(logger.lines.map(({ code }) => code)).toContain("INBOX_CLOCK_SKEW"));
     });
 
     test("include deliveries that wait although the worker has capacity", async () => {
@@ -111,12 +108,12 @@ export function describeServerHealth(
       const queue = rawQueue(url, "retrain");
       await queue.pause();
       await inbox.accept(incoming("b"));
-      await vi.waitFor(
+      await waitFor(
         async () =>
           expect(await inbox.problems()).toMatchObject([
             { code: "INBOX_STALLED", severity: "unavailable", message: expect.stringContaining('"retrain"') },
           ]),
-        { timeout: 15_000, interval: 20 },
+        { interval: 20 },
       );
       work(inbox, () => succeeded, { endpoint: "other" });
       expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED", severity: "degraded" }]);
@@ -130,7 +127,7 @@ export function describeServerHealth(
       const hold = Promise.withResolvers<typeof succeeded>();
       const runs = work(inbox, () => hold.promise, { concurrency: 1 });
       for (const id of ["a", "b"]) await inbox.accept(incoming(id));
-      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+      await waitFor(() => expect(runs).toHaveLength(1));
       const found = [await inbox.problems(), await inbox.problems(), await inbox.problems()];
       expect(found).toEqual([[], [], []]);
       hold.resolve(succeeded);
@@ -145,10 +142,8 @@ export function describeServerHealth(
       work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt }) : succeeded), { retentionMs });
       for (const id of ["done", "waits"]) await inbox.accept(incoming(id));
       await waitForStatus(inbox, "done", "succeeded");
-      await vi.waitFor(
-        async () =>
-          expect(await inbox.get({ id: "waits", endpoint: "retrain" })).toMatchObject({ attempts: [{ number: 1 }] }),
-        { timeout: 15_000 },
+      await waitFor(async () =>
+        expect(await inbox.get({ id: "waits", endpoint: "retrain" })).toMatchObject({ attempts: [{ number: 1 }] }),
       );
       await inbox.close(0);
       const later = async (byMs: number) => (await open({ url, now: () => Date.now() + byMs })).inbox;
@@ -175,7 +170,7 @@ export function describeServerHealth(
       const body = async () => (await after.get({ id: "done", endpoint: "retrain" }))?.body;
       expect(await body()).toBe(incoming("done").body);
       await vi.advanceTimersByTimeAsync(hourMs);
-      await vi.waitFor(async () => expect(await body()).toBeUndefined(), { timeout: 15_000 });
+      await waitFor(async () => expect(await body()).toBeUndefined());
     });
 
     test("are removed after its last retention, which each prune stores again", async () => {
@@ -185,9 +180,7 @@ export function describeServerHealth(
       await waitForStatus(inbox, "done", "succeeded");
       const endpoints = rawQueue(url, "#endpoints");
       const readEntry = () => endpoints.getJob(jobIdOf("retrain"));
-      await vi.waitFor(async () => expect((await readEntry())?.data).toMatchObject({ retentionMs: hourMs }), {
-        timeout: 15_000,
-      });
+      await waitFor(async () => expect((await readEntry())?.data).toMatchObject({ retentionMs: hourMs }));
       await (await readEntry())?.updateData({ id: "retrain", body: "" });
       expect(await inbox.prune()).toBe(0);
       await inbox.close(0);

@@ -1,6 +1,7 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "../engine.ts";
 
 const script = new URL("./handler-process.ts", import.meta.url);
@@ -58,7 +59,7 @@ export function describeLostLeases(engine: Engine): void {
       await child.says("claimed");
       child.signal("SIGSTOP");
       const runs = work(inbox, run, { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
-      await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+      await waitFor(() => expect(runs).toHaveLength(1));
       const thaw = async () => {
         child.signal("SIGCONT");
         child.signal("SIGUSR2");
@@ -68,12 +69,12 @@ export function describeLostLeases(engine: Engine): void {
     }
 
     const hasLateSuccess = async (inbox: Awaited<ReturnType<typeof takenOver>>["inbox"]) =>
-      vi.waitFor(
+      waitFor(
         async () =>
           expect((await inbox.get({ id: "held-a", endpoint: "retrain" }))?.attempts[0]).toMatchObject({
             outcome: "succeeded",
           }),
-        { timeout: 15_000, interval: 20 },
+        { interval: 20 },
       );
 
     test.skipIf(!isThorough)("succeeds if its first run does, even if the second one fails", async () => {
@@ -118,7 +119,7 @@ export function describeLostLeases(engine: Engine): void {
       await child.says("claimed");
       child.signal("SIGSTOP");
       const frozenAt = performance.now();
-      await vi.waitFor(() => expect(performance.now() - frozenAt).toBeGreaterThan(2 * leaseMs), { timeout: 15_000 });
+      await waitFor(() => expect(performance.now() - frozenAt).toBeGreaterThan(2 * leaseMs));
       child.signal("SIGCONT");
       child.signal("SIGUSR2");
       const stored = await waitForStatus(inbox, "held-a", "succeeded");

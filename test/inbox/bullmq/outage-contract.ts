@@ -1,9 +1,10 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { openInbox as openByUrl } from "../../../src/inbox/open-inbox.ts";
 import { freePort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
 /** A server that can store inboxes. */
@@ -44,10 +45,10 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
         code: "INBOX_UNAVAILABLE",
         status: 503,
       });
-      await vi.waitFor(() => expect(logger.lines.map(({ level }) => level)).toContain("error"), { timeout: 10_000 });
+      await waitFor(() => expect(logger.lines.map(({ level }) => level)).toContain("error"));
       await proxy.mend();
-      await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 10_000, interval: 50 });
-      await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 15_000 });
+      await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });
+      await waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"));
     });
   });
 
@@ -61,7 +62,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     await proxy.cut();
     await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
     await proxy.mend();
-    await vi.waitFor(() => inbox.accept(incoming("a")), { timeout: 10_000, interval: 50 });
+    await waitFor(() => inbox.accept(incoming("a")), { interval: 50 });
   });
 
   describe("An inbox that must exist", () => {
@@ -91,7 +92,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
         started.resolve();
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed())));
       });
-      await vi.waitFor(() => inbox.accept(incoming("a")), { timeout: 10_000 });
+      await waitFor(() => inbox.accept(incoming("a")));
       await started.promise;
       await proxy[trouble]();
       const before = performance.now();
@@ -115,7 +116,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
         await hold.promise;
         return succeeded;
       });
-      await vi.waitFor(() => inbox.accept(incoming("before")), { timeout: 10_000, interval: 50 });
+      await waitFor(() => inbox.accept(incoming("before")), { interval: 50 });
       await started.promise;
       proxy.freeze();
       hold.resolve();
@@ -125,7 +126,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       await expect(inbox.accept(incoming("c"))).rejects.toMatchObject(unavailable);
       proxy.thaw();
       await proxy.mend();
-      await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 10_000, interval: 50 });
+      await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });
     });
 
     test("rejects a delivery after a timeout, and does not run it twice if it was stored", async () => {
@@ -136,7 +137,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
       proxy.thaw();
       const runs = work(inbox, () => succeeded);
-      await vi.waitFor(() => inbox.accept(incoming("a")), { timeout: 10_000, interval: 50 });
+      await waitFor(() => inbox.accept(incoming("a")), { interval: 50 });
       await waitForStatus(inbox, "a", "succeeded");
       expect(runs.filter(({ id }) => id === "a")).toHaveLength(1);
     });

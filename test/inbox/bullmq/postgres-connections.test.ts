@@ -5,6 +5,7 @@ import { PostgresPool } from "../../../src/inbox/bullmq/postgres-pool.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { incoming, succeeded, work } from "../engine.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
@@ -65,7 +66,7 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     const endpoints = Array.from({ length: 40 }, (_, index) => `endpoint-${index}`);
     for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
     await Promise.all(endpoints.map((endpoint) => inbox.accept(incoming("a", { endpoint }))));
-    await vi.waitFor(
+    await waitFor(
       async () => {
         const counts = Object.values(await inbox.counts());
         expect(counts).toEqual(endpoints.map(() => ({ queued: 0, running: 0, succeeded: 1, dead: 0 })));
@@ -118,12 +119,8 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     const endpoints = ["a", "b", "c"];
     const runs = endpoints.map((endpoint) => work(inbox, () => succeeded, { endpoint }));
     const runAll = async (id: string, count: number) => {
-      await vi.waitFor(() => Promise.all(endpoints.map((endpoint) => inbox.accept(incoming(id, { endpoint })))), {
-        timeout: 10_000,
-      });
-      await vi.waitFor(() => expect(runs.map(({ length }) => length)).toEqual([count, count, count]), {
-        timeout: 15_000,
-      });
+      await waitFor(() => Promise.all(endpoints.map((endpoint) => inbox.accept(incoming(id, { endpoint })))));
+      await waitFor(() => expect(runs.map(({ length }) => length)).toEqual([count, count, count]));
     };
     await runAll("before", 1);
     const client = new Client({ connectionString: url });
@@ -138,7 +135,7 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
     await runAll("after", 2);
-    await vi.waitFor(async () => expect((await listeners()).rows).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(async () => expect((await listeners()).rows).toHaveLength(1));
   });
 
   test("cannot start without a connection, with a hint how many it needs", async () => {
@@ -180,9 +177,9 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
     // With so few, a delivery may be rejected while all workers start.
     const send = (endpoint: string) =>
-      vi.waitFor(() => inbox.accept(incoming("a", { endpoint })), { timeout: 30_000, interval: 50 });
+      waitFor(() => inbox.accept(incoming("a", { endpoint })), { timeout: 30_000, interval: 50 });
     await Promise.all(endpoints.map(send));
-    await vi.waitFor(
+    await waitFor(
       async () => {
         const counts = Object.values(await inbox.counts());
         expect(counts.map(({ succeeded: done }) => done)).toEqual(endpoints.map(() => 1));
@@ -205,16 +202,16 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     const { inbox, logger } = await open(url);
     const runs = work(inbox, () => succeeded);
     await inbox.accept(incoming("before"));
-    await vi.waitFor(() => expect(runs).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(runs).toHaveLength(1));
 
     await owner.query("ALTER ROLE receiver CONNECTION LIMIT 0");
     await owner.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'receiver'");
-    await vi.waitFor(
+    await waitFor(
       async () =>
         expect(await inbox.problems()).toMatchObject([
           { code: "INBOX_UNAVAILABLE", message: expect.stringContaining("max_connections") },
         ]),
-      { timeout: 15_000, interval: 50 },
+      { interval: 50 },
     );
     await expect(inbox.accept(incoming("refused"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
     const explained = logger.lines.filter(
@@ -223,8 +220,8 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     expect(explained).toHaveLength(1);
 
     await owner.query("ALTER ROLE receiver CONNECTION LIMIT -1");
-    await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 15_000, interval: 50 });
-    await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
+    await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });
+    await waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
     expect(await inbox.problems()).toEqual([]);
   });
 });

@@ -1,10 +1,11 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
-import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { describeInboxContract } from "../contract.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "../engine.ts";
 import { openers } from "../openers.ts";
@@ -67,27 +68,23 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await waitForStatus(inbox, "before", "succeeded");
     const promoted = connect(other.port);
     await promoted.replicaof("127.0.0.1", server.port);
-    await vi.waitFor(async () => expect(await promoted.info("replication")).toContain("master_link_status:up"), {
-      timeout: 15_000,
-    });
+    await waitFor(async () => expect(await promoted.info("replication")).toContain("master_link_status:up"));
     await promoted.replicaof("NO", "ONE");
     await client.replicaof("127.0.0.1", other.port);
-    await vi.waitFor(async () => expect(await client.info("replication")).toContain("master_link_status:up"), {
-      timeout: 15_000,
-    });
+    await waitFor(async () => expect(await client.info("replication")).toContain("master_link_status:up"));
 
     const unavailable = { code: "INBOX_UNAVAILABLE" };
     expect(await inbox.problems()).toMatchObject([{ ...unavailable, severity: "unavailable" }]);
     await expect(inbox.accept(incoming("refused"))).rejects.toMatchObject({ ...unavailable, status: 503 });
     const explained = () =>
       logger.lines.filter(({ err }) => err instanceof Error && err.message.includes("is a replica"));
-    await vi.waitFor(() => expect(explained()).toHaveLength(1), { timeout: 15_000 });
+    await waitFor(() => expect(explained()).toHaveLength(1));
 
     await client.replicaof("NO", "ONE");
-    await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 15_000, interval: 50 });
+    await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });
     await waitForStatus(inbox, "after", "succeeded");
     expect(runs.map(({ id }) => id)).toEqual(["before", "after"]);
-    await vi.waitFor(async () => expect(await inbox.problems()).toEqual([]), { timeout: 15_000, interval: 50 });
+    await waitFor(async () => expect(await inbox.problems()).toEqual([]), { interval: 50 });
     // Before the server stops, since the inbox would wait for it.
     await inbox.close(0);
   });
@@ -104,8 +101,8 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     // As if a name pointed to another machine from now on: open connections stay with the old one.
     proxy.redirect(other.port);
     await client.replicaof("127.0.0.1", other.port);
-    await vi.waitFor(() => inbox.accept(incoming("after")), { timeout: 15_000, interval: 50 });
-    await vi.waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
+    await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });
+    await waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"), { timeout: 20_000 });
     await inbox.close(0);
   });
 });

@@ -251,7 +251,7 @@ test("A closed inbox leaves no timer", async () => {
   work(inbox, () => failed({ retryAt: new Date(Date.now() + 900) }), { endpoint: "soon" });
   await inbox.accept(incoming("b", { endpoint: "soon" }));
   const isRetried = async () => expect((await inbox.get({ id: "b", endpoint: "soon" }))?.attempts).toHaveLength(1);
-  await vi.waitFor(isRetried, { timeout: 15_000 });
+  await waitFor(isRetried);
   expect(runs).toHaveLength(1);
   expect(vi.getTimerCount()).toBeGreaterThan(0);
   await inbox.close(60_000);

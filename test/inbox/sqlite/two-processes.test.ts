@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { fastClock } from "./fast-clock.ts";
@@ -25,9 +25,7 @@ describe("Two inboxes on one file", () => {
     const runs = [work(first.inbox, slow), work(second.inbox, slow)];
     const ids = Array.from({ length: 200 }, (_, index) => `d${index}`);
     await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(incoming(id))));
-    await vi.waitFor(async () => expect((await first.inbox.counts()).retrain).toMatchObject({ succeeded: 200 }), {
-      timeout: 10_000,
-    });
+    await waitFor(async () => expect((await first.inbox.counts()).retrain).toMatchObject({ succeeded: 200 }));
     expect(
       runs
         .flat()

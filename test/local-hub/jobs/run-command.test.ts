@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runCommand } from "../../../src/local-hub/jobs/run-command.ts";
 import { isRunning } from "../../support/program.ts";
 import { watchTimers } from "../../support/timers.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { data, jobs, openFolder, openLocalHub, output, pushed, secret, waitForJobs } from "../support/hub.ts";
 
 /** Runs a job with these fields once, and returns how it ended and what it wrote. */
@@ -78,7 +79,7 @@ describe("A job that is run", () => {
 
   test("leaves nothing behind that it has started, unless that has gone its own way", async () => {
     const { lines } = await run({ command: ["sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"] });
-    await vi.waitFor(() => expect(isRunning(Number(lines[0]))).toBe(false), { interval: 5, timeout: 10_000 });
+    await waitFor(() => expect(isRunning(Number(lines[0]))).toBe(false), { interval: 5 });
   });
 
   test("leaves no listener on this process behind", async () => {
@@ -176,14 +177,14 @@ describe("A job that is run", () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo begun; sleep 0.2"] } });
     await hub.trigger();
-    await vi.waitFor(() => expect(output(hub)).toEqual(["begun"]), { interval: 5, timeout: 10_000 });
+    await waitFor(() => expect(output(hub)).toEqual(["begun"]), { interval: 5 });
     hub.hub.reset();
-    await vi.waitFor(
+    await waitFor(
       () =>
         expect(hub.log.lines).toContainEqual(
           expect.objectContaining({ msg: "job", stage: expect.not.stringMatching("RUNNING") }),
         ),
-      { interval: 5, timeout: 10_000 },
+      { interval: 5 },
     );
     expect(await jobs(hub)).toEqual([]);
   });
@@ -193,7 +194,7 @@ describe("A job that is run", () => {
     const script = "sleep 600 & echo begun; sleep 600";
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", script], attempts: 3 } });
     for (let count = 0; count < 6; count += 1) await hub.trigger();
-    await vi.waitFor(() => expect(output(hub)).toHaveLength(4), { interval: 10, timeout: 10_000 });
+    await waitFor(() => expect(output(hub)).toHaveLength(4), { interval: 10 });
     // It resolves when the outputs are closed: by then nobody holds them any more, not even what was started.
     await hub.hub.close();
     const stages = hub.log.lines.filter(({ msg, stage }) => msg === "job" && stage === "CANCELED");

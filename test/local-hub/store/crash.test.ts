@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
@@ -35,7 +35,7 @@ describe("A local Hub that is killed", () => {
     await kill();
     target.answerWith(200);
     const second = await openLocalHub({ state });
-    await vi.waitFor(async () => expect(await second.entries(id)).toHaveLength(100), { timeout: 10_000 });
+    await waitFor(async () => expect(await second.entries(id)).toHaveLength(100));
     const entries = await second.entries(id);
     expect(entries.every(({ status }) => status === 200)).toBe(true);
     expect(entries.map(({ deliveryId }) => deliveryId).sort()).toEqual(

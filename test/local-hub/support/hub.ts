@@ -10,6 +10,7 @@ import { type Webhook, webhook } from "../../../src/hub/webhooks/schemas.ts";
 import { openApiDocument, routes } from "../../../src/local-hub/routes/openapi-document.ts";
 import { type HubEvent, LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 /** The secret of the webhooks here. No log line, log entry or control response may contain it. */
 export const secret = "Planted-5ecret-19de04";
@@ -233,14 +234,14 @@ export async function jobs(hub: TestHub): Promise<Job[]> {
 
 /** Waits until every job has ended, and returns them, newest first. */
 export async function waitForJobs(hub: TestHub, count = 1): Promise<Job[]> {
-  return vi.waitFor(
+  return waitFor(
     async () => {
       const found = await jobs(hub);
       expect(found).toHaveLength(count);
       for (const { status } of found) expect(status.stage, JSON.stringify(status)).not.toMatch(/SCHEDULING|RUNNING/);
       return found;
     },
-    { interval: 20, timeout: 15_000 },
+    { interval: 20 },
   );
 }
 

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { parsePayload, type WebhookPayload, WebhooksServer } from "../../../src/index.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { openLocalHub, secret, type TestHub } from "./hub.ts";
 
 /** The response of a target: a status, or a function that handles the request. */
@@ -47,10 +48,7 @@ export class Target {
 
   /** Waits until this many deliveries have arrived. */
   async hasReceived(count: number): Promise<void> {
-    await vi.waitFor(() => expect(this.requests.length).toBeGreaterThanOrEqual(count), {
-      interval: 5,
-      timeout: 10_000,
-    });
+    await waitFor(() => expect(this.requests.length).toBeGreaterThanOrEqual(count), { interval: 5 });
   }
 
   /** The `Webhook-Id` of each delivery. */

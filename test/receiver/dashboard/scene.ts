@@ -6,6 +6,7 @@ import type { DeliveryStatus } from "../../../src/inbox/inbox.ts";
 import { RetryAfterError, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const secret = "s3cret";
 
@@ -46,10 +47,7 @@ export async function openScene(options: Omit<WebhooksServerOptions, "logger" | 
       expect((await server.fetch(request)).status).toBe(202);
     },
     reached: (id, status) =>
-      vi.waitFor(async () => expect(await server.inbox.get(id)).toMatchObject({ status }), {
-        interval: 5,
-        timeout: 10_000,
-      }),
+      waitFor(async () => expect(await server.inbox.get(id)).toMatchObject({ status }), { interval: 5 }),
     close: async () => {
       await server.close();
       vi.unstubAllEnvs();

@@ -36,12 +36,12 @@ async function keep(
   { endpoint = "fine", id = "d1", payload = webhookPayload("repo.content") as unknown } = {},
 ) {
   expect((await server.fetch(deliveryRequest({ endpoint, id, payload, secret }))).status).toBe(202);
-  await vi.waitFor(
+  await waitFor(
     async () =>
       expect(await server.inbox.get(id, { endpoint })).toMatchObject({
         status: endpoint === "fine" ? "succeeded" : "dead",
       }),
-    { interval: 5, timeout: 10_000 },
+    { interval: 5 },
   );
 }
 

@@ -8,6 +8,7 @@ import { systemClock } from "../../../src/tunnel/clock.ts";
 import { freePort } from "../../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { startLocalServer } from "../../tunnel/local-server.ts";
 
 const logger = createMemoryLogger();
@@ -92,11 +93,11 @@ describe("A server launched with a tunnel", () => {
       timeouts: { headers: 50, request: 50, keepAlive: 50 },
       tunnel: { host: host.url, timeout: "15s" },
     });
-    await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0), 15_000);
+    await waitFor(() => expect(host.connections).toBeGreaterThan(0));
     const probe = connect(Number(new URL(publicUrl).port), "127.0.0.1");
     const answered: Buffer[] = [];
     probe.on("data", (chunk) => answered.push(chunk));
-    await vi.waitFor(() => expect(probe.readyState).toBe("open"), 15_000);
+    await waitFor(() => expect(probe.readyState).toBe("open"));
     // A direct connection is told off meanwhile, so the same time has passed for the idle ones.
     const direct = connect(Number(new URL((await server.launch()).url).port), "127.0.0.1");
     direct.resume();
@@ -155,13 +156,10 @@ describe("A server launched with a tunnel", () => {
     const launched = await launchThrough(server, host);
     const urlBefore = launched.publicUrl;
     await host.crash();
-    await vi.waitFor(
-      () => expect(said("error")).toEqual([expect.stringMatching(/^The tunnel is down.*reconnects/)]),
-      15_000,
-    );
+    await waitFor(() => expect(said("error")).toEqual([expect.stringMatching(/^The tunnel is down.*reconnects/)]));
     expect((await deliver(launched.url, "s3cret-of-ours")).status).toBe(200);
     host.comeBack();
-    await vi.waitFor(() => expect(said("info").at(-1)).toBe("The tunnel is up again."), 15_000);
+    await waitFor(() => expect(said("info").at(-1)).toBe("The tunnel is up again."));
     expect(launched.publicUrl).toBe(urlBefore);
     expect((await deliver(urlBefore, "s3cret-of-ours")).status).toBe(200);
     expect(said("warn")).toEqual([]);
@@ -176,7 +174,7 @@ describe("A server launched with a tunnel", () => {
     await host.crash();
     host.giveNamesAway();
     host.comeBack();
-    await vi.waitFor(() => expect(said("warn")).toHaveLength(1), 15_000);
+    await waitFor(() => expect(said("warn")).toHaveLength(1));
     expect(launched.publicUrl).not.toBe(urlBefore);
     expect(logger.lines.find(({ level }) => level === "warn")).toMatchObject({
       url: launched.publicUrl,
@@ -198,7 +196,7 @@ describe("A server launched with a tunnel", () => {
       await host.crash();
       host.giveNamesAway();
       host.comeBack();
-      await vi.waitFor(() => expect(said("warn")).toHaveLength(changes), 15_000);
+      await waitFor(() => expect(said("warn")).toHaveLength(changes));
       urls.push(launched.publicUrl);
     }
     expect(new Set(urls).size).toBe(3);
@@ -213,7 +211,7 @@ describe("A server launched with a tunnel", () => {
     await using server = serverWithSecret("s3cret-of-ours");
     const tunnel = { host: host.url, subdomain: "my-bot" };
     await server.launch({ port: 0, host: "127.0.0.1", tunnel });
-    await vi.waitFor(() => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot is taken/)]), 15_000);
+    await waitFor(() => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot is taken/)]));
   });
 
   test("leaves no timer after it is closed", async () => {
@@ -275,13 +273,13 @@ describe("A server launched with a tunnel", () => {
     const publicUrl = `http://127.0.0.1:${proxy.port}`;
     const server = serverWithSecret("s3cret-of-ours");
     await server.launch({ port: 0, host: "127.0.0.1", tunnel: { publicUrl, heartbeat: "10ms" } });
-    await vi.waitFor(() => {
+    await waitFor(() => {
       expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([
         { url: publicUrl, err: { code: "TUNNEL_FAILED" } },
       ]);
-    }, 15_000);
+    });
     proxyAnswer.status = 200;
-    await vi.waitFor(() => expect(said("info").at(-1)).toContain("up again"), 15_000);
+    await waitFor(() => expect(said("info").at(-1)).toContain("up again"));
     await server.close();
     const before = proxyAnswer.count;
     await wait(100);
@@ -300,9 +298,9 @@ describe("A server launched with a tunnel", () => {
     await using host = await startLocaltunnelServer();
     const server = serverWithSecret("s3cret-of-ours");
     await launchThrough(server, host);
-    await vi.waitFor(() => expect(host.connections).toBeGreaterThan(0), 15_000);
+    await waitFor(() => expect(host.connections).toBeGreaterThan(0));
     await server.close();
-    await vi.waitFor(() => expect(host.connections).toBe(0), 15_000);
+    await waitFor(() => expect(host.connections).toBe(0));
   });
 
   test("closes the tunnel after 72 hours, and logs the time at the start", async () => {
@@ -323,6 +321,6 @@ describe("A server launched with a tunnel", () => {
     } finally {
       vi.useRealTimers();
     }
-    await vi.waitFor(() => expect(host.connections).toBe(0), 15_000);
+    await waitFor(() => expect(host.connections).toBe(0));
   });
 });
