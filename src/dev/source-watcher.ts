@@ -61,10 +61,18 @@ export class SourceWatcher {
     if (!this.#files.has(path) && !/\.([mc]?[jt]sx?|json)$/.test(path)) return;
     this.#changed.add(path);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      const paths = [...this.#changed];
-      this.#changed.clear();
-      this.#options.onChange({ paths, isLoaded: paths.some((changed) => this.#files.has(changed)) });
+    const timer = setTimeout(() => {
+      // After a long block of the event loop, timers run before the events of further changes.
+      setImmediate(() => {
+        if (timer === this.#timer && !this.#isClosed) this.#reportChanges();
+      });
     }, this.#options.settleMs);
+    this.#timer = timer;
+  }
+
+  #reportChanges(): void {
+    const paths = [...this.#changed];
+    this.#changed.clear();
+    this.#options.onChange({ paths, isLoaded: paths.some((changed) => this.#files.has(changed)) });
   }
 }

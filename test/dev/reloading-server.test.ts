@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rename } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, type TestContext, test } from "vitest";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { describe, expect, onTestFinished, type TestContext, test, vi } from "vitest";
 import { ReloadingServer, type ReloadingServerOptions } from "../../src/dev/reloading-server.ts";
 import { SourceWatcher } from "../../src/dev/source-watcher.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
@@ -73,12 +74,11 @@ describe.concurrent("A reloading server", () => {
     expect(isRunning(pid)).toBe(false);
     await project.write("other.ts", "// Nobody imports it.");
     await project.write("lib/other.json", "{}");
-    await project.write("server.ts.new", serverFile("two"));
-    // As many editors write a file.
-    await rename(join(project.path, "server.ts.new"), join(project.path, "server.ts"));
+    await project.write("server.ts", serverFile("two"));
     await expect.poll(() => events.length, pollOptions).toBe(5);
     expect(await deliver("word")).toEqual(["two", "second"]);
-    await project.write("server.ts", serverFile("three"));
+    // Many editors replace a file, as above; others write into it.
+    writeFileSync(join(project.path, "server.ts"), serverFile("three"));
     await expect.poll(() => events.length, pollOptions).toBe(7);
     expect(await deliver("word")).toEqual(["three", "second"]);
     await until("serves");
@@ -154,7 +154,7 @@ describe.concurrent("A reloading server", () => {
     await using project = await makeProject(files);
     const { events, deliver } = startIn(project, context);
     await deliver("word");
-    await new Promise((resolve) => setTimeout(resolve, 60)); // It has served for longer than `restartAfterMs`.
+    await setTimeout(60); // It has served for longer than `restartAfterMs`.
     await expect(deliver("die")).rejects.toThrow();
     await expect
       .poll(() => events.slice(1), pollOptions)
@@ -209,7 +209,7 @@ test("A change cancels a scheduled restart", async (context) => {
   const restartAfterMs = 765;
   const { deliver, until } = startIn(project, context, { restartAfterMs });
   await deliver("word");
-  await new Promise((resolve) => setTimeout(resolve, restartAfterMs + 10));
+  await setTimeout(restartAfterMs + 10);
   await expect(deliver("die")).rejects.toThrow();
   await until("restarts: The server process exited unexpectedly");
   await project.write("server.ts", serverFile("two"));
@@ -231,6 +231,23 @@ describe("The source watcher", () => {
     await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/a.ts")], isLoaded: true });
     await project.write("lib/new.ts", "");
     await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/new.ts")], isLoaded: false });
+  });
+
+  test("reports changes once if they are noticed late", async () => {
+    await using project = await makeProject({ "lib/a.ts": "" });
+    const path = join(project.path, "lib", "a.ts");
+    const onChange = vi.fn();
+    const settleMs = 50;
+    const watcher = new SourceWatcher({ onChange, settleMs });
+    onTestFinished(() => watcher.close());
+    watcher.add(path);
+    writeFileSync(path, "first");
+    while (!watcher.isSettling) await setImmediate();
+    writeFileSync(path, "second");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * settleMs);
+    await expect.poll(() => onChange).toHaveBeenCalled();
+    await setTimeout(4 * settleMs);
+    expect(onChange.mock.calls).toEqual([[{ paths: [path], isLoaded: true }]]);
   });
 
   test("waits until changes have settled, and reports nothing after close()", async () => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,7 +30,9 @@ export async function makeProject(files: Readonly<Record<string, string>>): Prom
   async function write(file: string, text: string): Promise<string> {
     const target = join(path, file);
     await mkdir(dirname(target), { recursive: true });
-    await writeFile(target, text);
+    // On a busy machine, a watcher would report a file twice that is emptied and then written.
+    await writeFile(`${target}.new`, text);
+    await rename(`${target}.new`, target);
     return target;
   }
   const remove = (file: string) => rm(join(path, file), { recursive: true, force: true, maxRetries: 3 });
