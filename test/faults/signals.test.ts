@@ -53,7 +53,8 @@ describe("The tunnel of a receiver", () => {
     const startedAt = performance.now();
     const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
     expect(await child.exited).toEqual({ code: 1, signal: null });
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    // With the time to start and end the process. The timeout itself: tunnel.test.ts.
+    expect(performance.now() - startedAt).toBeLessThan(45_000);
     const complaints = child.lines.filter(({ level }) => level === "warn" || level === "error");
     expect(complaints).toMatchObject([{ level: "error", code: "TUNNEL_FAILED" }]);
     expect(holdsSecret([child.lines, child.errorOutput], receiverSecret)).toBe(false);

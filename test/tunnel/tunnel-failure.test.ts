@@ -35,16 +35,16 @@ const badServers: [name: string, reason: RegExp, server: LocaltunnelServerOption
 ];
 
 describe("Opening a tunnel fails with the reason and leaves nothing behind if the server", () => {
-  test.each(badServers)("%s", async (_name, reason, server) => {
+  test.each(badServers)("%s", { timeout: 90_000 }, async (_name, reason, server) => {
     await using host = await startLocaltunnelServer(server);
     const before = tunnelProcesses().length;
     const start = performance.now();
 
     // Only servers that never answer should hit the timeout, even on a busy machine.
-    const timeout = server.mode === "silent" || server.mode === "deaf-port" ? "3s" : "15s";
-    const error = await failureOf({ port: 1, host: host.url, timeout });
+    const isSilent = server.mode === "silent" || server.mode === "deaf-port";
+    const error = await failureOf({ port: 1, host: host.url, timeout: isSilent ? "3s" : "60s" });
 
-    expect(performance.now() - start).toBeLessThan(15_000);
+    expect(performance.now() - start).toBeLessThan(isSilent ? 15_000 : 60_000);
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true });
     expect(error.message).toMatch(reason);
     expect(error.message).toContain("set another server");

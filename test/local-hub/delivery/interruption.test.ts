@@ -65,7 +65,8 @@ describe("While a delivery is under way", () => {
     await target.hasReceived(2);
     const startedAt = performance.now();
     await hub.hub.close();
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    // Without it, the attempt ends after 30 s.
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
     expect(await inCode).toMatchObject([{ status: null }]);
     expect(await overHttp).toMatchObject([{ status: null }]);
   });
