@@ -206,3 +206,13 @@ describe("A replay of many dead deliveries", () => {
     database.close();
   });
 });
+
+test("Pruning fails if it cannot write, unless the reason is a damaged page", async () => {
+  const { inbox, file } = openInbox();
+  fill(file, { count: 1, status: "succeeded" });
+  const prune = vi.spyOn(DeliveryPruner.prototype, "prune").mockImplementation(() => {
+    throw new Error("disk I/O error");
+  });
+  onTestFinished(() => prune.mockRestore());
+  await expect(inbox.prune()).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+});
