@@ -8,7 +8,7 @@ const requests = [...ownRequests, ...organizationRequests];
 const unknownId = "0123456789abcdef01234567";
 const organizations = ["free-org", "team-org", "enterprise-org", "acme"];
 
-test("Each of the 27 operations is asked for here", () => {
+test("The tests send a request to each of the 27 operations", () => {
   expect(routes).toHaveLength(27);
   expect(requests.map(({ operationId }) => operationId).sort()).toEqual(
     routes.map(({ operationId }) => operationId).sort(),
@@ -22,7 +22,7 @@ test("Each of the 27 operations is asked for here", () => {
   }
 });
 
-describe("Without a bearer token that is known, nothing is answered but 401", () => {
+describe("A request without a known bearer token gets 401", () => {
   test.each(requests)("$operationId", async ({ line, body }) => {
     const hub = await openLocalHub();
     const presented: Record<string, string>[] = [
@@ -33,7 +33,7 @@ describe("Without a bearer token that is known, nothing is answered but 401", ()
       { authorization: "Bearer" },
       { authorization: "Bearer hf_nobody" },
       { authorization: `Bearer hf_${secret}` },
-      // Without the prefix that every token begins with.
+      // A known token without its prefix.
       { authorization: "Bearer local" },
       { cookie: "token=hf_local" },
       { "x-api-key": "hf_local" },
@@ -48,7 +48,7 @@ describe("Without a bearer token that is known, nothing is answered but 401", ()
     expect(asParameter.status).toBe(401);
   });
 
-  test("and it names the tokens that are known, each of which begins with the prefix", async () => {
+  test("with a message that lists the known tokens, which all have the prefix", async () => {
     const hub = await openLocalHub();
     const { text } = await hub.request("GET /api/notifications", { token: null });
     for (const { token } of developmentTokens) {
@@ -58,8 +58,8 @@ describe("Without a bearer token that is known, nothing is answered but 401", ()
   });
 });
 
-describe("With a token of the role read, whatever writes is refused", () => {
-  test.each(requests.filter(({ writes }) => writes))("$operationId", async ({ line, body }) => {
+describe("A token with the role read", () => {
+  test.each(requests.filter(({ writes }) => writes))("gets 403 for a write: $operationId", async ({ line, body }) => {
     const hub = await openLocalHub();
     for (const name of ["acme", "nobody", unknownId]) {
       const answer = await hub.request(line(name), { token: "hf_read", body });
@@ -70,26 +70,29 @@ describe("With a token of the role read, whatever writes is refused", () => {
     }
   });
 
-  test.each(requests.filter(({ writes }) => !writes))("but not what reads: $operationId", async (request) => {
+  test.each(requests.filter(({ writes }) => !writes))("is accepted for a read: $operationId", async (request) => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
     const name = ownRequests.includes(request) ? id : "acme";
     const answer = await hub.request(request.line(name), { token: "hf_read" });
-    // The one that reads and needs a token that may write.
+    // A read that requires a token with write permission.
     expect(answer.status).toBe(request.operationId === "getScimConfig" ? 403 : 200);
   });
 });
 
-describe("With a token of the role fineGrained", () => {
-  test.each(ownRequests)("what is one's own is done: $operationId", async ({ operationId, line, body }) => {
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_fine" });
-    const answer = await hub.request(line(id), { token: "hf_fine", body });
-    // That webhook has not delivered anything yet.
-    expect(answer.status, answer.text).toBe(operationId === "replayWebhookDelivery" ? 404 : 200);
-  });
+describe("A token with the role fineGrained", () => {
+  test.each(ownRequests)(
+    "is accepted for the user's own operations: $operationId",
+    async ({ operationId, line, body }) => {
+      const hub = await openLocalHub();
+      const { id } = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_fine" });
+      const answer = await hub.request(line(id), { token: "hf_fine", body });
+      // This webhook has not delivered anything yet.
+      expect(answer.status, answer.text).toBe(operationId === "replayWebhookDelivery" ? 404 : 200);
+    },
+  );
 
-  test.each(organizationRequests)("organizations are read, not written: $operationId", async (request) => {
+  test.each(organizationRequests)("can read organizations, but not change them: $operationId", async (request) => {
     const hub = await openLocalHub();
     const { status, text } = await hub.request(request.line("acme"), { token: "hf_fine", body: request.body });
     const isRefused = request.writes || request.operationId === "getScimConfig";
@@ -98,7 +101,7 @@ describe("With a token of the role fineGrained", () => {
   });
 });
 
-/** From which plan on an organization has an operation, as hub-api.md says, and who may do it. */
+/** The lowest plan that includes each organization operation according to hub-api.md, and the required access. */
 const access: Record<string, { plan: string; names: string; as: "anyone" | "member" | "admin" }> = {
   revokeOrganizationToken: { plan: "enterprise-org", names: "Enterprise", as: "admin" },
   revokeOrganizationTokenById: { plan: "enterprise-org", names: "Enterprise", as: "admin" },
@@ -182,7 +185,7 @@ describe("A user", () => {
   });
 });
 
-test("A restart keeps the changes to an organization, a reset reverts them", async () => {
+test("A restart keeps the changes to an organization, and a reset reverts them", async () => {
   const state = stateFile();
   const hub = await openLocalHub({ state });
   const read = async (asked: typeof hub) => {

@@ -8,7 +8,7 @@ import { data, openLocalHub } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
 
 describe("A local Hub", () => {
-  test("has an address on this machine alone", async () => {
+  test("listens only on this machine", async () => {
     const hub = await LocalHub.launch();
     onTestFinished(() => hub.close());
     expect(hub.url).toBe(`http://127.0.0.1:${hub.port}`);
@@ -16,7 +16,7 @@ describe("A local Hub", () => {
     expect((await fetch(`${hub.url}/openapi.json`)).status).toBe(200);
   });
 
-  test("listens at the port that it is told", async () => {
+  test("listens on the given port", async () => {
     const first = await LocalHub.launch();
     await first.close();
     const second = await LocalHub.launch({ port: first.port });
@@ -24,7 +24,7 @@ describe("A local Hub", () => {
     expect(second.port).toBe(first.port);
   });
 
-  test("serves its API as a document, with its own address", async () => {
+  test("serves its OpenAPI document with its own address", async () => {
     const hub = await openLocalHub();
     expect((await hub.request("GET /openapi.json", { token: null })).body).toMatchObject({
       openapi: expect.stringMatching(/^3\.1\./),
@@ -34,7 +34,7 @@ describe("A local Hub", () => {
     });
   });
 
-  test("is one of a hundred in one process, each with its own webhooks", async () => {
+  test("can run a hundred times in one process, each with its own webhooks", async () => {
     const target = await openTarget();
     const hubs = await Promise.all(Array.from({ length: 100 }, () => openLocalHub()));
     const made = await Promise.all(hubs.map((hub, index) => hub.create({ url: `${target.url}/${index}` })));
@@ -45,7 +45,7 @@ describe("A local Hub", () => {
     expect(new Set(hubs.map(({ url }) => url)).size).toBe(100);
   });
 
-  test("is closed once, however often it is asked to", async () => {
+  test("closes once, however often close() is called", async () => {
     const hub = await LocalHub.launch();
     const closing = hub.close();
     await Promise.all([closing, hub.close(), hub[Symbol.asyncDispose]()]);
@@ -53,7 +53,7 @@ describe("A local Hub", () => {
     await expect(fetch(hub.url)).rejects.toThrow();
   });
 
-  test("is closed at the end of the block that uses it", async () => {
+  test("closes at the end of an `await using` block", async () => {
     let url = "";
     {
       await using hub = await LocalHub.launch();
@@ -79,7 +79,7 @@ describe("A local Hub", () => {
     await closed;
   });
 
-  test("keeps no process alive once it is closed", async () => {
+  test("does not keep the process alive after it closes", async () => {
     const child = startReceiverProcess(new URL("./support/closing-script.ts", import.meta.url), {});
     expect(await child.says("closed")).toMatchObject({ fired: 1 });
     expect(await child.exited).toEqual({ code: 0, signal: null });
@@ -87,8 +87,8 @@ describe("A local Hub", () => {
   });
 });
 
-describe("A local Hub that cannot be started", () => {
-  test("because its port is taken says so, and which", async () => {
+describe("A local Hub that cannot start", () => {
+  test("throws an error with the port that is in use", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     onTestFinished(() => void server.close());
@@ -100,7 +100,7 @@ describe("A local Hub that cannot be started", () => {
     });
   });
 
-  test("for another reason than a taken port reports that reason", async () => {
+  test("throws the reason of any other failure to listen", async () => {
     const denied = Object.assign(new Error("listen EACCES"), { code: "EACCES" });
     const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
       queueMicrotask(() => this.emit("error", denied));
@@ -124,7 +124,7 @@ describe("A local Hub that cannot be started", () => {
     ["port", { port: 65_536 }],
     ["port", { port: 1.5 }],
     ["port", { port: Number.NaN }],
-  ])("because of its option %s says so: %j", async (option, options) => {
+  ])("throws for an invalid option %s: %j", async (option, options) => {
     await expect(LocalHub.launch(options)).rejects.toMatchObject({
       code: "OPTION_INVALID",
       message: expect.stringContaining(option),

@@ -5,7 +5,7 @@ import { holdsSecret } from "../support/secrets.ts";
 import { openLocalHub, pushed, secret } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
 
-/** A URL that holds the secret in each of the places where one may stand. */
+/** A URL with the secret in every place that can contain one. */
 function telling(url: string): string {
   const told = new URL(url);
   told.username = "bot";
@@ -15,7 +15,7 @@ function telling(url: string): string {
 }
 
 describe("A secret", () => {
-  test("is in no log line, no log entry and no control answer, but in its header and its URL", async () => {
+  test("is in no log line, log entry or control response", async () => {
     const target = await openTarget(500, 301, 200);
     const hub = await openLocalHub({ suspendAfter: 2 });
     const { id } = await hub.create({ url: telling(target.url), secret });
@@ -45,7 +45,7 @@ describe("A secret", () => {
     }
   });
 
-  test("is in no refusal of what was asked", async () => {
+  test("is in no error response", async () => {
     const hub = await openLocalHub();
     const answers = await Promise.all([
       hub.request("POST /api/settings/webhooks", { body: { url: telling("ftp://x/"), secret, [secret]: secret } }),
@@ -54,7 +54,7 @@ describe("A secret", () => {
     ]);
     for (const { status, body } of answers) {
       expect(status).toBe(400);
-      // The name of a field that there is none of is told: it is what to correct.
+      // The name of an unknown field is returned, because the user must correct it.
       expect(holdsSecret(JSON.stringify(body).replaceAll(`${secret}: unknown field`, ""), secret)).toBe(
         JSON.stringify(body).includes(`[\\"${secret}\\"]`),
       );
@@ -62,7 +62,7 @@ describe("A secret", () => {
     expect(holdsSecret(hub.log.lines, secret)).toBe(false);
   });
 
-  test("is in nothing that the page is told", () => {
+  test("is not passed to the page", () => {
     const store = openStore({ file: undefined });
     const common = { owner: "local-user", disabled: false, failures: 0, dayBeganAt: 0, triggersToday: 0 };
     const watching = { watched: [{ type: "dataset" as const, name: "me/data" }], domains: ["repo" as const], secret };
@@ -116,7 +116,7 @@ describe("A secret", () => {
   });
 });
 
-describe("A receiver that repeats what only it may know", () => {
+describe("A receiver that returns its secret", () => {
   test("does not get it into the log", async () => {
     const target = await openTarget((request, response) => {
       response.writeHead(308, {

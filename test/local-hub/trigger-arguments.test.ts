@@ -5,19 +5,19 @@ test.for([
   ["the watched repository", { repos: [], scopes: [] }, { type: "space", name: "me/app" }, ["space:me/app"]],
   ["a repository of the watched owner", { repos: [], scopes: [] }, { type: "user", name: "me" }, ["dataset:me/data"]],
   [
-    "the repository that the filter names",
+    "the repository in the filter",
     { repos: ["model:acme/net"], scopes: [] },
     { type: "org", name: "acme" },
     ["model:acme/net"],
   ],
   [
-    "a repository of the type that the filter names",
+    "a repository of the type in the filter",
     { repos: ["model:acme/*"], scopes: [] },
     { type: "org", name: "acme" },
     ["model:acme/data"],
   ],
   [
-    "no repository of another owner",
+    "a repository of the watched owner if the filter lists another owner",
     { repos: ["model:other/net"], scopes: [] },
     { type: "org", name: "acme" },
     ["model:acme/data"],

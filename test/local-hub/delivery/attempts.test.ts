@@ -17,7 +17,7 @@ function alarms({ log }: TestHub): LogLine[] {
 }
 
 describe("The log of a local Hub", () => {
-  test("has a line for each attempt, with its status, duration, ids and the reason of a failure", async () => {
+  test("contains a line for each attempt, with its status, duration, ids and the reason of a failure", async () => {
     const target = await openTarget(500, 200);
     const hub = await openLocalHub({ now: () => 0 });
     const { id } = await hub.create({ url: target.url });
@@ -33,7 +33,7 @@ describe("The log of a local Hub", () => {
     ]);
   });
 
-  test("warns once when a webhook is suspended, and of the deliveries that are dropped with it", async () => {
+  test("contains one warning when a webhook is suspended, and one for the dropped deliveries", async () => {
     const target = await openTarget(neverRespond, 500);
     const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -49,7 +49,7 @@ describe("The log of a local Hub", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
   });
 
-  test("warns when a webhook has no trigger left today", async () => {
+  test("contains a warning when a webhook has used its daily triggers", async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ triggersPerDay: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -59,7 +59,7 @@ describe("The log of a local Hub", () => {
     expect(alarms(hub)).toEqual([{ level: "warn", webhook: id, triggersPerDay: 1, msg: expect.any(String) }]);
   });
 
-  test("has a line for an event that no webhook watches, and a warning for a scope that the Hub does not have", async () => {
+  test("contains a line for an event that no webhook watches, and a warning for an unknown scope", async () => {
     const hub = await openLocalHub();
     await hub.trigger(pushed);
     const fields = { repo: "dataset:me/data", scope: "repo.content", action: "update" };
@@ -74,7 +74,7 @@ describe("The log of a local Hub", () => {
     expect(alarms(hub)).toHaveLength(2);
   });
 
-  test("has the error of a delivery that could not be processed, and the next one is delivered", async () => {
+  test("contains the error of a delivery that could not be processed, and the next one is delivered", async () => {
     const failure = new Error("The clock is broken.");
     const clock = { isBroken: false };
     const target = await openTarget((_request, response) => {
@@ -95,7 +95,7 @@ describe("The log of a local Hub", () => {
     expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
   });
 
-  test("has the error of a job that could not be run, and the next one is run", async () => {
+  test("contains the error of a job that could not be run, and the next one is run", async () => {
     const failure = new Error("The disk is full.");
     const update = vi.spyOn(JobStore.prototype, "update").mockImplementationOnce(() => {
       throw failure;
@@ -109,7 +109,7 @@ describe("The log of a local Hub", () => {
     await expect.poll(() => hub.hub.jobs().map(({ status }) => status.stage)).toContain("COMPLETED");
   });
 
-  test("has the error of a request that failed, which is answered with 500 and without it", async () => {
+  test("contains the error behind a 500, and the response does not", async () => {
     const store = openStore({});
     onTestFinished(() => store.close());
     const log = createMemoryLogger();

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { data, openLocalHub } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
 
-describe("1,000 triggers a day", () => {
+describe("The daily limit of triggers", () => {
   const hour = 3_600_000;
 
-  test("are as many as a webhook fires; a day after the first of them it fires again", async () => {
+  test("stops a webhook until a day after its first trigger", async () => {
     const clock = { now: Date.UTC(2026, 0, 31, 9) };
     const target = await openTarget();
     const hub = await openLocalHub({ triggersPerDay: 3, now: () => clock.now });
@@ -22,7 +22,7 @@ describe("1,000 triggers a day", () => {
     expect(target.requests).toHaveLength(6);
   });
 
-  test("are counted for each webhook, and neither retries nor replays count", async () => {
+  test("applies to each webhook separately, and does not count retries and replays", async () => {
     const target = await openTarget(500, 500, 200);
     const hub = await openLocalHub({ triggersPerDay: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -32,7 +32,7 @@ describe("1,000 triggers a day", () => {
     expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
   });
 
-  test("are the number unless it is another", async () => {
+  test("is 1,000 by default", async () => {
     const hub = await openLocalHub({ now: () => 0 });
     await hub.create({ job: { flavor: "cpu-basic" } });
     const fired = await Promise.all(Array.from({ length: 1_001 }, () => hub.hub.push(data)));

@@ -6,7 +6,7 @@ import { isLoopbackAddress } from "../../../src/core/loopback.ts";
 import { type HttpResult, HttpSender, type Lookup, loopbackOnly } from "../../../src/local-hub/delivery/http-sender.ts";
 import { openTarget } from "../support/target.ts";
 
-/** A receiver, and a sender that posts to it once. Its connections stay open unless one of the two closes them. */
+/** A receiver and a sender that posts to it once. The connection stays open unless one of the two closes it. */
 async function openReceiver(listener: RequestListener) {
   const sockets: Socket[] = [];
   const closed: Promise<unknown>[] = [];
@@ -31,7 +31,7 @@ async function openReceiver(listener: RequestListener) {
 }
 
 describe("The connection of a delivery", () => {
-  test("is used for the next one, and closed with the local Hub", async () => {
+  test("is reused for the next one, and closes with the local Hub", async () => {
     const { sender, post, sockets, closed } = await openReceiver((_request, response) => response.end());
     await post();
     await post();
@@ -40,19 +40,19 @@ describe("The connection of a delivery", () => {
     await closed[0];
   });
 
-  test("is closed when it has no answer in time", async () => {
+  test("closes if the response does not arrive in time", async () => {
     const { post, sockets, closed } = await openReceiver(() => {});
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const posted = post();
-    // The time is not over before there is a connection, however busy the machine is.
+    // The timeout must not expire before the connection is open, even on a busy machine.
     await expect.poll(() => sockets.length).toBe(1);
     vi.advanceTimersByTime(10_000);
     expect(await posted).toEqual({ failure: expect.stringContaining("within 10 s") });
     await closed[0];
   });
 
-  test("is closed when it asks for another protocol", async () => {
+  test("closes if the receiver switches to another protocol", async () => {
     const { post, closed } = await openReceiver((_request, response) =>
       response.writeHead(101, { connection: "upgrade", upgrade: "other" }).flushHeaders(),
     );
@@ -60,7 +60,7 @@ describe("The connection of a delivery", () => {
     await closed[0];
   });
 
-  test("is closed when the answer is longer than what is kept of it", async () => {
+  test("closes if the response is longer than the part that is stored", async () => {
     const { post, closed } = await openReceiver((_request, response) => {
       response.write("x".repeat(64 * 1024 + 1));
     });
@@ -68,7 +68,7 @@ describe("The connection of a delivery", () => {
     await closed[0];
   });
 
-  test("is kept when the answer is as long as what is kept of it", async () => {
+  test("stays open if the response is as long as the part that is stored", async () => {
     const { post, sockets } = await openReceiver((_request, response) => {
       response.end("x".repeat(64 * 1024));
     });
@@ -83,8 +83,8 @@ function looked(name: string, options: object = {}): Promise<unknown> {
   });
 }
 
-describe("Looking a name up", () => {
-  test("finds this machine", async () => {
+describe("The host name lookup", () => {
+  test("returns loopback addresses", async () => {
     expect(isLoopbackAddress(String(await looked("localhost")))).toBe(true);
     expect(await looked("localhost", { all: true })).toContainEqual({
       address: expect.any(String),
@@ -94,7 +94,7 @@ describe("Looking a name up", () => {
   });
 
   test.each(["10.0.0.1", "0.0.0.0", "::ffff:10.0.0.1", "fe80::1"])(
-    "fails where it is elsewhere: %s",
+    "fails for an address of another machine: %s",
     async (address) => {
       for (const options of [{}, { all: true }]) {
         await expect(looked(address, options)).rejects.toThrow(/not this machine.*allow-remote/);
@@ -102,15 +102,15 @@ describe("Looking a name up", () => {
     },
   );
 
-  test("fails as node:dns does where there is no such name", async () => {
+  test("fails like node:dns for an unknown name", async () => {
     await expect(looked("nobody.invalid")).rejects.toMatchObject({ syscall: "getaddrinfo" });
   });
 });
 
-describe("A delivery to a name", () => {
+describe("A delivery to a host name", () => {
   const post = { headers: {}, body: "{}", timeoutMs: 5_000, signal: new AbortController().signal };
 
-  test("goes nowhere when the name stands for another machine by now", async () => {
+  test("is not sent if the name now resolves to another machine", async () => {
     const rebound: Lookup = (_name, options, callback) => {
       if (options.all) callback(null, [{ address: "10.0.0.1", family: 4 }]);
       else callback(null, "10.0.0.1", 4);
@@ -121,7 +121,7 @@ describe("A delivery to a name", () => {
     expect(result).toEqual({ failure: expect.stringMatching(/receiver\.example.*allowRemote/) });
   });
 
-  test("arrives when the name stands for this one", async () => {
+  test("is sent if the name resolves to this machine", async () => {
     const target = await openTarget();
     const here: Lookup = (_name, options, callback) => {
       if (options.all) callback(null, [{ address: "127.0.0.1", family: 4 }]);

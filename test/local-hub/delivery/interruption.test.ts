@@ -5,8 +5,8 @@ import { waitFor } from "../../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 
-describe("While a delivery is under way", () => {
-  test("its webhook may be deleted: what was begun ends, and nothing more comes", async () => {
+describe("While an attempt is in progress,", () => {
+  test("deleting the webhook ends its retries and its log", async () => {
     const release = Promise.withResolvers<void>();
     const target = await openTarget((_request, response) => {
       release.promise.then(() => response.writeHead(500).end());
@@ -16,14 +16,14 @@ describe("While a delivery is under way", () => {
     const fired = hub.trigger();
     await target.hasReceived(1);
     await hub.delete(id);
-    // Who waits is told at once: it will not be tried again, however this attempt ends.
+    // The trigger returns without waiting for the attempt, because no other one follows.
     expect(await fired).toMatchObject([{ status: null }]);
     release.resolve();
     expect(hub.hub.deliveries(id)).toEqual([]);
     expect(target.requests).toHaveLength(1);
   });
 
-  test("its webhook may be disabled: the attempt in progress is still recorded, and is the last", async () => {
+  test("disabling the webhook makes the attempt the last one, and it is still recorded", async () => {
     const release = Promise.withResolvers<void>();
     const target = await openTarget((_request, response) => {
       release.promise.then(() => response.writeHead(500).end());
@@ -39,7 +39,7 @@ describe("While a delivery is under way", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  test("the local Hub may be reset: what was begun ends, and nothing is remembered", async () => {
+  test("a reset of the local Hub ends the retries and deletes the log", async () => {
     const release = Promise.withResolvers<void>();
     const target = await openTarget((_request, response) => {
       release.promise.then(() => response.writeHead(500).end());
@@ -56,7 +56,7 @@ describe("While a delivery is under way", () => {
     expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
   });
 
-  test("the local Hub may be closed: that takes no time, and whoever waits is told", async () => {
+  test("closing the local Hub aborts the attempt at once and returns to waiting callers", async () => {
     const target = await openTarget(neverRespond);
     const hub = await openLocalHub();
     await hub.create({ url: target.url });
@@ -71,7 +71,7 @@ describe("While a delivery is under way", () => {
     expect(await overHttp).toMatchObject([{ status: null }]);
   });
 
-  test("the same webhook may be told of more: nothing waits for its turn", async () => {
+  test("another delivery to the same webhook does not wait", async () => {
     const release = Promise.withResolvers<void>();
     const target = await openTarget((_request, response) => {
       release.promise.then(() => response.end());
@@ -87,7 +87,7 @@ describe("While a delivery is under way", () => {
     await waitFor(async () => expect(await hub.entries(id)).toHaveLength(2));
   });
 
-  test("another webhook is not held up by a receiver that says nothing", async () => {
+  test("a receiver that does not respond does not block other webhooks", async () => {
     const silent = await openTarget(neverRespond);
     const hub = await openLocalHub();
     await hub.create({ url: silent.url });
@@ -103,7 +103,7 @@ describe("While a delivery is under way", () => {
 
 describe("A delivery that waits for its next attempt", () => {
   test.each(["disable", "delete", "reset"])(
-    "is given up at once by %s, and whoever waits is told how it stands",
+    "is dropped at once by %s, and waiting callers get its last result",
     async (how) => {
       const target = await openTarget(500);
       const hub = await openLocalHub({ backoff: "1h" });
@@ -119,7 +119,7 @@ describe("A delivery that waits for its next attempt", () => {
     },
   );
 
-  test.each(["reset", "close"] as const)("leaves no timer behind after a %s", async (how) => {
+  test.each(["reset", "close"] as const)("leaves no timer after a %s", async (how) => {
     const target = await openTarget(500);
     const local = await openLocalHub({ backoff: "1h", now: () => 0 });
     const { id } = await local.create({ url: target.url });
@@ -134,7 +134,7 @@ describe("A delivery that waits for its next attempt", () => {
   });
 });
 
-test("A delivery that is over leaves nothing to do when the local Hub closes", async () => {
+test("A completed delivery leaves nothing to clean up when the local Hub closes", async () => {
   const latestAttempt = vi.spyOn(DeliveryStore.prototype, "latestAttempt");
   onTestFinished(() => void latestAttempt.mockRestore());
   const timers = watchTimers();

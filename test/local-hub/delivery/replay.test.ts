@@ -3,7 +3,7 @@ import { waitFor } from "../../support/wait-for.ts";
 import { openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
 import { openReceiver, openTarget } from "../support/target.ts";
 
-/** Both ways to replay: that of the Hub's API, and that of the page. */
+/** The two ways to replay: through the Hub's API, and through the page. */
 const ways = [
   { way: "the API", replay: (hub: TestHub, id: string, logId = "") => hub.replay(id, logId) },
   {
@@ -17,7 +17,7 @@ const ways = [
 ];
 
 describe.each(ways)("A replay by $way", ({ replay }) => {
-  test("sends the delivery again under its id, and makes the next entry of the log", async () => {
+  test("sends the delivery again with its id, and adds an entry to the log", async () => {
     const target = await openTarget(500, 500, 200, 202);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -40,7 +40,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     expect(after[0]?.deliveryId).toBe(delivery?.deliveryId);
   });
 
-  test("may be replayed itself", async () => {
+  test("can itself be replayed", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -50,7 +50,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     expect((await hub.entries(id)).map(({ attempt }) => attempt)).toEqual([3, 2, 1]);
   });
 
-  test("goes to the current URL with the current secret", async () => {
+  test("is sent to the current URL with the current secret", async () => {
     const before = await openTarget();
     const now = await openTarget();
     const hub = await openLocalHub();
@@ -67,7 +67,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     expect(now.requests[1]?.headers).not.toHaveProperty("x-webhook-secret");
   });
 
-  test("sends the payload as it was, whatever has happened since", async () => {
+  test("sends the original payload, whatever has changed since", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -78,7 +78,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     expect(target.requests.at(-1)?.body).toBe(target.requests[0]?.body);
   });
 
-  test.each([200, 204, 301, 404, 500])("answers with the status of the receiver: %d", async (status) => {
+  test.each([200, 204, 301, 404, 500])("returns the status of the receiver: %d", async (status) => {
     const target = await openTarget(200, status);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -88,7 +88,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     expect((await hub.entries(id))[0]).toMatchObject({ status, attempt: 2 });
   });
 
-  test("answers with 502 where nobody answers, and the log says null", async () => {
+  test("returns 502 if the receiver is unreachable, and the log entry has the status null", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -100,7 +100,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     expect(await replay(hub, id, delivery?.logId)).toEqual({ status: 502 });
   });
 
-  test("is tried once, and leaves the state of the webhook as it is", async () => {
+  test("is attempted once, and does not change the state of the webhook", async () => {
     const target = await openTarget(200, 500);
     const hub = await openLocalHub({ suspendAfter: 1 });
     const made = await hub.create({ url: target.url });
@@ -123,7 +123,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     expect(await hub.get(id)).toMatchObject({ disabled });
   });
 
-  test("of something that goes on makes no second entry of the same attempt", async () => {
+  test("during a retry gets its own attempt number", async () => {
     const target = await openTarget(500, 202, 200);
     const hub = await openLocalHub({ backoff: 150 });
     const { id } = await hub.create({ url: target.url });
@@ -137,7 +137,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
 });
 
 describe("A replay", () => {
-  test("is run again by a receiver", async () => {
+  test("makes a receiver run the handler again", async () => {
     const runs: string[] = [];
     const receiver = await openReceiver((server) => {
       server.webhook("target", (_payload, { delivery }) => void runs.push(delivery.id));
@@ -149,7 +149,7 @@ describe("A replay", () => {
     expect(runs).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
   });
 
-  test("ends with the webhook: one that is deleted meanwhile leaves nothing", async () => {
+  test("of a webhook that is deleted meanwhile leaves no log entry", async () => {
     const hub = await openLocalHub();
     const target = await openTarget(200, (_request, response) => {
       hub.delete(id).then(() => response.end());

@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 import { openLocalHub, pushed, secret } from "../support/hub.ts";
 import { neverRespond, openReceiver, openTarget } from "../support/target.ts";
 
-describe("The status of an answer", () => {
+describe("The status of a response", () => {
   const successes = [200, 201, 202, 203, 204, 205, 206, 226, 299];
   const failures = [
     300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 408, 410, 413, 415, 418, 422, 429, 451, 500, 501, 502,
     503, 504, 599, 999,
   ];
 
-  test.each(successes)("%d is a success: it is not tried again", async (status) => {
+  test.each(successes)("%d is a success and is not retried", async (status) => {
     const target = await openTarget(status);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -19,7 +19,7 @@ describe("The status of an answer", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  test.each(failures)("%d is none: it is tried again", async (status) => {
+  test.each(failures)("%d is a failure and is retried", async (status) => {
     const target = await openTarget(status, 200);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -31,37 +31,37 @@ describe("The status of an answer", () => {
   });
 });
 
-describe("A receiver that does not do as it should", () => {
+describe("A misbehaving receiver", () => {
   test.each([
     {
-      what: "ends the connection without a word",
+      what: "closes the connection without a response",
       answer: (_request: unknown, response: ServerResponse) => void response.destroy(),
       reason: /hang up|ECONNRESET/,
     },
     {
-      what: "says what is no HTTP",
+      what: "responds with bytes that are not HTTP",
       answer: (request: IncomingMessage) => void request.socket.end("hello, this is a mail server\r\n\r\n"),
       reason: /Parse Error/,
     },
     {
-      what: "breaks off in the middle of its answer",
+      what: "closes the connection in the middle of its response",
       answer: (request: IncomingMessage) =>
         void request.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
       reason: /ended early/,
     },
     {
-      what: "wants to speak another protocol",
+      what: "switches to another protocol",
       answer: (request: IncomingMessage) =>
         void request.socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"),
       reason: /\w/,
     },
     {
-      what: "answers with a header without end",
+      what: "responds with an endless header",
       answer: (request: IncomingMessage) =>
         void request.socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}\r\n\r\n`),
       reason: /Overflow|hang up|ECONNRESET/i,
     },
-  ])("$what: that is a failed attempt, and the next one is fine", async ({ answer, reason }) => {
+  ])("$what: the attempt fails, and the next one succeeds", async ({ answer, reason }) => {
     const target = await openTarget(answer, 200);
     const hub = await openLocalHub({ timeout: 500 });
     const { id } = await hub.create({ url: target.url });
@@ -71,7 +71,7 @@ describe("A receiver that does not do as it should", () => {
     expect(first).toMatchObject({ status: null, response: null, attempt: 1, error: expect.stringMatching(reason) });
   });
 
-  test("is not there at all: the attempts fail, and say why", async () => {
+  test("is unreachable: the attempts fail with a reason", async () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/hook" });
     const [delivery] = await hub.trigger();
@@ -80,7 +80,7 @@ describe("A receiver that does not do as it should", () => {
     expect(await hub.entries(id)).toMatchObject([3, 2, 1].map((attempt) => ({ ...refused, attempt })));
   });
 
-  test("speaks no TLS where TLS is asked for: that is a failure with a reason", async () => {
+  test("does not support TLS for an https URL: the attempt fails with a reason", async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ attempts: 1 });
     const { id } = await hub.create({ url: target.url.replace("http:", "https:") });
@@ -88,7 +88,7 @@ describe("A receiver that does not do as it should", () => {
     expect(await hub.entries(id)).toMatchObject([{ status: null, error: expect.stringMatching(/SSL|TLS/i) }]);
   });
 
-  test("has a name that nobody knows: that is a failure with a reason", async () => {
+  test("has an unknown host name: the attempt fails with a reason", async () => {
     const hub = await openLocalHub({ attempts: 1, timeout: "5s" });
     const { id } = await hub.create({ url: "http://nobody.invalid/hook" });
     expect(await hub.trigger()).toMatchObject([{ status: null }]);
@@ -97,7 +97,7 @@ describe("A receiver that does not do as it should", () => {
     ]);
   });
 
-  test("keeps nobody else waiting", async () => {
+  test("does not block other deliveries", async () => {
     const hanging = await openTarget(neverRespond);
     const target = await openTarget();
     const hub = await openLocalHub();
@@ -109,7 +109,7 @@ describe("A receiver that does not do as it should", () => {
     expect(await hub.entries(stuck.id)).toEqual([]);
   });
 
-  test("throws: that is its 500, and it is tried again", async () => {
+  test("throws: it responds with 500, and the delivery is retried", async () => {
     let calls = 0;
     const receiver = await openReceiver((server) => {
       server.webhook("flaky", () => {
@@ -125,8 +125,8 @@ describe("A receiver that does not do as it should", () => {
   });
 });
 
-describe("An answer of a receiver", () => {
-  test("is kept with its headers, a repeated one too", async () => {
+describe("The logged response", () => {
+  test("contains its headers, including repeated ones", async () => {
     const target = await openTarget((_request, response) => {
       response.writeHead(200, { "set-cookie": ["a=1", "b=2"], "x-empty": "" }).end("größer");
     });
@@ -144,7 +144,7 @@ describe("An answer of a receiver", () => {
     [65_536, false],
     [65_537, true],
     [5_000_000, true],
-  ])("of %d bytes is kept up to 64 kB, cut: %s", async (length, truncated) => {
+  ])("of %d bytes is stored up to 64 KiB, truncated: %s", async (length, truncated) => {
     const target = await openTarget((_request, response) => void response.end("x".repeat(length)));
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -154,7 +154,7 @@ describe("An answer of a receiver", () => {
     expect([entry?.response?.truncated, entry?.error]).toEqual([truncated, null]);
   });
 
-  test("of bytes that are no text is kept as well as it can be", async () => {
+  test("is stored as text even if its bytes are not valid UTF-8", async () => {
     const target = await openTarget((_request, response) => void response.end(Buffer.from([0xff, 0x00, 0x41])));
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });

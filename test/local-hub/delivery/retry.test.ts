@@ -2,8 +2,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openLocalHub, secret } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 
-describe("A delivery that fails", () => {
-  test("is tried again with the same id and the same body, and each attempt is in the log", async () => {
+describe("A failed delivery", () => {
+  test("is retried with the same id and body, and each attempt is logged", async () => {
     const target = await openTarget(500, 503, 200);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -26,7 +26,7 @@ describe("A delivery that fails", () => {
     [{ attempts: 1 }, 1],
     [{ attempts: 2 }, 2],
     [{ attempts: 5 }, 5],
-  ])("is given up after its attempts: with %j these are %d", async (options, attempts) => {
+  ])("fails for good after its last attempt: %j allows %d", async (options, attempts) => {
     const target = await openTarget(500);
     const hub = await openLocalHub(options);
     const { id } = await hub.create({ url: target.url });
@@ -35,7 +35,7 @@ describe("A delivery that fails", () => {
     expect(entries.map(({ attempt }) => attempt)).toEqual(
       Array.from({ length: attempts }, (_, index) => attempts - index),
     );
-    // A further one would come before the next event is through.
+    // A further attempt would arrive before the next event is delivered.
     target.answerWith(200);
     await hub.trigger();
     expect(target.requests).toHaveLength(attempts + 1);
@@ -55,7 +55,7 @@ describe("A delivery that fails", () => {
     ]);
   });
 
-  test("goes to where the webhook points by then, with the secret of then", async () => {
+  test("is retried with the current URL and secret of the webhook", async () => {
     const elsewhere = await openTarget();
     const hub = await openLocalHub();
     const target = await openTarget((_request, response) => {
@@ -71,7 +71,7 @@ describe("A delivery that fails", () => {
     expect((await hub.entries(id)).map(({ url }) => url)).toEqual([elsewhere.url, target.url]);
   });
 
-  test.each(["disable", "delete"] as const)("is not tried again after a %s", async (action) => {
+  test.each(["disable", "delete"] as const)("is not retried after a %s", async (action) => {
     const hub = await openLocalHub({ attempts: 10 });
     const target = await openTarget((_request, response) => {
       const done = action === "delete" ? hub.delete(id) : hub.setState(id, action);
@@ -81,7 +81,7 @@ describe("A delivery that fails", () => {
     await hub.trigger();
     expect(target.requests).toHaveLength(1);
     if (action === "delete") return;
-    // Nor when the webhook is enabled again: what was dropped is dropped.
+    // Enabling the webhook again does not restore dropped deliveries.
     await hub.setState(id, "enable");
     target.answerWith(200);
     await hub.trigger();
@@ -89,7 +89,7 @@ describe("A delivery that fails", () => {
     expect(new Set(target.ids).size).toBe(2);
   });
 
-  test("is tried again after a time-out as after anything else", async () => {
+  test("is retried after a timeout", async () => {
     const target = await openTarget(neverRespond, 200);
     const hub = await openLocalHub({ timeout: 50 });
     const { id } = await hub.create({ url: target.url });
@@ -99,7 +99,7 @@ describe("A delivery that fails", () => {
     expect((await hub.entries(id))[1]).toMatchObject({ status: null, error: expect.stringContaining("0.05 s") });
   });
 
-  test("keeps no other delivery waiting", async () => {
+  test("does not block other deliveries", async () => {
     const failing = await openTarget(500);
     const target = await openTarget();
     const hub = await openLocalHub({ backoff: "1h" });
@@ -111,7 +111,7 @@ describe("A delivery that fails", () => {
     expect(await hub.get(stuck.id)).toMatchObject({ disabled: false });
   });
 
-  test("shares no id with another", async () => {
+  test("has its own id", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ attempts: 2, suspendAfter: 100 });
     await hub.create({ url: target.url });

@@ -5,7 +5,7 @@ import { openReceiver, openTarget, type TargetAnswer } from "../support/target.t
 const suspended = "suspended-after-failure";
 
 describe("A webhook whose deliveries fail", () => {
-  test("is suspended after five in a row, each with all its attempts, and not before", async () => {
+  test("is suspended after exactly five failed deliveries in a row, each with all its attempts", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -18,7 +18,7 @@ describe("A webhook whose deliveries fail", () => {
     expect((await hub.request("GET /api/settings/webhooks")).body).toMatchObject([{ disabled: suspended }]);
   });
 
-  test.each([1, 2, 7])("is suspended after %d where it is told so", async (suspendAfter) => {
+  test.each([1, 2, 7])("is suspended after suspendAfter failures: %d", async (suspendAfter) => {
     const target = await openTarget(404);
     const hub = await openLocalHub({ suspendAfter, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -28,7 +28,7 @@ describe("A webhook whose deliveries fail", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
 
-  test("is never suspended where it is told so", async () => {
+  test("is never suspended if suspendAfter is Infinity", async () => {
     const target = await openTarget(404);
     const hub = await openLocalHub({ suspendAfter: Number.POSITIVE_INFINITY, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -36,7 +36,7 @@ describe("A webhook whose deliveries fail", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: false });
   });
 
-  test("begins to count anew after a success", async () => {
+  test("starts counting again after a success", async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ suspendAfter: 3, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -50,7 +50,7 @@ describe("A webhook whose deliveries fail", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
 
-  test("is not suspended for an attempt that fails, if a later one succeeds", async () => {
+  test("is not suspended for a failed attempt if a later one succeeds", async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ suspendAfter: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -61,7 +61,7 @@ describe("A webhook whose deliveries fail", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: false });
   });
 
-  test("is suspended alone", async () => {
+  test("is suspended without affecting other webhooks", async () => {
     const target = await openTarget(500);
     const fine = await openTarget();
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
@@ -71,7 +71,7 @@ describe("A webhook whose deliveries fail", () => {
     expect(await hub.trigger()).toMatchObject([{ webhookId: other.id, status: 200 }]);
   });
 
-  test("is not suspended when it was disabled by then", async () => {
+  test("is not suspended if it was disabled during the attempt", async () => {
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
     const target = await openTarget((_request, response) => {
       hub.setState(id, "disable").then(() => response.writeHead(500).end());
@@ -81,7 +81,7 @@ describe("A webhook whose deliveries fail", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: true });
   });
 
-  test("by hanging, by hanging up or by being gone, is suspended as well", async () => {
+  test("is also suspended for timeouts, closed connections and refused connections", async () => {
     const hangUp: TargetAnswer = (_request, response) => void response.destroy();
     const target = await openTarget(() => {}, hangUp);
     const hub = await openLocalHub({ suspendAfter: 3, attempts: 1, timeout: 50 });
@@ -96,7 +96,7 @@ describe("A webhook whose deliveries fail", () => {
 });
 
 describe("A suspended webhook", () => {
-  test("does not fire, and what waits for it is dropped", async () => {
+  test("does not fire, and its waiting deliveries are dropped", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 3, backoff: 20 });
     const { id } = await hub.create({ url: target.url });
@@ -112,13 +112,13 @@ describe("A suspended webhook", () => {
     expect(target.requests).toHaveLength(arrived + 1);
   });
 
-  test("drops the retries of other deliveries", async () => {
+  test("drops the retries of earlier deliveries", async () => {
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 2, backoff: 300 });
     const target = await openTarget(500);
     const { id } = await hub.create({ url: target.url });
     const first = hub.trigger();
     await target.hasReceived(1);
-    // A secret that cannot be sent is not tried again, so this one fails at once and suspends.
+    // A secret that cannot be sent is not retried, so this delivery fails at once and suspends the webhook.
     await hub.update(id, { url: target.url, secret: "\x7f" });
     await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
@@ -126,7 +126,7 @@ describe("A suspended webhook", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  test("stays suspended through an update", async () => {
+  test("stays suspended after an update", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -135,7 +135,7 @@ describe("A suspended webhook", () => {
     expect(await hub.trigger()).toEqual([]);
   });
 
-  test("comes back when it is enabled, with a count of nought", async () => {
+  test("is enabled with its failure count reset to 0", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 2, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -148,7 +148,7 @@ describe("A suspended webhook", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
 
-  test("may be disabled, and is then disabled", async () => {
+  test("can be disabled, and then reports disabled", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
     const { id } = await hub.create({ url: target.url });
@@ -156,7 +156,7 @@ describe("A suspended webhook", () => {
     expect(await hub.setState(id, "disable")).toMatchObject({ disabled: true });
   });
 
-  test("is brought back once the receiver is mended", async () => {
+  test("can be enabled after its receiver is fixed", async () => {
     let broken = true;
     const receiver = await openReceiver((server) => {
       server.webhook("target", ({ repo }) => {
@@ -175,7 +175,7 @@ describe("A suspended webhook", () => {
     expect(await hub.trigger(pushed)).toMatchObject([{ status: 200 }]);
   });
 
-  test("says in the log of the local Hub why", async () => {
+  test("is logged with the reason", async () => {
     const target = await openTarget(500);
     const hub = await openLocalHub({ suspendAfter: 2, attempts: 1 });
     const { id } = await hub.create({ url: target.url });

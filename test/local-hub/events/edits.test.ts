@@ -3,7 +3,7 @@ import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
 import { openTarget, openWatchedTarget } from "../support/target.ts";
 
 describe("The edits of an event", () => {
-  test("are laid on the payload last of all, also on what the local Hub decides", async () => {
+  test("are applied to the payload last, even to fields that the local Hub sets", async () => {
     const { hub, target } = await openWatchedTarget();
     await hub.trigger({
       ...pushed,
@@ -27,7 +27,7 @@ describe("The edits of an event", () => {
     expect(payload).not.toHaveProperty("edits");
   });
 
-  test("change neither what happens nor who is told", async () => {
+  test("change neither the repository nor the webhooks that fire", async () => {
     const { hub, target, webhookId } = await openWatchedTarget();
     const other = await hub.create({ url: target.url, watched: [{ type: "dataset", name: "you/other" }] });
     const edits = [
@@ -40,7 +40,7 @@ describe("The edits of an event", () => {
     expect(target.payloads[1]).toMatchObject({ repo: { name: "me/data", private: false } });
   });
 
-  test("leave each webhook its own id, unless they name another", async () => {
+  test("keep the id of each webhook, unless an edit sets it", async () => {
     const { hub, target, webhookId } = await openWatchedTarget();
     const { id } = await hub.create({ url: target.url });
     await hub.trigger({ ...pushed, edits: [{ path: "note", value: 1 }] });
@@ -49,7 +49,7 @@ describe("The edits of an event", () => {
     expect(target.payloads.slice(2).map(({ webhook }) => webhook.id)).toEqual(["mine", "mine"]);
   });
 
-  test("that do not fit are refused, and nothing happens", async () => {
+  test("that cannot be applied are rejected, and nothing changes", async () => {
     const { hub, target } = await openWatchedTarget();
     const edits = [{ path: "repo.name.x", value: 1 }];
     const answer = await hub.request("POST /_local/events?wait=true", { body: { ...pushed, edits } });
@@ -63,7 +63,7 @@ describe("The edits of an event", () => {
     expect(target.payloads[1]?.repo.id).toBe(target.payloads[0]?.repo.id);
   });
 
-  test("may take away what the job of a webhook is told by: it is made all the same", async () => {
+  test("can remove the fields that a job of a webhook is given, and the job still runs", async () => {
     const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } });
     const edits = [{ path: "repo", remove: true } as const];
@@ -72,8 +72,8 @@ describe("The edits of an event", () => {
   });
 });
 
-describe("A delivery, as it is told", () => {
-  test("says where it went without a secret, what was answered and why that is no success", async () => {
+describe("A reported delivery", () => {
+  test("contains its URL without secrets, the response and the reason of a failure", async () => {
     const target = await openTarget((_request, response) => {
       response.writeHead(500).end(`no ${secret} ${"x".repeat(3_000)}`);
     });
@@ -91,14 +91,14 @@ describe("A delivery, as it is told", () => {
     expect(delivery?.answer).toHaveLength(2_000);
   });
 
-  test("of a job says where the jobs are", async () => {
+  test("to a job contains the URL of the job", async () => {
     const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } });
     const [job] = await hub.hub.push(data);
     expect(job).toMatchObject({ status: 200, url: `${hub.url}/_local/jobs#${hub.hub.jobs()[0]?.id}` });
   });
 
-  test("that was given up before it was tried says so", async () => {
+  test("that was canceled before its first attempt contains that reason", async () => {
     const target = await openTarget(() => {});
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -112,8 +112,8 @@ describe("A delivery, as it is told", () => {
   });
 });
 
-describe("A webhook that watches and does not fire", () => {
-  test("is told with the reason", async () => {
+describe("A webhook that watches the repository but does not fire", () => {
+  test("is reported with the reason", async () => {
     const hub = await openLocalHub({ triggersPerDay: 1 });
     const url = "http://127.0.0.1:1/";
     const used = await hub.create({ job: { flavor: "cpu-basic" } });
@@ -136,7 +136,7 @@ describe("A webhook that watches and does not fire", () => {
     expect(preview.body).toMatchObject({ webhooks: [], notFired: expected });
   });
 
-  test("is told when it is suspended", async () => {
+  test("is reported if it is suspended", async () => {
     const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
     await hub.trigger();
@@ -146,7 +146,7 @@ describe("A webhook that watches and does not fire", () => {
 });
 
 describe("POST /_local/events?dryRun=true", () => {
-  test("answers with the payload and who would get it, and changes nothing", async () => {
+  test("returns the payload and the webhooks that would fire, and changes nothing", async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ triggersPerDay: 1 });
     const { id } = await hub.create({ url: `${target.url}?secret=${secret}` });
@@ -173,7 +173,7 @@ describe("POST /_local/events?dryRun=true", () => {
     expect(first).toMatchObject({ webhookId: id, status: 200 });
   });
 
-  test("answers with a payload also where nobody would get it", async () => {
+  test("returns the payload even if no webhook would fire", async () => {
     const hub = await openLocalHub();
     const { body } = await hub.request("POST /_local/events?dryRun=true", { body: pushed });
     expect(body).toMatchObject({ payload: { repo: data, webhook: { version: 3 } }, webhooks: [], notFired: [] });
@@ -181,7 +181,7 @@ describe("POST /_local/events?dryRun=true", () => {
 });
 
 describe("GET /_local/webhooks", () => {
-  test("lists the webhooks of everybody, without secrets", async () => {
+  test("lists the webhooks of all users, without secrets", async () => {
     const hub = await openLocalHub();
     const url = `http://bot:${secret}@127.0.0.1:1/?secret=${secret}`;
     const mine = await hub.create({ url, secret });

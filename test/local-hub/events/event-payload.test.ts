@@ -22,7 +22,7 @@ function eventOf([scope, action]: readonly [string, string], repo: HubEvent["rep
 
 describe("A payload", () => {
   test.each(repoTypes.flatMap((type) => knownEvents.map((happened) => [type, ...happened] as const)))(
-    "of a %s is one of version 3: %s %s",
+    "of a %s follows version 3: %s %s",
     async (type, scope, action) => {
       const heard = await openWatchedTarget();
       const payload = await triggerAndReceive(heard, eventOf([scope, action], { type, name: "me/thing" }));
@@ -73,25 +73,28 @@ describe("A payload", () => {
     },
   );
 
-  test.each(knownEvents)("reaches an endpoint of a receiver that asks for just that: %s %s", async (scope, action) => {
-    const receiver = await openReceiver((server) => {
-      server.webhook("just-that", { scope, action }, ({ repo }) => ({ handled: repo.type }));
-      server.webhook("nothing", { scope, action: "inspect" }, () => ({ handled: "never" }));
-    });
-    const hub = await openLocalHub();
-    const watched = [{ type: "user", name: "me" }];
-    const domains = ["repo", "discussion"];
-    const made = await hub.create({ url: receiver.urlOf("just-that"), secret, watched, domains });
-    const ignored = await hub.create({ url: receiver.urlOf("nothing"), secret, watched, domains });
-    for (const type of repoTypes) await hub.trigger(eventOf([scope, action], { type, name: "me/thing" }));
-    const answers = (await hub.entries(made.id)).map(({ response }) => JSON.parse(response?.body ?? ""));
-    expect(answers.reverse()).toEqual(repoTypes.map((type) => ({ handled: type })));
-    for (const { status, response } of await hub.entries(ignored.id)) {
-      expect([status, response?.body]).toEqual([200, expect.stringContaining("ignored")]);
-    }
-  });
+  test.each(knownEvents)(
+    "matches the filter of an endpoint with this scope and action: %s %s",
+    async (scope, action) => {
+      const receiver = await openReceiver((server) => {
+        server.webhook("just-that", { scope, action }, ({ repo }) => ({ handled: repo.type }));
+        server.webhook("nothing", { scope, action: "inspect" }, () => ({ handled: "never" }));
+      });
+      const hub = await openLocalHub();
+      const watched = [{ type: "user", name: "me" }];
+      const domains = ["repo", "discussion"];
+      const made = await hub.create({ url: receiver.urlOf("just-that"), secret, watched, domains });
+      const ignored = await hub.create({ url: receiver.urlOf("nothing"), secret, watched, domains });
+      for (const type of repoTypes) await hub.trigger(eventOf([scope, action], { type, name: "me/thing" }));
+      const answers = (await hub.entries(made.id)).map(({ response }) => JSON.parse(response?.body ?? ""));
+      expect(answers.reverse()).toEqual(repoTypes.map((type) => ({ handled: type })));
+      for (const { status, response } of await hub.entries(ignored.id)) {
+        expect([status, response?.body]).toEqual([200, expect.stringContaining("ignored")]);
+      }
+    },
+  );
 
-  test("has an owner of the same id on every repository of the same name, in every local Hub", async () => {
+  test("contains the same owner id for every repository of an owner, in every local Hub", async () => {
     const [first, second] = [await openWatchedTarget(), await openWatchedTarget()];
     const one = await triggerAndReceive(first, pushed);
     const two = await triggerAndReceive(second, { ...pushed, repo: { type: "model", name: "me/net" } });
@@ -99,7 +102,7 @@ describe("A payload", () => {
     expect(two.repo.id).not.toEqual(one.repo.id);
   });
 
-  test("of a scope that is not known has the shape of the broader one, and its own name", async () => {
+  test("of an unknown scope has the fields of the broader scope, and its own name", async () => {
     const heard = await openWatchedTarget();
     for (const [scope, shape] of [
       ["repo.config.dois", { updatedConfig: {} }],
@@ -116,7 +119,7 @@ describe("A payload", () => {
     }
   });
 
-  test("carries every field that the event was given, known or not", async () => {
+  test("contains every field of the event, known or unknown", async () => {
     const heard = await openWatchedTarget();
     const payload = await triggerAndReceive(heard, {
       repo: { ...data, tags: ["region:eu"], likes: 5, url: { web: "https://hub.example/me" } },
@@ -132,13 +135,13 @@ describe("A payload", () => {
     });
   });
 
-  test("names its own webhook, whatever the event says", async () => {
+  test("contains its own webhook, whatever the event contains", async () => {
     const heard = await openWatchedTarget();
     const payload = await triggerAndReceive(heard, { ...pushed, webhook: { id: "another", version: 9 } });
     expect(payload.webhook).toEqual({ id: heard.webhookId, version: 3 });
   });
 
-  test("of a discussion is that of a pull request when the event says so", async () => {
+  test("of a discussion describes a pull request if the event does", async () => {
     const heard = await openWatchedTarget();
     const discussion = { isPullRequest: true, status: "draft", title: "Ünï", changes: { base: "refs/heads/main" } };
     const payload = await triggerAndReceive(heard, {
@@ -149,7 +152,7 @@ describe("A payload", () => {
     expect(payload.discussion).toMatchObject({ ...discussion, num: 1 });
   });
 
-  test("of a hidden comment has no content when the event says so", async () => {
+  test("of a comment that the event hides has no content", async () => {
     const heard = await openWatchedTarget();
     const text = JSON.stringify({
       repo: data,
@@ -161,8 +164,8 @@ describe("A payload", () => {
   });
 });
 
-describe("A name that objects have", () => {
-  test("in an event changes no prototype, and what goes with it is delivered", async () => {
+describe("A property name of every object, such as __proto__,", () => {
+  test("changes no prototype if an event contains it", async () => {
     const heard = await openWatchedTarget();
     const evil = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},';
     const text = `${evil}"repo":{"__proto__":{"polluted":1},"type":"dataset","name":"me/data"},"event":{"scope":"repo.content","action":"update","__proto__":{"polluted":1}},"discussion":{"__proto__":{"polluted":1}}}`;
@@ -174,7 +177,7 @@ describe("A name that objects have", () => {
     expect(await triggerAndReceive(heard, pushed)).toMatchObject({ event: pushed.event });
   });
 
-  test("is a name like any other for a repository", async () => {
+  test("can be the name of a repository", async () => {
     const heard = await openWatchedTarget();
     for (const name of ["me/__proto__", "me/constructor"]) {
       const [first, second] = [
@@ -185,7 +188,7 @@ describe("A name that objects have", () => {
     }
   });
 
-  test("at any depth: what no stack holds is refused, and the next event is delivered", async () => {
+  test("A deeply nested event is rejected, and the next event is delivered", async () => {
     const heard = await openWatchedTarget();
     const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
     const text = JSON.stringify({ ...pushed, extra: "DEEP" }).replace('"DEEP"', deep);
@@ -196,8 +199,8 @@ describe("A name that objects have", () => {
   });
 });
 
-describe("In code", () => {
-  test("push is a push with any fields of the payload", async () => {
+describe("The methods of LocalHub", () => {
+  test("push() triggers a push with any fields of the payload", async () => {
     const { hub, target, webhookId } = await openWatchedTarget();
     const updatedRefs = [{ ref: "refs/pr/1", oldSha: null, newSha: "5" }];
     expect(await hub.hub.push(data, { updatedRefs, note: 7 })).toMatchObject([
@@ -206,7 +209,7 @@ describe("In code", () => {
     expect(target.payloads[0]).toMatchObject({ event: pushed.event, updatedRefs, note: 7 });
   });
 
-  test("trigger is any event", async () => {
+  test("trigger() triggers any event", async () => {
     const { hub, target } = await openWatchedTarget();
     await hub.hub.trigger({
       repo: { type: "model", name: "me/net" },

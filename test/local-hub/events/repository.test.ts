@@ -4,7 +4,7 @@ import { data, pushed } from "../support/hub.ts";
 import { openWatchedTarget, triggerAndReceive } from "../support/target.ts";
 
 describe("A repository", () => {
-  test("is made by the first event on it, and stays the same", async () => {
+  test("is created by its first event, and keeps its id", async () => {
     const heard = await openWatchedTarget();
     const first = await triggerAndReceive(heard, pushed);
     const second = await triggerAndReceive(heard, { repo: data, event: { scope: "repo", action: "create" } });
@@ -13,7 +13,7 @@ describe("A repository", () => {
     expect(other.repo.id).not.toBe(first.repo.id);
   });
 
-  test("goes from commit to commit: each push begins where the last one ended", async () => {
+  test("gets a new commit with each push, on top of the previous one", async () => {
     const heard = await openWatchedTarget();
     const created = await triggerAndReceive(heard, { repo: data, event: { scope: "repo", action: "create" } });
     let head = created.repo.headSha;
@@ -31,7 +31,7 @@ describe("A repository", () => {
     expect(configured.repo.headSha).toBe(head);
   });
 
-  test("follows the refs that an event names: only main moves its head", async () => {
+  test("gets a new head only if the event lists the main branch", async () => {
     const heard = await openWatchedTarget();
     const { repo } = await triggerAndReceive(heard, pushed);
     const [a, b] = ["a".repeat(40), "b".repeat(40)];
@@ -46,7 +46,7 @@ describe("A repository", () => {
     expect((await triggerAndReceive(heard, pushed)).updatedRefs).toMatchObject([{ oldSha: b }]);
   });
 
-  test("that is a bucket lists files and has no commit", async () => {
+  test("has files but no commits if it is a bucket", async () => {
     const heard = await openWatchedTarget();
     const repo = { type: "bucket", name: "me/files" } as const;
     const updatedFiles = [{ path: "a.txt", action: "delete" }];
@@ -61,7 +61,7 @@ describe("A repository", () => {
     expect(payload).not.toHaveProperty("updatedRefs");
   });
 
-  test("counts its discussions, and knows the latest of them", async () => {
+  test("counts its discussions, and an event without a number is about the latest one", async () => {
     const heard = await openWatchedTarget();
     const discussed = async (scope: string, action: string, discussion?: HubEvent["discussion"]) => {
       const event = { repo: data, event: { scope, action }, ...(discussion && { discussion }) };
@@ -80,7 +80,7 @@ describe("A repository", () => {
     expect((await discussed("discussion", "create")).num).toBe(3);
   });
 
-  test("keeps to itself whether it is private, until an event says otherwise", async () => {
+  test("stays private or public until an event changes it", async () => {
     const heard = await openWatchedTarget();
     await heard.hub.create({ url: heard.target.url, watched: [{ type: "org", name: "acme" }] });
     const name = "acme/data";
@@ -98,7 +98,7 @@ describe("A repository", () => {
     expect(heard.target.payloads.at(-2)).toMatchObject({ updatedConfig: { private: true } });
   });
 
-  test("is found under its new name after a move, and the old name is free", async () => {
+  test("is found by its new name after a move, and the old name can be used again", async () => {
     const heard = await openWatchedTarget();
     const before = await triggerAndReceive(heard, pushed);
     const moved = await triggerAndReceive(heard, {
@@ -114,7 +114,7 @@ describe("A repository", () => {
     expect((await triggerAndReceive(heard, pushed)).repo.id).not.toBe(before.repo.id);
   });
 
-  test("has a new id when it comes back after it was deleted", async () => {
+  test("has a new id if it is created again after it was deleted", async () => {
     const heard = await openWatchedTarget();
     const before = await triggerAndReceive(heard, pushed);
     const deleted = await triggerAndReceive(heard, { repo: data, event: { scope: "repo", action: "delete" } });
@@ -123,14 +123,14 @@ describe("A repository", () => {
     expect(after.repo.id).not.toBe(before.repo.id);
   });
 
-  test("is not deleted with one of its discussions", async () => {
+  test("is not deleted together with one of its discussions", async () => {
     const heard = await openWatchedTarget();
     const before = await triggerAndReceive(heard, pushed);
     await triggerAndReceive(heard, { repo: data, event: { scope: "discussion", action: "delete" } });
     expect((await triggerAndReceive(heard, pushed)).repo.id).toBe(before.repo.id);
   });
 
-  test("is not touched by a narrower scope that nobody knows yet: that is an update", async () => {
+  test("is only updated by an unknown narrower scope", async () => {
     const heard = await openWatchedTarget();
     const first = await triggerAndReceive(heard, pushed);
     const narrower = await triggerAndReceive(heard, { repo: data, event: { scope: "repo.dois", action: "delete" } });

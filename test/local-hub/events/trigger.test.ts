@@ -5,7 +5,7 @@ import { openTarget } from "../support/target.ts";
 
 type Watched = { type: string; name: string };
 
-/** The names of the webhooks that fire. Each is named by its path. */
+/** The webhooks that fire, by the name in their path. */
 async function firing(
   webhooks: Record<string, Record<string, unknown>>,
   event: HubEvent,
@@ -26,7 +26,7 @@ function push(type: HubEvent["repo"]["type"], name: string, changes: object = {}
   return { repo: { type, name, ...changes }, event: pushed.event };
 }
 
-describe("What a webhook watches", () => {
+describe("A webhook", () => {
   test.each<[watched: Watched, fires: boolean]>([
     [{ type: "dataset", name: "me/data" }, true],
     [{ type: "model", name: "me/data" }, false],
@@ -40,7 +40,7 @@ describe("What a webhook watches", () => {
     [{ type: "user", name: "m" }, false],
     [{ type: "user", name: "data" }, false],
     [{ type: "user", name: "__proto__" }, false],
-  ])("%j: a push to the dataset me/data fires it: %s", async (watched, fires) => {
+  ])("that watches %j: a push to the dataset me/data fires it: %s", async (watched, fires) => {
     expect(await firing({ it: { watched: [watched] } }, push("dataset", "me/data"))).toEqual(fires ? ["it"] : []);
   });
 
@@ -54,11 +54,11 @@ describe("What a webhook watches", () => {
     [{ type: "org", name: "team-org" }, "team-org/data", true],
     [{ type: "org", name: "free-org" }, "free-org/data", true],
     [{ type: "user", name: "free-org" }, "free-org/data", false],
-  ])("%j is somebody that is known here: a push to %s fires it: %s", async (watched, repo, fires) => {
+  ])("that watches %j: a push to %s fires it: %s", async (watched, repo, fires) => {
     expect(await firing({ it: { watched: [watched] } }, push("dataset", repo))).toEqual(fires ? ["it"] : []);
   });
 
-  test.each(["model", "dataset", "space", "bucket", "kernel"] as const)("may be a %s", async (type) => {
+  test.each(["model", "dataset", "space", "bucket", "kernel"] as const)("can watch a %s", async (type) => {
     const watching = {
       it: { watched: [{ type, name: "me/thing" }] },
       all: { watched: [{ type: "user", name: "me" }] },
@@ -66,17 +66,17 @@ describe("What a webhook watches", () => {
     expect(await firing(watching, push(type, "me/thing"))).toEqual(["all", "it"]);
   });
 
-  test("fires once, however often it is watched", async () => {
+  test("fires once, even if several watched items match", async () => {
     const watched = [data, data, { type: "user", name: "me" }, { type: "org", name: "me" }];
     expect(await firing({ it: { watched } }, pushed)).toEqual(["it"]);
   });
 
-  test("may be one of several things", async () => {
+  test("fires if one of several watched items matches", async () => {
     const watched = [{ type: "model", name: "me/net" }, { type: "org", name: "acme" }, data];
     expect(await firing({ it: { watched } }, pushed)).toEqual(["it"]);
   });
 
-  test("is watched by many: each is told once, with an id of its own", async () => {
+  test("fires together with other webhooks, each with its own delivery id", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const made = [];
@@ -88,7 +88,7 @@ describe("What a webhook watches", () => {
     expect(target.payloads.map(({ webhook }) => webhook.id).sort()).toEqual([...made].sort());
   });
 
-  test("is heard of by the owner of the old name, when it is moved away", async () => {
+  test("that watches the previous owner fires when a repository is moved to another owner", async () => {
     const webhooks = {
       old: { watched: [{ type: "user", name: "me" }] },
       new: { watched: [{ type: "user", name: "you" }] },
@@ -107,7 +107,7 @@ describe("The domains of a webhook", () => {
     ["discussion", ["both", "discussion"]],
     ["discussion.comment", ["both", "discussion"]],
     ["discussion.comment.reaction", ["both", "discussion"]],
-  ])("decide of %s: %j", async (scope, fired) => {
+  ])("make an event of the scope %s fire %j", async (scope, fired) => {
     const webhooks = {
       repo: { domains: ["repo"] },
       discussion: { domains: ["discussion"] },
@@ -117,7 +117,7 @@ describe("The domains of a webhook", () => {
   });
 });
 
-describe("A webhook that is disabled", () => {
+describe("A disabled webhook", () => {
   test("does not fire until it is enabled", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
@@ -130,7 +130,7 @@ describe("A webhook that is disabled", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  test("is one of several: the others fire", async () => {
+  test("does not prevent other webhooks from firing", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -156,7 +156,7 @@ describe("A private repository", () => {
     ["hf_other", "enterprise-org", false],
     ["hf_other", "team-org", false],
     ["hf_other", "free-org", false],
-  ])("is told to %s when it belongs to %s: %s", async (token, owner, fires) => {
+  ])("fires a webhook of %s if it belongs to %s: %s", async (token, owner, fires) => {
     const repo = { type: "dataset", name: `${owner}/data` } as const;
     const webhooks = { it: { watched: [repo] } };
     expect(await firing(webhooks, push("dataset", repo.name, { private: true }), { token })).toEqual(
@@ -165,7 +165,7 @@ describe("A private repository", () => {
     expect(await firing(webhooks, push("dataset", repo.name), { token })).toEqual(["it"]);
   });
 
-  test("is nobody else's from the moment on that it is made private", async () => {
+  test("fires no webhooks of other users as soon as it is private", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const repo = { type: "model", name: "team-org/net" } as const;

@@ -3,12 +3,12 @@ import * as z from "zod";
 import { hardwareFlavors, jobHardware } from "../../../src/hub/jobs.ts";
 import { openLocalHub } from "../support/hub.ts";
 
-test("The hardware for jobs is listed by its flavor, with a price of each", async () => {
+test("Each hardware flavor for jobs is listed with a price", async () => {
   const hub = await openLocalHub();
   const { body } = await hub.request("GET /api/jobs/hardware", { token: "hf_read" });
   const hardware = z.array(jobHardware).parse(body);
   const names = hardware.map(({ name }) => name);
-  // Of these three the Hub rents none to jobs.
+  // The Hub does not offer these three for jobs.
   const others = ["sprx8", "zero-a10g", "inf2x6"];
   expect([...names].sort()).toEqual(hardwareFlavors.filter((flavor) => !others.includes(flavor)).sort());
   for (const { name, unitCostMicroUSD, unitCostUSD, unitLabel, accelerator } of hardware) {

@@ -5,7 +5,7 @@ const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 const account = { id, name: "local-user" };
 
 describe("A webhook with a job", () => {
-  test("makes a record of a job, and runs nothing unless it is told to", async () => {
+  test("records a job, but runs nothing unless runJobs is set", async () => {
     const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31) });
     const { id: webhookId } = await hub.create({
       secret,
@@ -68,7 +68,7 @@ describe("A webhook with a job", () => {
     expect(JSON.stringify([answer, hub.log.lines, entry])).not.toContain(secret);
   });
 
-  test("of no secret has none in its record", async () => {
+  test("without secrets has none in the record of its job", async () => {
     const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } });
     await hub.trigger();
@@ -83,7 +83,7 @@ describe("A webhook with a job", () => {
     ]);
   });
 
-  test("makes a new one for a replay", async () => {
+  test("records a new job for a replay", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ job: { flavor: "cpu-basic" } });
     const [delivery] = await hub.trigger();
@@ -93,7 +93,7 @@ describe("A webhook with a job", () => {
     expect(second?.environment).toEqual(first?.environment);
   });
 
-  test("of somebody else makes a job of theirs", async () => {
+  test("of another user records a job of that user", async () => {
     const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } }, { token: "hf_other" });
     await hub.trigger();
@@ -102,13 +102,13 @@ describe("A webhook with a job", () => {
 });
 
 describe("A webhook with the id of an earlier job", () => {
-  test("runs that one again with the new payload", async () => {
+  test("runs that job again with the new payload", async () => {
     const hub = await openLocalHub({ runJobs: true });
     const source = await hub.create({
       job: {
         flavor: "t4-small",
         command: ["sh", "-c"],
-        // Lengths, since a secret that is printed is masked.
+        // Prints the lengths, because printed secrets are masked.
         arguments: [
           'echo "$KIND $WEBHOOK_REPO_ID $(printf %s "$API_KEY" | wc -c) $(printf %s "$WEBHOOK_SECRET" | wc -c)"',
         ],
@@ -140,7 +140,7 @@ describe("A webhook with the id of an earlier job", () => {
     expect(output(hub)).toEqual([`x me/data 10 ${secret.length}`, "x me/net 10 0"]);
   });
 
-  test("that is not there makes a job that failed, and says so", async () => {
+  test("records a failed job with the reason if there is no such job", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ jobSourceId: "no-such-job" });
     expect(await hub.trigger()).toMatchObject([{ status: 200 }]);

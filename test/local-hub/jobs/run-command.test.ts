@@ -8,7 +8,7 @@ import { watchTimers } from "../../support/timers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { data, jobs, openFolder, openLocalHub, output, pushed, secret, waitForJobs } from "../support/hub.ts";
 
-/** Runs a job with these fields once, and returns how it ended and what it wrote. */
+/** Runs a job with these fields once, and returns its result and its output. */
 async function run(fields: Record<string, unknown>, changes: Record<string, unknown> = {}) {
   const hub = await openLocalHub({ runJobs: true });
   await hub.create({ job: { flavor: "cpu-basic", ...fields }, ...changes });
@@ -17,8 +17,8 @@ async function run(fields: Record<string, unknown>, changes: Record<string, unkn
   return { hub, delivery, made, lines: output(hub) };
 }
 
-describe("A job that is run", () => {
-  test("gets exactly the five variables, its own, its secrets, and nothing of ours but what a program needs", async () => {
+describe("A running job", () => {
+  test("gets exactly the five variables, its own, its secrets, and the parts of our environment that programs need", async () => {
     vi.stubEnv("HF_TOKEN", "hf_of_the_developer");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "of the developer");
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -53,7 +53,7 @@ describe("A job that is run", () => {
     expect(made?.secrets).toEqual({ TOKEN: null, WEBHOOK_SECRET: null });
   });
 
-  test("has its variables, also when a secret of its own has the name of one", async () => {
+  test("gets its variables even if one of its secrets has the same name", async () => {
     const { delivery, lines } = await run({
       command: ["sh", "-c", 'echo "$WEBHOOK_ID"'],
       secrets: { WEBHOOK_ID: "another id" },
@@ -61,7 +61,7 @@ describe("A job that is run", () => {
     expect(lines).toEqual([delivery?.deliveryId]);
   });
 
-  test("may write without ever ending a line: no more of it is kept than is logged", async () => {
+  test("can print an endless line, of which only the logged part is kept in memory", async () => {
     const script =
       'const text = "x".repeat(1 << 20); for (let count = 0; count < 64; count += 1) fs.writeSync(1, text);';
     const before = process.memoryUsage().heapUsed;
@@ -71,24 +71,24 @@ describe("A job that is run", () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(48 << 20);
   });
 
-  test("has ended when its program has, also when something that it left behind holds its output", async () => {
+  test("ends with its program, even if a detached process keeps its output open", async () => {
     const { made, lines } = await run({ command: ["sh", "-c", "setsid sh -c 'echo $$; exec sleep 600' & sleep 0.2"] });
     onTestFinished(() => void process.kill(Number(lines[0])));
     expect(made?.status).toMatchObject({ stage: "COMPLETED" });
   });
 
-  test("leaves nothing behind that it has started, unless that has gone its own way", async () => {
+  test("ends the processes that it started, unless they are detached", async () => {
     const { lines } = await run({ command: ["sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"] });
     await waitFor(() => expect(isRunning(Number(lines[0]))).toBe(false), { interval: 5 });
   });
 
-  test("leaves no listener on this process behind", async () => {
+  test("removes its listener from this process", async () => {
     const before = process.listenerCount("exit");
     await run({ command: ["true"] });
     await expect.poll(() => process.listenerCount("exit")).toBe(before);
   });
 
-  test("tells no secret when it cannot be started with it", async () => {
+  test("that cannot be started does not reveal its secrets", async () => {
     const { hub, made } = await run({ command: ["true"], secrets: { TOKEN: "s3cret of the job\0" } });
     expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("NUL") });
     expect(JSON.stringify(made) + hub.log.text()).not.toContain("s3cret");
@@ -102,26 +102,26 @@ describe("A job that is run", () => {
     expect(lines).toEqual(["[***] [***]"]);
   });
 
-  test("gets no secret of a webhook that has none", async () => {
+  test("of a webhook without a secret gets none", async () => {
     const { lines } = await run({ command: ["sh", "-c", `echo "secret: \${WEBHOOK_SECRET-not set}"`] });
     expect(lines).toEqual(["secret: not set"]);
   });
 
-  test("gets its arguments as they are, without a shell", async () => {
+  test("gets its arguments unchanged, without a shell", async () => {
     const odd = ["$HOME", "a b", "", "*", "; echo no", "größer"];
     const script = "console.log(JSON.stringify(process.argv.slice(1)))";
     const { lines } = await run({ command: [process.execPath, "-e", script, "--"], arguments: odd });
     expect(JSON.parse(String(lines[0]))).toEqual(odd);
   });
 
-  test("has each line that it writes in the log, of both outputs, a long one cut", async () => {
+  test("logs each line of both outputs, and truncates long lines", async () => {
     const script = `echo one; echo two >&2; printf three; ${process.execPath} -e 'console.log("x".repeat(10000))'`;
     const { hub, made, lines } = await run({ command: ["sh", "-c", script] });
     expect([...lines].sort()).toEqual(["one", `three${"x".repeat(1_995)}`, "two"]);
     expect(hub.log.lines).toContainEqual({ level: "info", msg: "job output", line: "one", job: made?.id });
   });
 
-  test("goes through its stages in the log", async () => {
+  test("logs its stages", async () => {
     const { hub, made } = await run({ command: ["true"] });
     const stages = hub.log.lines.filter(({ msg }) => msg === "job").map(({ stage, job: of }) => [stage, of]);
     expect(stages).toEqual([
@@ -133,8 +133,8 @@ describe("A job that is run", () => {
   test.each([
     { what: "another exit code than 0", fields: { command: ["sh", "-c", "exit 7"] }, message: /exit code 7/ },
     { what: "a signal", fields: { command: ["sh", "-c", "kill -9 $$"] }, message: /SIGKILL/ },
-    { what: "a program that is not there", fields: { command: ["no-such-program-here"] }, message: /not installed/ },
-    { what: "a program that is none", fields: { command: ["/"] }, message: /EACCES|EPERM/ },
+    { what: "a missing program", fields: { command: ["no-such-program-here"] }, message: /not installed/ },
+    { what: "a path that is not a program", fields: { command: ["/"] }, message: /EACCES|EPERM/ },
     { what: "no command", fields: { dockerImage: "python:3.13" }, message: /no command/ },
     { what: "a command with a NUL", fields: { command: ["a\0b"] }, message: /NUL character/ },
   ])("ends with ERROR and a reason: $what", async ({ fields, message }) => {
@@ -144,20 +144,20 @@ describe("A job that is run", () => {
     expect(hub.log.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  test("is started as often as its attempts say, until it succeeds", async () => {
+  test("is started up to its number of attempts, until it succeeds", async () => {
     const failing = await run({ command: ["sh", "-c", "echo run; exit 3"], attempts: 3 });
     expect(failing.lines).toEqual(["run", "run", "run"]);
     expect(failing.made?.status).toEqual({ stage: "ERROR", message: "exit code 3", failureCount: 3 });
     const once = await run({ command: ["sh", "-c", "echo run; exit 3"] });
     expect(once.lines).toEqual(["run"]);
     expect(once.made?.status).toMatchObject({ failureCount: 1 });
-    // The folder is made by the first run, so the second one fails to make it and does the rest.
+    // The first run creates the folder, so the second one cannot create it and removes it.
     const folder = `/tmp/hub-webhooks-job-${process.pid}-${Date.now()}`;
     const second = await run({ command: ["sh", "-c", `mkdir ${folder} && exit 1; rmdir ${folder}`], attempts: 5 });
     expect(second.made?.status).toEqual({ stage: "COMPLETED", message: null, failureCount: 1 });
   });
 
-  test("is told that a payload of over 128 kB fits into no variable", async () => {
+  test("fails with a payload above 128 kB, which fits into no variable", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
     await hub.trigger({ ...pushed, note: "x".repeat(140_000) });
@@ -165,7 +165,7 @@ describe("A job that is run", () => {
     expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("too large") });
   }, 20_000);
 
-  test("is one of many: a few run at a time, and all of them in the end", async () => {
+  test("waits while too many others run, and all of them complete", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo $WEBHOOK_ID"] } });
     const fired = (await Promise.all(Array.from({ length: 12 }, () => hub.trigger()))).flat();
@@ -173,7 +173,7 @@ describe("A job that is run", () => {
     expect([...output(hub)].sort()).toEqual(fired.map(({ deliveryId }) => deliveryId).sort());
   });
 
-  test("stays forgotten when the local Hub is reset meanwhile", async () => {
+  test("is not recorded again if the local Hub is reset meanwhile", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo begun; sleep 0.2"] } });
     await hub.trigger();
@@ -189,13 +189,13 @@ describe("A job that is run", () => {
     expect(await jobs(hub)).toEqual([]);
   });
 
-  test("is canceled with all that it has started when the local Hub is closed", async () => {
+  test("is canceled with all its processes when the local Hub closes", async () => {
     const hub = await openLocalHub({ runJobs: true });
     const script = "sleep 600 & echo begun; sleep 600";
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", script], attempts: 3 } });
     for (let count = 0; count < 6; count += 1) await hub.trigger();
     await waitFor(() => expect(output(hub)).toHaveLength(4), { interval: 10 });
-    // It resolves when the outputs are closed: by then nobody holds them any more, not even what was started.
+    // It resolves when the outputs are closed: no process holds them any more, including child processes.
     await hub.hub.close();
     const stages = hub.log.lines.filter(({ msg, stage }) => msg === "job" && stage === "CANCELED");
     expect(stages).toHaveLength(6);
@@ -208,7 +208,7 @@ describe("The process of a job", () => {
     ["ends by itself", { command: ["true"] }, undefined],
     ["cannot be started", { command: ["no-such-program-here"] }, expect.stringContaining("not installed")],
     ["is canceled", { command: ["sh", "-c", "echo begun; sleep 600"] }, "canceled"],
-  ])("leaves neither a timer nor a listener behind when it %s", async (_how, { command }, outcome) => {
+  ])("leaves no timer and no listener when it %s", async (_how, { command }, outcome) => {
     const timers = watchTimers();
     const controller = new AbortController();
     const { signal } = controller;
@@ -216,19 +216,19 @@ describe("The process of a job", () => {
     expect(await runCommand(options)).toEqual(outcome);
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
     expect(timers.of(777_000)).toMatchObject([{ cleared: 1 }]);
-    // Five seconds after it was asked to end, it would be killed.
+    // It would be killed 5 s after it was asked to exit.
     expect(timers.of(5_000)).toMatchObject(signal.aborted ? [{ cleared: 1 }] : []);
   });
 
-  test("is not started where it was canceled before", async () => {
+  test("is not started if it was canceled before", async () => {
     const options = { command: ["sh", "-c", "echo begun"], environment: {}, timeoutSeconds: null };
     const onOutput = () => expect.unreachable("It was started.");
     expect(await runCommand({ ...options, signal: AbortSignal.abort(), onOutput })).toBe("canceled");
   });
 });
 
-describe("A job over its time", () => {
-  test("is ended with all that it has started, also what will not end by itself", async () => {
+describe("A job that exceeds its timeout", () => {
+  test("is stopped with all its processes, even those that ignore SIGTERM", async () => {
     const hub = await openLocalHub({ runJobs: true });
     const commands = {
       willing: "sleep 600 & echo begun; sleep 600",
@@ -241,7 +241,7 @@ describe("A job over its time", () => {
       });
       await hub.trigger({ ...pushed, repo: { type: "model", name: `me/${name}` } });
     }
-    // The outputs are closed only when all of the group are gone, and only then is it over.
+    // The job ends only after the whole process group is gone, because then the outputs close.
     for (const { status } of await waitForJobs(hub, 2)) {
       expect(status).toEqual({ stage: "ERROR", message: expect.stringContaining("1 s"), failureCount: 1 });
     }

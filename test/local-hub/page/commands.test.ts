@@ -7,8 +7,8 @@ import { hostileTexts, sampleWebhook } from "./sample-info.ts";
 
 const baseUrl = "http://127.0.0.1:5050";
 
-describe("The command that makes a first webhook", () => {
-  test("reaches the local Hub, with a token of it", () => {
+describe("The command that creates a first webhook", () => {
+  test("contains the address of the local Hub and one of its tokens", () => {
     expect(runInShell(createCommand({ baseUrl }))).toEqual([
       baseUrl,
       "hf_local",
@@ -27,7 +27,7 @@ describe("The command that enables a webhook", () => {
     { owner: "local-user", token: "hf_local" },
     { owner: "other-user", token: "hf_other" },
     { owner: "constructor", token: "hf_local" },
-  ])("of $owner has the token $token", ({ owner, token }) => {
+  ])("of $owner contains the token $token", ({ owner, token }) => {
     expect(runInShell(enableCommand({ baseUrl, id: "66d4", owner }))).toEqual([
       baseUrl,
       token,
@@ -37,13 +37,13 @@ describe("The command that enables a webhook", () => {
     ]);
   });
 
-  test.each(hostileTexts.filter((text) => !text.includes("\u0000")))("keeps “%s” one word of the shell", (text) => {
+  test.each(hostileTexts.filter((text) => !text.includes("\u0000")))("quotes “%s” as one word of the shell", (text) => {
     const words = runInShell(enableCommand({ baseUrl: text, id: text, owner: text }));
     expect(words).toEqual([text, "hf_local", "hub-webhooks", "enable", text]);
   });
 });
 
-describe("The command that lets something happen", () => {
+describe("The command that triggers an event", () => {
   test.each([
     {
       watched: { type: "model", name: "me/net" },
@@ -60,7 +60,7 @@ describe("The command that lets something happen", () => {
       domains: ["discussion"],
       words: ["dataset:me/data", "--scope", "discussion"],
     },
-  ])("triggers an event that a webhook on $watched in $domains gets", async ({ watched, domains, words }) => {
+  ])("triggers an event that fires a webhook on $watched in $domains", async ({ watched, domains, words }) => {
     const webhook = sampleWebhook({ watched: [watched], domains });
     const [endpoint, , ...command] = runInShell(eventCommand({ baseUrl, webhook }));
     expect([endpoint, command]).toEqual([baseUrl, ["hub-webhooks", "trigger", ...words]]);
@@ -70,7 +70,7 @@ describe("The command that lets something happen", () => {
     expect(preview).toMatchObject({ exitCode: 0 });
   });
 
-  test.each(hostileTexts.filter((text) => !text.includes("\u0000")))("keeps “%s” one word of the shell", (name) => {
+  test.each(hostileTexts.filter((text) => !text.includes("\u0000")))("quotes “%s” as one word of the shell", (name) => {
     const webhook = sampleWebhook({ watched: [{ type: "model", name }] });
     expect(runInShell(eventCommand({ baseUrl: name, webhook }))).toEqual([
       name,
@@ -82,10 +82,10 @@ describe("The command that lets something happen", () => {
   });
 });
 
-/** The endpoint, the token, the program and its arguments, as a real shell would start it. */
+/** The address, the token, the program and its arguments, as a real shell passes them. */
 function runInShell(command: string): string[] {
   const tell = (program: string) => `${program}() { printf '%s\\0' "$HF_ENDPOINT" "$HF_TOKEN" ${program} "$@"; }\n`;
-  // Not every shell allows a hyphen in the name of a function.
+  // Some shells do not allow a hyphen in the name of a function.
   const script = tell("hub_webhooks") + command.replace("hub-webhooks", "hub_webhooks");
   const output = execFileSync("/bin/sh", ["-c", script], { encoding: "utf8" });
   return output

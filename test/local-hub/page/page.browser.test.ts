@@ -25,7 +25,7 @@ const scenes: Readonly<Record<string, HubPageInfo>> = {
 
 let browser: Browser;
 let server: PageServer | undefined;
-/** Whatever the browser complained about: a refused script or style, a missing asset, an uncaught error. */
+/** Every problem that the browser reported: a blocked script or style, a missing asset, an uncaught error. */
 let complaints: string[] = [];
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ afterEach(async () => {
 
 describe("The page is accessible", () => {
   test.each(looks.flatMap((look) => ["full", "empty"].map((scene) => ({ scene, ...look }))))(
-    "with the scene “$scene”, $colorScheme, $width pixels wide, all open",
+    "with the scene “$scene”, $colorScheme, $width pixels wide, every entry open",
     async ({ scene, colorScheme, viewport }) => {
       const { page } = await open(scenes[scene], { colorScheme, viewport });
       await openAll(page);
@@ -55,32 +55,35 @@ describe("The page is accessible", () => {
   );
 });
 
-describe("The page fits", () => {
+describe("The page", () => {
   test.each([
     { scene: "full", width: 360 },
     { scene: "full", width: 320 },
     { scene: "empty", width: 360 },
     { scene: "hostile", width: 360 },
     { scene: "hostile", width: 1280 },
-  ])("the scene “$scene”, all open, into $width pixels without sideways scrolling", async ({ scene, width }) => {
-    const { page } = await open(scenes[scene], { viewport: { width, height: 740 } });
-    await openAll(page);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
-    const edges = await page
-      .locator("body *:not(.unseen)")
-      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().right));
-    expect(Math.max(...edges)).toBeLessThanOrEqual(width);
-  });
+  ])(
+    "shows the scene “$scene”, every entry open, at $width pixels without horizontal scrolling",
+    async ({ scene, width }) => {
+      const { page } = await open(scenes[scene], { viewport: { width, height: 740 } });
+      await openAll(page);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      const edges = await page
+        .locator("body *:not(.unseen)")
+        .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().right));
+      expect(Math.max(...edges)).toBeLessThanOrEqual(width);
+    },
+  );
 });
 
-test("Without JavaScript every entry can be opened, and no button is there that would do nothing", async () => {
+test("Without JavaScript every entry can be opened, and there are no buttons without a function", async () => {
   const { page } = await open(fullInfo, { javaScriptEnabled: false });
   await page.locator("summary").first().click();
   expect(await page.getByText('"scope": "repo.content"').first().isVisible()).toBe(true);
   expect(await page.getByRole("button").count()).toBe(0);
 });
 
-test("In forced colours the state of an entry is still to be read and its mark to be seen", async () => {
+test("In forced colors the status of an entry stays readable and its marker visible", async () => {
   const { page } = await open(fullInfo, { forcedColors: "active" });
   const row = page.locator("summary").nth(1);
   expect(await row.innerText()).toContain("500");
@@ -90,7 +93,7 @@ test("In forced colours the state of an entry is still to be read and its mark t
   expect(mark).not.toBe(ground);
 });
 
-test("The keyboard reaches everything in reading order, each with a visible outline, and opens an entry", async () => {
+test("The Tab key reaches everything in reading order with a visible outline, and Enter opens an entry", async () => {
   const { page } = await open(sampleInfo());
   const stops = await walk(page);
   const names = [
@@ -113,7 +116,7 @@ test("The keyboard reaches everything in reading order, each with a visible outl
 });
 
 describe("A copy button", () => {
-  test("copies the payload as JSON, also of an entry that came later", async () => {
+  test("copies the payload as JSON, including that of an entry that arrived later", async () => {
     const { page, server } = await openStill(sampleInfo({ webhooks: [sampleWebhook({ log: [] })] }), {
       permissions: ["clipboard-read", "clipboard-write"],
     });
@@ -128,7 +131,7 @@ describe("A copy button", () => {
 });
 
 describe("The Replay button", () => {
-  test("sends the delivery again, waits, tells the status, and shows the new entry without moving the reader", async () => {
+  test("sends the delivery again, waits, shows the status, and adds the new entry without scrolling", async () => {
     const { page, server } = await openStill(sampleInfo());
     const answered = Promise.withResolvers<Response>();
     server.replay = () => answered.promise;
@@ -138,7 +141,7 @@ describe("The Replay button", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("status").getByText("Replaying.").waitFor();
     expect(await button.getAttribute("aria-disabled")).toBe("true");
-    // A second press while it waits sends nothing.
+    // A second click while it waits sends nothing.
     await page.keyboard.press("Enter");
     const place = await button.evaluate((element) => element.getBoundingClientRect().top);
     server.info = withLog([sampleEntry({ logId: "new", attempt: 2 }), sampleEntry()]);
@@ -164,26 +167,26 @@ describe("The Replay button", () => {
 
   test.each([
     {
-      what: "no answer of the receiver",
+      what: "a receiver that did not respond",
       replay: () => Response.json({ status: null }),
       label: "No answer",
       message: "Replayed, but there was no answer: the newest entry says why.",
     },
     {
-      what: "a refusal",
+      what: "an error response",
       replay: () => Response.json({ error: "There is no webhook <b>66d4</b>." }),
       status: 404,
       label: "Failed",
       message: "Not replayed: There is no webhook <b>66d4</b>.",
     },
     {
-      what: "an answer that is no JSON",
+      what: "a response that is not JSON",
       replay: () => new Response("<h1>Bad gateway</h1>"),
       status: 502,
       label: "Failed",
       message: "Not replayed: HTTP 502",
     },
-  ])("tells of $what", async ({ replay, status, label, message }) => {
+  ])("shows the result of $what", async ({ replay, status, label, message }) => {
     const { page, server } = await openStill(sampleInfo());
     server.replay = () => new Response(replay().body, { status: status ?? 200 });
     await replayFirst(page);
@@ -194,7 +197,7 @@ describe("The Replay button", () => {
     if (status) complaints = complaints.filter((complaint) => !complaint.includes(`status of ${status}`));
   });
 
-  test("tells that the local Hub is gone, and can be pressed again", async () => {
+  test("reports an unreachable local Hub, and can be clicked again", async () => {
     const { page, server } = await openStill(sampleInfo());
     server.close();
     await replayFirst(page);
@@ -205,8 +208,8 @@ describe("The Replay button", () => {
   });
 });
 
-describe("Left open, the page", () => {
-  test("shows what arrives, says so, and keeps open what is open", async () => {
+describe("An open page", () => {
+  test("shows and announces new entries, and keeps entries open", async () => {
     const { page, server } = await openStill(sampleInfo());
     await page.locator("summary").click();
     server.info = withLog([sampleEntry({ logId: "n2" }), sampleEntry({ logId: "n1" }), sampleEntry()]);
@@ -219,7 +222,7 @@ describe("Left open, the page", () => {
     ]);
   });
 
-  test("leaves the same elements in place where nothing is new", async () => {
+  test("keeps the same elements if nothing has changed", async () => {
     const { page, server } = await openStill(fullInfo);
     await page.evaluate(() => {
       const { dataset } = document.body;
@@ -240,7 +243,7 @@ describe("Left open, the page", () => {
     expect(await page.locator("body").getAttribute("data-changes")).toBe("0");
   });
 
-  test("does not move what is read further down", async () => {
+  test("does not move the content that is being read", async () => {
     const { page, server } = await openStill(scenes.long, { viewport: narrow });
     const row = page.locator("summary").nth(20);
     await row.scrollIntoViewIfNeeded();
@@ -252,7 +255,7 @@ describe("Left open, the page", () => {
     expect(await read.evaluate((element) => element.getBoundingClientRect().top)).toBeCloseTo(place, 0);
   });
 
-  test("keeps an open entry that has left the log, and drops the closed ones", async () => {
+  test("keeps an open entry that has left the log, and removes closed ones", async () => {
     const { page, server } = await openStill(withLog([sampleEntry({ logId: "e2" }), sampleEntry({ logId: "e1" })]));
     await page.locator("summary").last().click();
     server.info = withLog([sampleEntry({ logId: "e3" })]);
@@ -262,7 +265,7 @@ describe("Left open, the page", () => {
     expect(ids).toEqual(["e3", "e1"]);
   });
 
-  test("goes from no webhook to the first, and on to its state", async () => {
+  test("shows the first webhook when it is created, and then its state", async () => {
     const { page, server } = await openStill(scenes.empty);
     server.info = sampleInfo();
     await page.clock.runFor(2000);
@@ -275,12 +278,12 @@ describe("Left open, the page", () => {
     expect(await page.locator(".state").textContent()).toBe("suspended");
   });
 
-  test("asks for nothing while it is paused, and goes on when it is resumed", async () => {
+  test("sends no requests while it is paused, and continues when it is resumed", async () => {
     const { page, server } = await openStill(sampleInfo());
     await page.getByRole("button", { name: "Pause updates" }).click();
     const asked = server.views;
     await page.clock.runFor(10_000);
-    // What was sent before it is answered before it.
+    // The response to a request that was sent earlier arrives earlier.
     await page.evaluate(() => fetch("/"));
     expect(server.views).toBe(asked + 1);
     await page.getByRole("button", { name: "Resume updates" }).click();
@@ -289,17 +292,17 @@ describe("Left open, the page", () => {
     expect(await page.getByRole("button", { name: "Pause updates" }).count()).toBe(1);
   });
 
-  test("asks for nothing while text of it is selected", async () => {
+  test("sends no requests while text is selected", async () => {
     const { page, server } = await openStill(sampleInfo());
     await page.evaluate(() => getSelection()?.selectAllChildren(document.querySelector("h1") ?? document.body));
     const asked = server.views;
     await page.clock.runFor(10_000);
-    // What was sent before it is answered before it.
+    // The response to a request that was sent earlier arrives earlier.
     await page.evaluate(() => fetch("/"));
     expect(server.views).toBe(asked + 1);
   });
 
-  test("says when the local Hub does not answer, and takes it back when it does", async () => {
+  test("reports when the local Hub does not respond, and clears that when it does", async () => {
     const { page, server } = await openStill(sampleInfo());
     const warning = page.getByText("The local Hub does not answer.");
     expect(await warning.isVisible()).toBe(false);
@@ -314,7 +317,7 @@ describe("Left open, the page", () => {
 });
 
 describe("Hostile text", () => {
-  test("is read as text and never runs, before and after an update", async () => {
+  test("is shown as text and never runs, before and after an update", async () => {
     const { page, server } = await openStill(scenes.empty);
     server.info = hostileInfo;
     await page.clock.runFor(2000);
@@ -328,7 +331,7 @@ describe("Hostile text", () => {
     expect(await page.title()).toBe("12 webhooks · local Hub · hub-webhooks");
   });
 
-  test("in the answer to a replay is text too", async () => {
+  test("in the response to a replay is shown as text", async () => {
     const { page, server } = await openStill(sampleInfo());
     server.replay = () => Response.json({ status: `<img src=x onerror=alert(1)>` });
     await replayFirst(page);
@@ -336,7 +339,7 @@ describe("Hostile text", () => {
     expect(await page.locator("img").count()).toBe(0);
   });
 
-  test("would not run even if it got past the escaping", async () => {
+  test("does not run even if it is not escaped", async () => {
     const { page } = await open(sampleInfo());
     await page.evaluate(() => {
       const script = document.createElement("script");
@@ -349,7 +352,7 @@ describe("Hostile text", () => {
   });
 });
 
-test("Nobody can show the page in a frame", async () => {
+test("The page cannot be shown in a frame", async () => {
   const { page, server } = await open(sampleInfo());
   const body = `<!doctype html><title>Embeds</title><link rel="icon" href="data:,"><iframe src="${server.origin}/"></iframe>`;
   await page.route("**/embeds", (route) => route.fulfill({ contentType: "text/html", body }));
@@ -370,7 +373,7 @@ async function open(
   return opened;
 }
 
-/** The same, with a clock that moves only when it is told to: until then nothing is asked for but by a button. */
+/** Opens the page with a clock that the test controls. Until it moves, only buttons send requests. */
 async function openStill(
   info?: HubPageInfo,
   options?: BrowserContextOptions,
@@ -408,7 +411,7 @@ async function replayFirst(page: Page): Promise<void> {
   await page.locator("[data-replay]").first().click();
 }
 
-/** Where the Tab key leads from here to the end of the page: the text of each stop, and its outline. */
+/** The elements that the Tab key focuses from here to the end of the page: the text and the outline of each. */
 async function walk(page: Page): Promise<string[]> {
   const stops: string[] = [];
   while (stops.length < 50) {

@@ -8,12 +8,12 @@ describe("The head of the page", () => {
     { count: 0, state: "Ready for a first webhook" },
     { count: 1, state: "1 webhook, ready" },
     { count: 1200, state: "1,200 webhooks, ready" },
-  ])("of $count webhooks says “$state”", async ({ count, state }) => {
+  ])("with $count webhooks shows “$state”", async ({ count, state }) => {
     const webhooks = Array.from({ length: count }, () => sampleWebhook({ log: [] }));
     expect(await textOf(sampleInfo({ webhooks }))).toContain(`${state} A Hub of your own`);
   });
 
-  test("says how the local Hub was started, and how it fares", async () => {
+  test("shows how the local Hub was started, and its counts", async () => {
     expect(await textOf(fullInfo)).toContain(
       "Started 2 hours ago Attempts logged 5 Suspended 1 Jobs run here Delivers to this machine only",
     );
@@ -21,27 +21,27 @@ describe("The head of the page", () => {
     expect(other).toContain("Suspended none Jobs only recorded Delivers to any address");
   });
 
-  test("does not pretend to count what it is not told", async () => {
+  test("leaves out counts that it does not have", async () => {
     const log = Array.from({ length: 30 }, (_, index) => sampleEntry({ logId: `e${index}` }));
     expect(await textOf(sampleInfo({ webhooks: [sampleWebhook({ log })] }))).toContain("Attempts logged 30 or more");
   });
 });
 
 describe("A webhook", () => {
-  test("shows where it delivers, what it watches, its domains, secret and owner", async () => {
+  test("shows its URL, its watched items, its domains, secret and owner", async () => {
     expect(await textOf(sampleInfo())).toContain(
       "http://localhost:7860/webhooks/trigger_training enabled triggered 3 minutes ago Id 66d4a0e1b2c3d4e5f6a7b8c9 " +
         "Copy the id of this webhook Watches dataset me/data Domains repo discussion Secret set Owner local-user Activity",
     );
   });
 
-  test("of a job shows the job", async () => {
+  test("with a job shows the job", async () => {
     const page = await textOf(fullInfo);
     expect(page).toContain("Job python train.py --dataset me/data disabled");
     expect(page).toContain("Job like 66d4a0e1b2c3d4e5f6a7b8dd enabled never triggered");
   });
 
-  test("that is suspended says why, and how to bring it back", async () => {
+  test("that is suspended shows the reason and the command that enables it", async () => {
     const page = await textOf(sampleInfo({ webhooks: [sampleWebhook({ state: "suspended" })] }));
     expect(page).toContain("Suspended , because too many deliveries in a row have failed");
     expect(page).toContain(
@@ -49,11 +49,11 @@ describe("A webhook", () => {
     );
   });
 
-  test("that is enabled says nothing of enabling", async () => {
+  test("that is enabled does not show how to enable it", async () => {
     expect(await textOf(sampleInfo())).not.toContain("hub-webhooks enable");
   });
 
-  test("without activity shows how to let something happen", async () => {
+  test("without activity shows how to trigger an event", async () => {
     const page = await textOf(sampleInfo({ webhooks: [quietWebhook()] }));
     expect(page).toContain(
       "Nothing delivered yet. Let something happen: HF_ENDPOINT=http://127.0.0.1:5050 \\ hub-webhooks trigger dataset:me/data",
@@ -61,30 +61,30 @@ describe("A webhook", () => {
     expect(page).not.toContain("Replay");
   });
 
-  test("that watches very much is not listed in full", async () => {
+  test("with very many watched items shows only some of them", async () => {
     const watched = Array.from({ length: 1500 }, (_, index) => ({ type: "model", name: `me/m${index}` }));
     const page = await textOf(sampleInfo({ webhooks: [sampleWebhook({ watched })] }));
     expect(page).toContain("model me/m19 1,480 more");
   });
 });
 
-test("Without a webhook the page shows the command that makes one", async () => {
+test("Without a webhook the page shows the command that creates one", async () => {
   const page = await textOf(sampleInfo({ webhooks: [] }));
   expect(page).toContain("No webhook yet");
   expect(page).toContain(String.raw`HF_ENDPOINT=http://127.0.0.1:5050 HF_TOKEN=hf_local \ hub-webhooks create \ --url`);
 });
 
-describe("An entry of the log", () => {
+describe("A log entry", () => {
   const page = textOf(fullInfo);
 
-  test("is a line of status, event, repository, attempt, time and duration", async () => {
+  test("shows status, event, repository, attempt, time and duration in one line", async () => {
     expect(await page).toContain("200 repo.content · update dataset me/data just now 8 ms");
     expect(await page).toContain("500 repo.content · update dataset me/data attempt 2 3 minutes ago 1.5 s");
     expect(await page).toContain("no answer repo.content · update dataset me/data 20 minutes ago 30.0 s");
     expect(await page).toContain("302 a payload without an event 3 minutes ago");
   });
 
-  test("opens to what was sent and what came back", async () => {
+  test("contains the request and the response", async () => {
     expect(await page).toContain(
       `Request to http://localhost:7860/webhooks/trigger_training Payload Copy the payload { "event": { "action": "update",`,
     );
@@ -96,12 +96,12 @@ describe("An entry of the log", () => {
     expect(await page).toContain("Delivery id 66d4a1f0decade0000000001 Copy the delivery id Log id a3 Copy");
   });
 
-  test("can be replayed", async () => {
+  test("has a replay button", async () => {
     const path = "_local/webhooks/66d4a0e1b2c3d4e5f6a7b8c9/replay/a3";
     expect(await htmlOf(fullInfo)).toContain(`data-replay="${path}"`);
   });
 
-  test("with a body too long to show is cut, and says so", async () => {
+  test("with a very long body shows a part of it, with a note", async () => {
     const response = { headers: {}, body: "x".repeat(60_000), truncated: false };
     const html = await htmlOf(sampleInfo({ webhooks: [sampleWebhook({ log: [sampleEntry({ response })] })] }));
     expect(html.match(/x{1000,}/g)?.map(({ length }) => length)).toEqual([20_000]);
@@ -109,7 +109,7 @@ describe("An entry of the log", () => {
   });
 });
 
-test("A hundred webhooks with full logs of long bodies make a page that stays below 20 MB, and says what is missing", async () => {
+test("A page with a hundred webhooks and full logs of long bodies stays below 20 MB, and states what it leaves out", async () => {
   const response = { headers: {}, body: "<".repeat(64_000), truncated: true };
   const log = Array.from({ length: 30 }, (_, index) => sampleEntry({ logId: `e${index}`, response }));
   const webhooks = Array.from({ length: 100 }, (_, index) => sampleWebhook({ id: `w${index}`, log }));
@@ -120,13 +120,13 @@ test("A hundred webhooks with full logs of long bodies make a page that stays be
   expect(html).toContain("Older entries, if any, are in the log as JSON");
 });
 
-describe("The page as a document", () => {
-  test("takes the theme asked for, and else leaves it to the system", async () => {
+describe("The HTML document", () => {
+  test("has the requested theme, or that of the system", async () => {
     expect(await htmlOf(sampleInfo({ theme: "dark" }))).toContain(`data-theme="dark"`);
     expect(await htmlOf(sampleInfo())).not.toContain("data-theme");
   });
 
-  test("is never kept, never sniffed, never framed, and may ask only the local Hub", () => {
+  test("is not cached, sniffed or framed, and can only send requests to the local Hub", () => {
     const { headers } = hubPage(sampleInfo());
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(headers.get("cache-control")).toBe("no-store");
@@ -138,14 +138,14 @@ describe("The page as a document", () => {
     );
   });
 
-  test("asks for assets that are there", async () => {
+  test("links to existing assets", async () => {
     const names = [...(await htmlOf(sampleInfo())).matchAll(/"_page\/([^"]+)"/g)].map((match) => match[1] ?? "");
     expect(names).toEqual([expect.stringMatching(/^styles-\w{8}\.css$/), expect.stringMatching(/^page-\w{8}\.js$/)]);
     for (const name of names) expect(await hubPageAsset(name)?.text()).not.toBe("");
     expect(hubPageAsset("page.js")).toBeUndefined();
   });
 
-  test("has no id twice", async () => {
+  test("has no duplicate ids", async () => {
     const ids = [...(await htmlOf(fullInfo)).matchAll(/\sid="([^"]*)"/g)].map((match) => match[1]);
     expect(new Set(ids).size).toBe(ids.length);
   });
@@ -154,7 +154,7 @@ describe("The page as a document", () => {
 describe("Hostile text in every field", () => {
   const html = htmlOf(hostileInfo);
 
-  test("never becomes markup, a handler or a link", async () => {
+  test("never becomes markup, an event handler or a link", async () => {
     expect((await html).match(/<script/g)).toHaveLength(1);
     expect(await html).not.toMatch(/<style|<img|<svg onload/);
     const links = [...(await html).matchAll(/href="([^"]*)"/g)].map((match) => match[1] ?? "");
@@ -162,12 +162,12 @@ describe("Hostile text in every field", () => {
     expect(await html).toContain("&lt;script&gt;");
   });
 
-  test("cannot hide: what nobody would see is written out", async () => {
+  test("is shown with invisible characters escaped", async () => {
     expect(await html).not.toMatch(/[\u0000\u001b\u200b\u202e]/);
     expect(await html).toContain(String.raw`\u001b[31mred\u001b[0m \u202egnp.exe \u0000 \u200b`);
   });
 
-  test("cannot lead a replay elsewhere", async () => {
+  test("does not change the destination of a replay", async () => {
     const paths = [...(await html).matchAll(/data-replay="([^"]*)"/g)].map((match) =>
       (match[1] ?? "").replaceAll("&#39;", "'"),
     );
@@ -182,7 +182,7 @@ function htmlOf(info: HubPageInfo): Promise<string> {
   return hubPage(info, now).text();
 }
 
-/** What a reader of the page's body reads, with single spaces. */
+/** The visible text of the page's body, with single spaces. */
 async function textOf(info: HubPageInfo): Promise<string> {
   const html = await htmlOf(info);
   return html

@@ -6,10 +6,10 @@ import type { HubPageInfo, HubPageWebhook } from "../../../src/local-hub/page/in
 import { hubPage, hubPageAsset } from "../../../src/local-hub/page/page.ts";
 import { webhookPayload } from "../../../src/payload/samples.ts";
 
-/** The present of every sample: what "3 minutes ago" is counted from. */
+/** The current time of every sample: "3 minutes ago" is relative to it. */
 export const now = new Date("2026-09-01T12:00:00.000Z");
 
-/** An attempt that was answered 200, with `changes` laid over it. */
+/** An attempt with the status 200, with `changes`. */
 export function sampleEntry(changes: Partial<HubDeliveryAttempt> = {}): HubDeliveryAttempt {
   return {
     logId: "66d4a1f0c0ffee0000000001",
@@ -38,7 +38,7 @@ export function sampleEntry(changes: Partial<HubDeliveryAttempt> = {}): HubDeliv
   };
 }
 
-/** An enabled webhook with one entry in its log, with `changes` laid over it. */
+/** An enabled webhook with one entry in its log, with `changes`. */
 export function sampleWebhook(changes: Partial<HubPageWebhook> = {}): HubPageWebhook {
   return {
     id: "66d4a0e1b2c3d4e5f6a7b8c9",
@@ -54,7 +54,7 @@ export function sampleWebhook(changes: Partial<HubPageWebhook> = {}): HubPageWeb
   };
 }
 
-/** A local Hub with one webhook, with `changes` laid over it. */
+/** A local Hub with one webhook, with `changes`. */
 export function sampleInfo(changes: Partial<HubPageInfo> = {}): HubPageInfo {
   return {
     baseUrl: "http://127.0.0.1:5050",
@@ -68,7 +68,7 @@ export function sampleInfo(changes: Partial<HubPageInfo> = {}): HubPageInfo {
 
 const commentBody = JSON.stringify(webhookPayload("discussion.comment", { repo: { type: "model", name: "acme/net" } }));
 
-/** Every kind of webhook and of entry: all that the page can show at once. */
+/** Every kind of webhook and of log entry that the page can show. */
 export const fullInfo = sampleInfo({
   runsJobs: true,
   webhooks: [
@@ -134,7 +134,7 @@ export function quietWebhook(): HubPageWebhook {
   return { ...webhook, id: "66d4a0e1b2c3d4e5f6a7b8cc", target, log: [] };
 }
 
-/** What would run or deceive, were any of it put on the page as it is. */
+/** Text that would run or mislead if the page did not escape it. */
 export const hostileTexts = [
   `<script>document.title = "hacked"</script>`,
   `"><img src=x onerror='document.title = "hacked"'>`,
@@ -175,7 +175,7 @@ function hostileWebhook(text: string, index: number): HubPageWebhook {
   };
 }
 
-/** Hostile text wherever text comes from outside. */
+/** Hostile text in every field that comes from outside. */
 export const hostileInfo = sampleInfo({
   baseUrl: `http://${hostileTexts[0]}`,
   startedAt: hostileTexts[1] ?? "",
@@ -184,18 +184,18 @@ export const hostileInfo = sampleInfo({
   ),
 });
 
-/** A server of the page whose content and whose answers to a replay the test decides. */
+/** A server of the page whose content and responses to a replay the test sets. */
 export interface PageServer {
   origin: string;
-  /** What the page shows from now on. */
+  /** The content of the page from now on. */
   info: HubPageInfo;
-  /** The answer to the next replays. */
+  /** The response to the next replays. */
   replay: () => Response | Promise<Response>;
-  /** The replays that were asked for: path, content type and body. */
+  /** The received replay requests: path, content type and body. */
   replays: { path: string; type: string | undefined; body: string }[];
-  /** How often the page was asked for. */
+  /** The number of requests for the page. */
   views: number;
-  /** Whether it answers 503 to whoever asks for the page. */
+  /** Whether requests for the page get 503. */
   fails: boolean;
   close: () => void;
 }

@@ -7,7 +7,7 @@ const repo = { type: "dataset", name: "acme/fresh" } as const;
 const seeded = { type: "dataset", name: "acme/reviews" } as const;
 const pushed = { scope: "repo.content", action: "update" };
 
-/** The types of what the audit log of acme has got by an event, the newest first. */
+/** The event types that an event adds to the audit log, by default of acme, newest first. */
 async function told(hub: TestHub, event: HubEvent, { organization = "acme" } = {}): Promise<AuditLogType[]> {
   const before = await logOf(hub, organization);
   await hub.trigger(event);
@@ -22,7 +22,7 @@ async function logOf(hub: TestHub, organization: string): Promise<{ type: AuditL
 }
 
 describe("The audit log of an organization", () => {
-  test("tells of what has just happened: when, where, by whom, and of which repository", async () => {
+  test("contains the time, the address, the author and the repository of each event", async () => {
     const now = Date.parse("2026-11-21T10:00:00.000Z");
     const hub = await openLocalHub({ now: () => now });
     await hub.trigger({ repo, event: { scope: "repo", action: "create" } });
@@ -36,7 +36,7 @@ describe("The audit log of an organization", () => {
     });
   });
 
-  test("tells of settings however deep they are nested", async () => {
+  test("contains deeply nested settings", async () => {
     const hub = await openLocalHub();
     let deep: unknown = 1;
     for (let depth = 0; depth < 1_500; depth += 1) deep = { deep };
@@ -46,7 +46,7 @@ describe("The audit log of an organization", () => {
     expect(event?.data).toEqual({ repo: seeded, updatedConfig });
   });
 
-  test("tells of a repository that comes to be, is configured, moves and is deleted", async () => {
+  test("contains the creation, the configuration, the move and the deletion of a repository", async () => {
     const hub = await openLocalHub();
     expect(await told(hub, { repo, event: { scope: "repo", action: "create" } })).toEqual(["repo.create"]);
     const configured = { scope: "repo.config", action: "update" };
@@ -63,7 +63,7 @@ describe("The audit log of an organization", () => {
     expect(move?.data).toEqual({ repo, movedTo });
   });
 
-  test("tells that a repository came to be by another event, once", async () => {
+  test("contains the creation of a repository once if another event implies it", async () => {
     const hub = await openLocalHub();
     expect(await told(hub, { repo, event: pushed })).toEqual(["repo.create"]);
     expect(await told(hub, { repo, event: pushed })).toEqual([]);
@@ -74,7 +74,7 @@ describe("The audit log of an organization", () => {
     ]);
   });
 
-  test("tells nothing of contents and discussions", async () => {
+  test("does not contain content updates and discussions", async () => {
     const hub = await openLocalHub();
     for (const [scope, action] of [
       ["repo.content", "update"],
@@ -88,7 +88,7 @@ describe("The audit log of an organization", () => {
     }
   });
 
-  test("tells of a repository that goes to another organization in the logs of both", async () => {
+  test("contains the move of a repository to another organization, in the logs of both", async () => {
     const hub = await openLocalHub();
     const event = { repo: seeded, event: { scope: "repo", action: "move" }, movedTo: { name: "team-org/reviews" } };
     expect(await told(hub, event, { organization: "team-org" })).toEqual(["repo.move"]);
@@ -96,7 +96,7 @@ describe("The audit log of an organization", () => {
     expect(moved?.data).toEqual({ repo: seeded, movedTo: event.movedTo });
   });
 
-  test("tells nothing of what users have, nor of what was only tried out", async () => {
+  test("does not contain events of user repositories and dry runs", async () => {
     const hub = await openLocalHub();
     const event = { scope: "repo", action: "create" };
     expect(await told(hub, { repo: { type: "model", name: "local-user/net" }, event })).toEqual([]);
@@ -105,7 +105,7 @@ describe("The audit log of an organization", () => {
     expect(await logOf(hub, "acme")).toEqual(before);
   });
 
-  test("outlives the process with what has happened in it, and is new after a reset", async () => {
+  test("keeps its events across a restart, and is cleared by a reset", async () => {
     const options = { state: stateFile(), now: () => 1_700_000_000_000 };
     const first = await openLocalHub(options);
     const atFirst = await logOf(first, "enterprise-org");

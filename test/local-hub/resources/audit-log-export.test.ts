@@ -53,7 +53,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "hub-webhooks-audit-"));
   state = join(folder, "hub.sqlite");
   const store = openStore({ file: state });
-  // So that nothing is added any more when a Hub opens it.
+  // A Hub adds nothing to a log that exists when it opens.
   seedStore(store, { now: 0 });
   addTo(store, eventsUpTo(many));
   store.close();
@@ -61,7 +61,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Begins to read an answer and then stops. */
+/** Starts to read a response, and then stops. */
 async function beginReading(url: string): Promise<{ response: IncomingMessage; begun: string }> {
   const request = get(url, { headers: { authorization: "Bearer hf_local" }, agent: false });
   const [response]: IncomingMessage[] = await once(request, "response");
@@ -77,7 +77,7 @@ async function restOf(response: IncomingMessage, begun = ""): Promise<string> {
   return parts.join("");
 }
 
-/** Waits until `count` has stayed what it is for a good while, as programs count time. */
+/** Waits until `count` no longer changes. */
 async function settled(count: () => number): Promise<number> {
   let seen = count();
   for (let quiet = 0; quiet < 500; quiet += 1) {
@@ -89,7 +89,7 @@ async function settled(count: () => number): Promise<number> {
 }
 
 describe("The export of a long audit log", () => {
-  test("holds the newest 100,000 of the events that were asked for, also for a reader that stops in between", async () => {
+  test("contains the newest 100,000 matching events, even if the client pauses", async () => {
     const hub = await openLocalHub({ state });
     const { response, begun } = await beginReading(`${hub.url}${address}`);
     const all = z.array(z.object({ message: z.string() })).parse(JSON.parse(await restOf(response, begun)));
@@ -97,19 +97,19 @@ describe("The export of a long audit log", () => {
     expect(all[0]?.message).toBe(`event ${many - 1}`);
     expect(all.at(-1)?.message).toBe(`event ${many - 100_000}`);
     expect(new Set(all.map(({ message }) => message)).size).toBe(100_000);
-    // Older than all of those, and yet among the newest of its type.
+    // Older than the exported events, but among the newest of its type.
     const { body } = await hub.request(`GET ${address}?q=type:org.rename`);
     expect(body).toMatchObject([{ message: "event 0" }]);
   });
 
-  test("is read from the store as its reader goes on, and no further once that goes away", async () => {
+  test("reads from the store as the client reads, and stops when the client disconnects", async () => {
     const hub = await openLocalHub({ state });
     const page = vi.spyOn(AuditLogStore.prototype, "page");
     onTestFinished(() => page.mockRestore());
     const pages = () => page.mock.calls.length;
     const { response, begun } = await beginReading(`${hub.url}${address}`);
     expect(begun).toMatch(/^\[\{"_id":/);
-    // The system takes some megabytes off the server's hands, of about thirty.
+    // The socket buffers hold a few of about 30 MB.
     const taken = await settled(pages);
     expect(taken).toBeGreaterThan(1);
     expect(taken).toBeLessThan(120);
@@ -120,7 +120,7 @@ describe("The export of a long audit log", () => {
 });
 
 describe("An export", () => {
-  test("does not hold what happens meanwhile", async () => {
+  test("does not contain events that are added while it runs", async () => {
     const store = openStore({});
     onTestFinished(() => store.close());
     addTo(store, eventsUpTo(1_200));
@@ -129,7 +129,7 @@ describe("An export", () => {
     expect(await new Response(stream).json()).toHaveLength(1_200);
   });
 
-  test.each([0, 1, 499, 500, 501, 1_000])("of %i events is whole", async (count) => {
+  test.each([0, 1, 499, 500, 501, 1_000])("of %i events is complete", async (count) => {
     const store = openStore({});
     onTestFinished(() => store.close());
     addTo(store, eventsUpTo(count));
@@ -138,7 +138,7 @@ describe("An export", () => {
     expect(await new Response(stream).json()).toMatchObject(expected.reverse());
   });
 
-  test("is cut off where the server ends in the middle of it, and nobody is told of a failure", async () => {
+  test("is aborted without an error message if the server closes", async () => {
     const store = openStore({ file: state });
     const error = vi.spyOn(console, "error");
     onTestFinished(() => error.mockRestore());
@@ -151,7 +151,7 @@ describe("An export", () => {
     expect(error).not.toHaveBeenCalled();
   });
 
-  test("is left without its end where the store is closed under it, and the log says so", async () => {
+  test("is truncated if the store closes, and the error is logged", async () => {
     const store = openStore({ file: state });
     const log = createMemoryLogger();
     const listener = await listenWith(store, log);

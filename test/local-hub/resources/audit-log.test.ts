@@ -11,7 +11,7 @@ import { openLocalHub, type TestHub } from "../support/hub.ts";
 const now = Date.parse("2026-11-21T10:00:00.000Z");
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** What an export holds. */
+/** The parsed events of an export. */
 async function exported(hub: TestHub, { q, organization = "acme" }: { q?: string; organization?: string } = {}) {
   const query = q === undefined ? "" : `?${new URLSearchParams({ q })}`;
   const { status, body, text } = await hub.request(`GET /api/organizations/${organization}/audit-log/export${query}`);
@@ -24,14 +24,14 @@ const ipsOf = (events: AuditLogEvent[]) => new Set(events.map(({ ip }) => ip));
 const typesOf = (events: AuditLogEvent[]) => new Set<string>(events.map(({ type }) => type));
 
 describe("An audit log", () => {
-  test("is exported as a file that is named after the organization and the day", async () => {
+  test("is exported as a file named after the organization and the date", async () => {
     const hub = await openLocalHub({ now: () => now });
     const { headers } = await hub.request("GET /api/organizations/acme/audit-log/export");
     expect(headers.get("content-disposition")).toBe('attachment; filename="acme-audit-log-2026-11-21.json"');
     expect(headers.get("content-type")).toMatch(/^application\/json\b/);
   });
 
-  test("begins with some 150 events of the last 90 days, the newest first, each with an id of its own", async () => {
+  test("starts with about 150 events of the last 90 days, newest first, each with its own id", async () => {
     const events = await exported(await openLocalHub({ now: () => now }));
     expect(events.length).toBeGreaterThan(140);
     expect(events.length).toBeLessThan(160);
@@ -44,7 +44,7 @@ describe("An audit log", () => {
     expect(events.every(({ message }) => /^[A-Z].{5,}[^.]$/.test(message))).toBe(true);
   });
 
-  test("begins with an event of each of the 84 types, and each is found by its type", async () => {
+  test("starts with an event of each of the 84 types, which can be found by its type", async () => {
     expect(specifiedAuditLogTypes).toHaveLength(84);
     const hub = await openLocalHub();
     for (const type of specifiedAuditLogTypes) {
@@ -52,14 +52,14 @@ describe("An audit log", () => {
     }
   });
 
-  test("has no events of the types that came later, though one may look for them", async () => {
+  test("has no events of the later types, although searches accept them", async () => {
     const hub = await openLocalHub();
     for (const type of auditLogTypes.slice(specifiedAuditLogTypes.length)) {
       expect(await exported(hub, { q: `type:${type}` }), type).toEqual([]);
     }
   });
 
-  test("begins with everything that an event may tell", async () => {
+  test("starts with events that cover every field", async () => {
     const hub = await openLocalHub();
     const events = await exported(hub);
     const tokens = events.flatMap(({ token }) => (token ? [token] : []));
@@ -82,7 +82,7 @@ describe("An audit log", () => {
     expect(events.find(({ author }) => author.deleted)?.author.user).toBe("former-user");
   });
 
-  test("of every other organization begins with how it was founded", async () => {
+  test("of every other organization starts with its creation", async () => {
     const hub = await openLocalHub();
     for (const organization of ["team-org", "enterprise-org"]) {
       const events = await exported(hub, { organization });
@@ -93,7 +93,7 @@ describe("An audit log", () => {
 });
 
 describe("The search of an audit log", () => {
-  test("finds an author, in any case", async () => {
+  test("finds an author in any case", async () => {
     const hub = await openLocalHub();
     const found = await exported(hub, { q: "author:ada-adams" });
     expect([...usersOf(found)]).toEqual(["ada-adams"]);
@@ -101,19 +101,19 @@ describe("The search of an audit log", () => {
     expect(found.length).toBe((await exported(hub)).filter(({ author }) => author.user === "ada-adams").length);
   });
 
-  test("finds what the Hub itself has done by the author system", async () => {
+  test("finds events of the Hub itself by the author system", async () => {
     const found = await exported(await openLocalHub(), { q: "author:system" });
     expect(found.length).toBeGreaterThan(5);
     expect(new Set(found.map(({ author }) => author.type))).toEqual(new Set(["system"]));
   });
 
-  test("finds an address, also of IPv6 and then in any case", async () => {
+  test("finds an IPv4 or IPv6 address, in any case", async () => {
     const hub = await openLocalHub();
     expect([...ipsOf(await exported(hub, { q: "ip:192.0.2.10" }))]).toEqual(["192.0.2.10"]);
     expect([...ipsOf(await exported(hub, { q: "ip:2001:DB8::17" }))]).toEqual(["2001:db8::17"]);
   });
 
-  test("lets any of several terms of one kind match", async () => {
+  test("matches any of several terms of one kind", async () => {
     const hub = await openLocalHub();
     const q = "type:org.create type:org.delete  type:oauth.token";
     expect(typesOf(await exported(hub, { q }))).toEqual(new Set(["org.create", "org.delete", "oauth.token"]));
@@ -125,7 +125,7 @@ describe("The search of an audit log", () => {
     );
   });
 
-  test("asks of terms of different kinds that all match", async () => {
+  test("requires a match for each kind of terms", async () => {
     const hub = await openLocalHub();
     const all = await exported(hub);
     const q = "ip:192.0.2.10 author:ada-adams author:local-user type:org.sso_login type:jobs.create";
@@ -139,14 +139,14 @@ describe("The search of an audit log", () => {
     expect(await exported(hub, { q })).toEqual(expected);
   });
 
-  test("finds nothing where nothing is, and everything where it asks for nothing", async () => {
+  test("finds nothing without a match, and everything with an empty query", async () => {
     const hub = await openLocalHub();
     expect(await exported(hub, { q: "author:nobody" })).toEqual([]);
     expect(await exported(hub, { q: "author:system ip:192.0.2.10" })).toEqual([]);
     expect(await exported(hub, { q: " " })).toEqual(await exported(hub));
   });
 
-  test("knows the types, and none besides", async () => {
+  test("accepts the known types and rejects others", async () => {
     const hub = await openLocalHub();
     const { status, text } = await hub.request(
       "GET /api/organizations/acme/audit-log/export?q=type:org.create%20type:repo.creat",
@@ -158,7 +158,7 @@ describe("The search of an audit log", () => {
   });
 });
 
-describe("Who may export an audit log", () => {
+describe("The export of an audit log", () => {
   test.each([
     ["hf_local", "acme", 200],
     ["hf_read", "acme", 200],
@@ -169,7 +169,7 @@ describe("Who may export an audit log", () => {
     ["hf_other", "team-org", 403],
     ["hf_unknown", "acme", 401],
     ["hf_local", "nobody", 404],
-  ])("%s that of %s: %i", async (token, organization, expected) => {
+  ])("with %s for %s returns %i", async (token, organization, expected) => {
     const hub = await openLocalHub();
     const { status } = await hub.request(`GET /api/organizations/${organization}/audit-log/export`, { token });
     expect(status).toBe(expected);

@@ -15,7 +15,7 @@ async function watch(hub: TestHub, item: WatchItem, as: { token?: string } = {})
   expect((await hub.request("PATCH /api/settings/watch", { ...as, body: { add: [item] } })).status).toBe(200);
 }
 
-/** The item of a user, an organization, or a dataset, which is made where there is none. */
+/** The watch item of a user, an organization, or a dataset, which is created if necessary. */
 async function itemOf(hub: TestHub, type: WatchItem["type"], name: string): Promise<WatchItem> {
   if (type !== "repo") return { type, id: accountId(name) };
   const repo = { type: "dataset", name } as const;
@@ -23,7 +23,7 @@ async function itemOf(hub: TestHub, type: WatchItem["type"], name: string): Prom
   return { type, id: await repositoryId(hub, repo) };
 }
 
-/** How many notifications of local-user and of other-user there are more, or fewer, after an event. */
+/** How many notifications an event adds for local-user and for other-user; negative for removed ones. */
 async function added(hub: TestHub, event: HubEvent): Promise<number[]> {
   const count = () => Promise.all([{}, other].map(async (as) => (await pageOf(hub, "", as)).count.all));
   const before = await count();
@@ -38,8 +38,8 @@ async function repositoryId(hub: TestHub, { type, name }: HubEvent["repo"]): Pro
   return repositories.parse(body).find((known) => known.type === type && known.name === name)?.id ?? "";
 }
 
-describe("A discussion on what somebody watches", () => {
-  test("is told them, as the latest and unread", async () => {
+describe("A discussion in a watched repository", () => {
+  test("adds an unread notification at the top", async () => {
     const clock = { now: Date.UTC(2026, 0, 31) };
     const hub = await openLocalHub({ now: () => clock.now });
     await watch(hub, await itemOf(hub, "org", "acme"));
@@ -65,7 +65,7 @@ describe("A discussion on what somebody watches", () => {
     });
   });
 
-  test("renews the notification that is there of it: one discussion, one notification", async () => {
+  test("has one notification, which each comment updates", async () => {
     const clock = { now: Date.UTC(2026, 0, 31) };
     const hub = await openLocalHub({ now: () => clock.now++ });
     await watch(hub, await itemOf(hub, "org", "acme"));
@@ -83,7 +83,7 @@ describe("A discussion on what somebody watches", () => {
     expect(await added(hub, opened)).toEqual([1, 0]);
   });
 
-  test("that the local Hub has begun with renews the one of then", async () => {
+  test("of the initial data updates the initial notification", async () => {
     const hub = await openLocalHub();
     const repo = { type: "dataset", name: "acme/reviews" } as const;
     const [latest, second] = (await pageOf(hub, "?repoName=acme/reviews")).notifications;
@@ -95,7 +95,7 @@ describe("A discussion on what somebody watches", () => {
     expect(third).toEqual(latest);
   });
 
-  test("is found among the mentions once a comment mentions them, and stays there", async () => {
+  test("is listed under mentions from the first comment that mentions the user", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
     const mentions = async () => (await pageOf(hub, "?mention=mentions")).count.view;
@@ -108,21 +108,21 @@ describe("A discussion on what somebody watches", () => {
     expect(await mentions()).toBe(before + 1);
   });
 
-  test("takes its notification away when it is deleted", async () => {
+  test("removes its notification when it is deleted", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
     expect(await added(hub, opened)).toEqual([1, 0]);
     expect(await added(hub, { ...opened, event: { scope: "discussion", action: "delete" } })).toEqual([-1, 0]);
   });
 
-  test("is told as the payload says, whatever edits make of that", async () => {
+  test("is described by the original payload, without edits", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
     await hub.trigger({ ...opened, edits: [{ path: "discussion.title", value: "Edited" }] });
     expect((await pageOf(hub)).notifications[0]).toMatchObject({ discussion: { title: "Add a data card" } });
   });
 
-  test("that no notification can tell of is not told", async () => {
+  test("with values that a notification cannot contain adds none", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
     for (const discussion of [{ status: "locked" }, { id: "7" }, { title: 5 }]) {
@@ -131,7 +131,7 @@ describe("A discussion on what somebody watches", () => {
   });
 });
 
-describe("What somebody watches", () => {
+describe("Watching", () => {
   test.each<[type: WatchItem["type"], watched: string, name: string, told: number]>([
     ["org", "acme", "acme/data", 1],
     ["org", "acme", "acmes/data", 0],
@@ -142,27 +142,27 @@ describe("What somebody watches", () => {
     ["org", "me", "me/data", 1],
     ["repo", "acme/data", "acme/data", 1],
     ["repo", "acme/data", "acme/data2", 0],
-  ])("is %s %s: a discussion of %s is told %i times", async (type, watched, name, told) => {
+  ])("%s %s: a discussion of %s adds %i notifications", async (type, watched, name, told) => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, type, watched));
     expect(await added(hub, { ...opened, repo: { type: "dataset", name } })).toEqual([told, 0]);
   });
 
-  test("is known by its id alone", async () => {
+  test("requires an id, not a name", async () => {
     const hub = await openLocalHub();
     await watch(hub, { type: "org", id: "acme" });
     await watch(hub, { type: "repo", id: "acme/data" });
     expect(await added(hub, opened)).toEqual([0, 0]);
   });
 
-  test("is told with the event, by the names of those who are notified", async () => {
+  test("adds the notified users to the response of the event", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"));
     const { body } = await hub.request("POST /_local/events", { token: null, body: opened });
     expect(body).toEqual({ deliveries: [], notFired: [], notified: ["local-user"] });
   });
 
-  test("is a repository by its id, though it moves", async () => {
+  test("a repository continues after it moves", async () => {
     const hub = await openLocalHub();
     await hub.trigger({ ...pushed, repo: data });
     await watch(hub, { type: "repo", id: await repositoryId(hub, data) });
@@ -173,7 +173,7 @@ describe("What somebody watches", () => {
     expect(await added(hub, { ...opened, repo: { type: "dataset", name: "me/moved" } })).toEqual([1, 0]);
   });
 
-  test("is told under its new name once it has moved, and goes when it is deleted", async () => {
+  test("updates notifications when a repository moves, and removes them when it is deleted", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"));
     await hub.trigger(opened);
@@ -185,7 +185,7 @@ describe("What somebody watches", () => {
     expect(await added(hub, { ...gone, repo: { type: "model", name: "acme/reviews" } })).toEqual([0, 0]);
   });
 
-  test("is hidden from who may no longer read it, and cannot be marked by them", async () => {
+  test("hides notifications from users who can no longer read the repository, and they cannot mark them", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"), other);
     expect(await added(hub, { ...opened, repo: { ...data, private: true } })).toEqual([0, 1]);
@@ -197,7 +197,7 @@ describe("What somebody watches", () => {
     expect(await unread()).toBe(1);
   });
 
-  test("is told of discussions alone", async () => {
+  test("adds notifications of discussions only", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"));
     expect(await added(hub, { ...pushed, repo: data })).toEqual([0, 0]);
@@ -205,14 +205,14 @@ describe("What somebody watches", () => {
     expect(await added(hub, { repo: data, event: { scope: "discussion.reaction", action: "create" } })).toEqual([1, 0]);
   });
 
-  test("is told of by no preview", async () => {
+  test("adds no notification for a dry run", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"));
     await hub.request("POST /_local/events?dryRun=true", { body: opened });
     expect((await pageOf(hub)).count.all).toBe(28);
   });
 
-  test("is told everybody who watches it", async () => {
+  test("notifies every user who watches the repository", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "org", "acme"), other);
     expect(await added(hub, opened)).toEqual([0, 1]);
@@ -220,7 +220,7 @@ describe("What somebody watches", () => {
     expect(await added(hub, { ...opened, repo: { type: "space", name: "acme/demo" } })).toEqual([1, 1]);
   });
 
-  test("is told nobody who does not want to know", async () => {
+  test("does not notify users who turned these notifications off", async () => {
     const hub = await openLocalHub();
     const set = (notifications: NotificationSettingsChange["notifications"]) =>
       hub.request("PATCH /api/settings/notifications", { body: { notifications } });
@@ -231,7 +231,7 @@ describe("What somebody watches", () => {
     expect(await added(hub, opened)).toEqual([1, 0]);
   });
 
-  test("is told nobody who may not read it", async () => {
+  test("does not notify users who cannot read the repository", async () => {
     const hub = await openLocalHub();
     const repo = { type: "dataset", name: "local-user/data", private: true } as const;
     for (const as of [{}, other]) await watch(hub, await itemOf(hub, "user", "local-user"), as);

@@ -18,7 +18,7 @@ const unchanged = {
 };
 
 describe("The network security of an organization", () => {
-  test("has all six fields of hub-api.md from the start, those of today beside them, and one organization waits for its rate limits", async () => {
+  test("has the six fields of hub-api.md and the later ones from the start, and one organization has pending rate limits", async () => {
     const hub = await openLocalHub();
     const read = async (organization: string) => (await hub.request(`GET ${pathOf(organization)}`)).body;
     expect(await read("acme")).toEqual({ ...unchanged, highRateLimits: "pending" });
@@ -27,7 +27,7 @@ describe("The network security of an organization", () => {
     }
   });
 
-  test("changes field by field, and the next read sees it", async () => {
+  test("is changed field by field, and read back", async () => {
     const hub = await openLocalHub();
     const path = pathOf("team-org");
     const changes = [
@@ -48,20 +48,20 @@ describe("The network security of an organization", () => {
     expect((await hub.request(`GET ${pathOf("free-org")}`)).body).toEqual(unchanged);
   });
 
-  test("does not take an empty list of ranges, as hub-api.md says", async () => {
+  test("rejects an empty list of ranges, as hub-api.md requires", async () => {
     const hub = await openLocalHub();
     const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body: { ipRanges: [] } });
     expect([answer.status, answer.body]).toEqual([400, { error: "ipRanges: give at least one" }]);
   });
 
-  test("ignores a field that there is not", async () => {
+  test("ignores an unknown field", async () => {
     const hub = await openLocalHub();
     const body = { dnsFilter: true, blockedContents: [{ resource: "*", scope: "a", note: "x" }] };
     const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body });
     expect(answer.body).toEqual({ ...unchanged, blockedContents: [{ resource: "*", scope: "a" }] });
   });
 
-  test("of a state file of an earlier release has the newer fields as well", () => {
+  test("of a state file from an earlier release has the later fields too", () => {
     const store = openStore({});
     onTestFinished(() => store.close());
     const { blockedContents: _1, allowedContents: _2, keepReposMetadataVisible: _3, ...earlier } = unchanged;
@@ -70,13 +70,13 @@ describe("The network security of an organization", () => {
     expect(getNetworkSecurity(store, "acme")).toEqual({ ...unchanged, enforceAuth: true });
   });
 
-  test("that is pending may be withdrawn", async () => {
+  test("can be withdrawn while it is pending", async () => {
     const hub = await openLocalHub();
     const { body } = await hub.request(`PATCH ${pathOf("acme")}`, { body: { highRateLimits: false } });
     expect(body).toEqual(unchanged);
   });
 
-  test("writes what has changed of it into the audit log, and nothing where nothing has", async () => {
+  test("adds its changes to the audit log, but not an update that changes nothing", async () => {
     const hub = await openLocalHub();
     const events = () => auditEvents(hub, { organization: "team-org", type: "org.update_settings" });
     const before = await events();
@@ -95,7 +95,7 @@ describe("The network security of an organization", () => {
     expect(event?.data).not.toHaveProperty("highRateLimits");
   });
 
-  test("is for admins, and changes with a token that may write to the organization", async () => {
+  test("can only be read by admins, and only changed with a token that can write to the organization", async () => {
     const hub = await openLocalHub();
     const status = async (method: string, token: string) =>
       (await hub.request(`${method} ${pathOf("acme")}`, { token, ...(method === "PATCH" && { body: {} }) })).status;

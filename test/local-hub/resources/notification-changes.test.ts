@@ -8,7 +8,7 @@ describe("Marking notifications", () => {
   const path = "/api/notifications/mark-as-read";
   const readOf = async (hub: TestHub) => (await allOf(hub)).filter(({ read }) => read).map(idOf);
 
-  test("marks those that are listed as read, and those only", async () => {
+  test("marks exactly the listed ones as read", async () => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
     const unread = before.filter(({ read }) => !read).map(idOf);
@@ -21,21 +21,21 @@ describe("Marking notifications", () => {
     expect((await pageOf(hub, "?readStatus=unread")).count.view).toBe(unread.length - 2);
   });
 
-  test("as unread does the reverse", async () => {
+  test("marks the listed ones as unread", async () => {
     const hub = await openLocalHub();
     const [first, ...others] = await readOf(hub);
     await hub.request(`POST ${path}`, { body: { discussionIds: [first], read: false } });
     expect(await readOf(hub)).toEqual(others);
   });
 
-  test("takes those that are listed whatever the search says", async () => {
+  test("marks the listed ones even if the query does not match them", async () => {
     const hub = await openLocalHub();
     const [first] = (await pageOf(hub, "?readStatus=unread")).notifications.filter(isOf("repo")).map(idOf);
     await hub.request(`POST ${path}?postAuthor=nobody&p=7`, { body: { discussionIds: [first] } });
     expect(await readOf(hub)).toContain(first);
   });
 
-  test("applied to all takes those that match, on every page, and leaves those that are listed", async () => {
+  test("with applyToAll marks all that match on every page, except the listed ones", async () => {
     const hub = await openLocalHub();
     const before = await readOf(hub);
     const unread = (await allOf(hub)).filter(({ read }) => !read);
@@ -49,7 +49,7 @@ describe("Marking notifications", () => {
     expect(repos.filter((id) => !datasets.includes(id)).length).toBeGreaterThan(0);
   });
 
-  test("applied to all without a search takes all", async () => {
+  test("with applyToAll and no query marks all", async () => {
     const hub = await openLocalHub();
     await hub.request(`POST ${path}?applyToAll=true`, { body: {} });
     expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 0, all: 28 });
@@ -57,7 +57,7 @@ describe("Marking notifications", () => {
     expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 28, all: 28 });
   });
 
-  test("leaves what came in since the list was loaded", async () => {
+  test("does not change notifications that arrived after the list was loaded", async () => {
     const hub = await openLocalHub();
     const [newest, loaded] = await allOf(hub);
     await hub.request(`POST ${path}?applyToAll=true&lastUpdate=${loaded?.updatedAt}`, { body: {} });
@@ -66,18 +66,18 @@ describe("Marking notifications", () => {
   });
 
   test.each<[string, string, unknown]>([
-    ["neither listed nor applied to all", "", {}],
+    ["an empty body", "", {}],
     ["an empty list", "", { discussionIds: [] }],
-    ["not applied to all", "?applyToAll=false&repoType=dataset", {}],
-    ["ids that nobody knows", "", { discussionIds: ["f".repeat(24), "x", "", "__proto__"] }],
-  ])("changes nothing by %s", async (_, query, body) => {
+    ["applyToAll=false", "?applyToAll=false&repoType=dataset", {}],
+    ["unknown ids", "", { discussionIds: ["f".repeat(24), "x", "", "__proto__"] }],
+  ])("changes nothing with %s", async (_, query, body) => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
     expect(await hub.request(`POST ${path}${query}`, { body })).toMatchObject({ status: 200, body: {} });
     expect(await allOf(hub)).toEqual(before);
   });
 
-  test("touches nobody else's", async () => {
+  test("does not change notifications of other users", async () => {
     const hub = await openLocalHub();
     const theirs = await allOf(hub, other);
     await hub.request(`POST ${path}?applyToAll=true`, { body: {} });
@@ -90,7 +90,7 @@ describe("Marking notifications", () => {
 describe("Deleting notifications", () => {
   const path = "/api/notifications";
 
-  test("deletes those that are listed, whatever the search says, and those only", async () => {
+  test("deletes exactly the listed ones, even if the query does not match them", async () => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
     const discussionIds = [before[1], before[25]].flatMap((told) => (told ? [idOf(told)] : []));
@@ -102,7 +102,7 @@ describe("Deleting notifications", () => {
     expect((await pageOf(hub)).count).toEqual({ view: 26, unread, all: 26 });
   });
 
-  test("applied to all takes those that match both of two, on every page, and leaves those that are listed", async () => {
+  test("with applyToAll deletes all that match both conditions on every page, except the listed ones", async () => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
     const [post] = before.filter(isOf("post")).map(idOf);
@@ -114,7 +114,7 @@ describe("Deleting notifications", () => {
     expect(await allOf(hub)).toEqual(left);
   });
 
-  test("applied to all without a search or a body takes all, nobody else's among them", async () => {
+  test("with applyToAll and no query or body deletes all of this user only", async () => {
     const hub = await openLocalHub();
     const theirs = await allOf(hub, other);
     expect(await hub.request(`DELETE ${path}?applyToAll=true`)).toMatchObject({ status: 200, body: {} });
@@ -123,17 +123,17 @@ describe("Deleting notifications", () => {
   });
 
   test.each<[string, string, object]>([
-    ["neither listed nor applied to all", "", {}],
+    ["no body", "", {}],
     ["an empty body", "", { body: {} }],
-    ["not applied to all", "?applyToAll=false&repoType=dataset", {}],
-    ["ids that nobody knows", "", { body: { discussionIds: ["f".repeat(24)] } }],
-  ])("changes nothing by %s", async (_, query, ask) => {
+    ["applyToAll=false", "?applyToAll=false&repoType=dataset", {}],
+    ["unknown ids", "", { body: { discussionIds: ["f".repeat(24)] } }],
+  ])("changes nothing with %s", async (_, query, ask) => {
     const hub = await openLocalHub();
     expect(await hub.request(`DELETE ${path}${query}`, ask)).toMatchObject({ status: 200, body: {} });
     expect((await pageOf(hub)).count.all).toBe(28);
   });
 
-  test("lives through a restart, as marking does", async () => {
+  test("is kept across a restart, like marking", async () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
     const [deleted, marked, ...others] = (await allOf(first)).map(idOf);
@@ -146,8 +146,8 @@ describe("Deleting notifications", () => {
   });
 });
 
-describe("A request about notifications", () => {
-  test("that lists them ignores applyToAll, which has no meaning there", async () => {
+describe("A request for notifications", () => {
+  test("ignores applyToAll if it lists them", async () => {
     const hub = await openLocalHub();
     const { body } = await hub.request("GET /api/notifications");
     for (const value of ["true", "false"]) {
@@ -156,7 +156,7 @@ describe("A request about notifications", () => {
   });
 
   test.each(["DELETE /api/notifications?applyToAll=true", "POST /api/notifications/mark-as-read?applyToAll=true"])(
-    "is refused without a token, and with one that may only read: %s",
+    "is rejected without a token or with a read token: %s",
     async (line) => {
       const hub = await openLocalHub();
       const before = await allOf(hub);
@@ -168,7 +168,7 @@ describe("A request about notifications", () => {
     },
   );
 
-  test("is refused without a token, reading too", async () => {
+  test("is rejected without a token if it lists them", async () => {
     const hub = await openLocalHub();
     expect((await hub.request("GET /api/notifications", { token: null })).status).toBe(401);
     expect((await hub.request("GET /api/notifications", { token: "hf_unknown" })).status).toBe(401);

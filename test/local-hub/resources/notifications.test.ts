@@ -10,7 +10,7 @@ async function idsOf(hub: TestHub, query = ""): Promise<string[]> {
 }
 
 describe("The notifications of a new local Hub", () => {
-  test("fill two pages, the latest first", async () => {
+  test("fill two pages, newest first", async () => {
     const now = Date.UTC(2026, 1, 3, 12);
     const hub = await openLocalHub({ now: () => now });
     const first = await pageOf(hub);
@@ -22,7 +22,7 @@ describe("The notifications of a new local Hub", () => {
     expect(times[0]).toBe("2026-02-03T05:00:00.000Z");
   });
 
-  test("are of all types, states and kinds", async () => {
+  test("cover all types, states and kinds", async () => {
     const all = await allOf(await openLocalHub());
     const kinds = (told: (notification: Notification) => unknown) => new Set(all.map(told));
     const repos = all.filter(isOf("repo"));
@@ -43,7 +43,7 @@ describe("The notifications of a new local Hub", () => {
     for (const notification of all) expect(idOf(notification)).toMatch(/^[0-9a-f]{24}$/);
   });
 
-  test("show the pictures of who takes part at the address that the local Hub has now", async () => {
+  test("contain the avatars of the participants at the current address of the local Hub", async () => {
     const hub = await openLocalHub();
     const [first] = (await pageOf(hub, "?repoType=dataset")).notifications.filter(isOf("repo"));
     expect(first?.discussion.participating).toContainEqual({
@@ -53,7 +53,7 @@ describe("The notifications of a new local Hub", () => {
     });
   });
 
-  test("are everybody's own", async () => {
+  test("belong to each user separately", async () => {
     const hub = await openLocalHub();
     const mine = await pageOf(hub);
     const theirs = await pageOf(hub, "", other);
@@ -62,7 +62,7 @@ describe("The notifications of a new local Hub", () => {
     expect(await pageOf(hub, "", { token: "hf_read" })).toEqual(mine);
   });
 
-  test("come back with a reset", async () => {
+  test("are restored by a reset", async () => {
     const hub = await openLocalHub({ now: () => 1_770_000_000_000 });
     const before = await allOf(hub);
     await hub.request("DELETE /api/notifications?applyToAll=true");
@@ -73,7 +73,7 @@ describe("The notifications of a new local Hub", () => {
 });
 
 describe("A page of notifications", () => {
-  test("counts what matches, what is unread of all, and all", async () => {
+  test("counts the matching ones, all unread ones, and all", async () => {
     const hub = await openLocalHub();
     const all = await allOf(hub);
     const unread = all.filter(({ read }) => !read).length;
@@ -84,14 +84,14 @@ describe("A page of notifications", () => {
     expect((await pageOf(hub, "?readStatus=unread&p=1")).count).toEqual({ view: unread, unread, all: 28 });
   });
 
-  test("is empty behind the last one, and says where it begins", async () => {
+  test("is empty after the last one, and contains its start offset", async () => {
     const hub = await openLocalHub();
     expect(await pageOf(hub, "?p=2")).toMatchObject({ notifications: [], start: 40, count: { view: 28 } });
     const last = await pageOf(hub, `?p=${Number.MAX_SAFE_INTEGER}`);
     expect(last).toMatchObject({ notifications: [], start: Number.MAX_SAFE_INTEGER * 20 });
   });
 
-  test("is the only one of exactly twenty", async () => {
+  test("contains all of exactly twenty notifications", async () => {
     const hub = await openLocalHub();
     const discussionIds = (await pageOf(hub, "?p=1")).notifications.map(idOf);
     await hub.request("DELETE /api/notifications", { body: { discussionIds } });
@@ -101,7 +101,7 @@ describe("A page of notifications", () => {
     expect((await pageOf(hub)).notifications).toHaveLength(19);
   });
 
-  test("is one of those that match", async () => {
+  test("contains only matching notifications", async () => {
     const hub = await openLocalHub();
     const unread = (await allOf(hub)).filter(({ read }) => !read).map(idOf);
     expect(unread.length).toBeLessThan(20);
@@ -133,7 +133,7 @@ describe("A search of notifications", () => {
       (told) =>
         isOf("repo")(told) && told.repo.name === "acme/sentiment" && participantsOf(told).includes("local-user"),
     ],
-  ])("leaves nothing else: %s", async (query, isWanted) => {
+  ])("returns exactly the matching ones: %s", async (query, isWanted) => {
     const hub = await openLocalHub();
     const all = await allOf(hub);
     const wanted = all.filter(isWanted);
@@ -145,14 +145,14 @@ describe("A search of notifications", () => {
   });
 
   test.each(["readStatus=all", "mention=all", "readStatus=all&mention=all&p=0"])(
-    "leaves everything that it does not narrow: %s",
+    "is not limited by %s",
     async (query) => {
       const hub = await openLocalHub();
       expect(await pageOf(hub, `?${query}`)).toEqual(await pageOf(hub));
     },
   );
 
-  test("finds a paper by the id that the notification shows, too", async () => {
+  test("also finds a paper by the id in its notification", async () => {
     const hub = await openLocalHub();
     const [first] = (await pageOf(hub, `?paperId=${preprint}`)).notifications.filter(isOf("paper"));
     const wanted = (await allOf(hub)).filter(papersOf(first?.paper._id));
@@ -160,14 +160,14 @@ describe("A search of notifications", () => {
     expect((await pageOf(hub, `?paperId=${first?.paper._id}`)).notifications).toEqual(wanted);
   });
 
-  test("finds an article by its id, too", async () => {
+  test("also finds an article by its id", async () => {
     const hub = await openLocalHub();
     const [, article] = (await allOf(hub)).filter(isOf("community_blog"));
     expect((await pageOf(hub, `?articleId=${article?.blog.id}`)).notifications).toEqual([article]);
     expect((await pageOf(hub, `?articleId=${article?.blog.slug}`)).notifications).toEqual([article]);
   });
 
-  test("finds those in which one is mentioned, which are others than those in which one takes part", async () => {
+  test("finds the ones that mention the user, which differ from those of participants", async () => {
     const hub = await openLocalHub();
     const mentioned = (await pageOf(hub, "?mention=mentions")).notifications;
     expect(mentioned).toHaveLength(6);
@@ -178,7 +178,7 @@ describe("A search of notifications", () => {
     expect((await pageOf(hub, "?mention=mentions&readStatus=unread")).notifications).toEqual(unread);
   });
 
-  test("leaves those that were updated not later than it says, to the millisecond", async () => {
+  test("with lastUpdate returns those up to that millisecond", async () => {
     const hub = await openLocalHub();
     const all = await allOf(hub);
     const { updatedAt = "" } = all[3] ?? {};
@@ -200,7 +200,7 @@ describe("A search of notifications", () => {
     "articleId=2601.04211",
     "articleId=",
     "lastUpdate=2001-01-01T00:00:00Z",
-  ])("that nothing answers is an empty page: %s", async (query) => {
+  ])("without a match returns an empty page: %s", async (query) => {
     const hub = await openLocalHub();
     expect(await pageOf(hub, `?${query}`)).toMatchObject({ notifications: [], start: 0, count: { view: 0, all: 28 } });
   });

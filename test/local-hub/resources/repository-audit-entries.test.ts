@@ -6,25 +6,25 @@ const after = before;
 const typesOf = (change: Parameters<typeof repositoryAuditEntries>[0]) =>
   repositoryAuditEntries(change).map(({ type }) => type);
 
-test("A repository that is deleted before anyone had heard of it never came to be", () => {
+test("An unknown repository that is deleted gets no entry for its creation", () => {
   const event = { event: { scope: "repo", action: "delete" } };
   expect(typesOf({ event, isNew: true, before, after: undefined })).toEqual(["repo.delete"]);
 });
 
-test("A repository that comes to be by its move was created first", () => {
+test("An unknown repository that is moved gets an entry for its creation first", () => {
   const event = { event: { scope: "repo", action: "move" } };
   const moved = { ...after, name: "acme/other" };
   expect(typesOf({ event, isNew: true, before, after: moved })).toEqual(["repo.create", "repo.move"]);
 });
 
-test("A repository that moves to another owner is told of to both", () => {
+test("A repository that moves to another owner gets an entry in both logs", () => {
   const event = { event: { scope: "repo", action: "move" } };
   const moved = { ...after, name: "other/net" };
   const entries = repositoryAuditEntries({ event, isNew: false, before, after: moved });
   expect(entries.map(({ organization }) => organization)).toEqual(["acme", "other"]);
 });
 
-test("A change of settings that the Hub does not report is one all the same, of a narrower scope too", () => {
+test("An update of the scope repo.config, or of a narrower one, gets an entry even without updatedConfig", () => {
   for (const scope of ["repo.config", "repo.config.dois"]) {
     const [entry] = repositoryAuditEntries({
       event: { event: { scope, action: "update" } },

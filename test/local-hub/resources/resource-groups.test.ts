@@ -23,7 +23,7 @@ async function created(hub: TestHub, body: object, organization = "acme"): Promi
   return resourceGroup.parse(answer.body);
 }
 
-/** What a group that cannot be made is refused with. */
+/** The error message for a group that cannot be created. */
 async function refused(hub: TestHub, body: object, organization = "acme"): Promise<string> {
   const before = await listed(hub, { organization });
   const { status, text } = await hub.request(`POST ${pathOf(organization)}`, { body });
@@ -36,7 +36,7 @@ const typesIn = (lists: ({ type: string }[] | undefined)[]) =>
   new Set(lists.flatMap((list = []) => list.map(({ type }) => type)));
 const named = (groups: ReturnedResourceGroup[]) => groups.map(({ name }) => name);
 
-/** Lets a repository come to be. */
+/** Creates a repository. */
 async function addRepository(hub: TestHub, repo: RepoId): Promise<RepoId> {
   await hub.trigger({ repo, event: { scope: "repo", action: "create" } });
   return repo;
@@ -46,7 +46,7 @@ const fresh = { type: "model", name: "acme/fresh" } as const;
 const reviews = { type: "dataset", name: "acme/reviews" } as const;
 
 describe("The resource groups of an organization", () => {
-  test("are there from the start, with users, repositories of every type and each way to join", async () => {
+  test("exist from the start, with users, repositories of every type and every autoJoin setting", async () => {
     const hub = await openLocalHub();
     const groups = await listed(hub);
     expect(named(groups)).toEqual(["Reviews", "People", "Experiments"]);
@@ -73,7 +73,7 @@ describe("The resource groups of an organization", () => {
     expect(named(await listed(hub, { organization: "enterprise-org" }))).toEqual(["Everything"]);
   });
 
-  test("are all shown to an admin, and to others those in which they may do something", async () => {
+  test("are all returned to an admin, and to other members only those that give them a role", async () => {
     const hub = await openLocalHub();
     const other = (role: string) => [{ user: "other-user", role }];
     await created(hub, { name: "Locked", users: other("no_access") });
@@ -88,14 +88,14 @@ describe("The resource groups of an organization", () => {
     ]);
   });
 
-  test("come in the order in which they were made, also when that was within one millisecond", async () => {
+  test("are listed in the order of creation, even within one millisecond", async () => {
     const hub = await openLocalHub({ now: () => 1_700_000_000_000 });
     const names = Array.from({ length: 8 }, (_, number) => `group ${7 - number}`);
     for (const name of names) await created(hub, { name }, "enterprise-org");
     expect(named(await listed(hub, { organization: "enterprise-org" }))).toEqual(["Everything", ...names]);
   });
 
-  test("outlive the process", async () => {
+  test("are kept across a restart", async () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
     const { id } = await created(first, { name: "Kept" });
@@ -105,7 +105,7 @@ describe("The resource groups of an organization", () => {
 });
 
 describe("A new resource group", () => {
-  test("is answered with what it was given, and by whom", async () => {
+  test("is returned with its values and with the user who added them", async () => {
     const hub = await openLocalHub();
     await addRepository(hub, fresh);
     const group = await created(hub, {
@@ -132,7 +132,7 @@ describe("A new resource group", () => {
     expect((await listed(hub)).at(-1)).toEqual(group);
   });
 
-  test("needs nothing but a name", async () => {
+  test("requires only a name", async () => {
     const hub = await openLocalHub();
     expect(await created(hub, { name: "Plain" })).toEqual({
       id: expect.any(String),
@@ -143,14 +143,14 @@ describe("A new resource group", () => {
     });
   });
 
-  test("may join those who can read at least, since 2026-08-17", async () => {
+  test("can set the autoJoin scope read_plus, which the Hub added on 2026-08-17", async () => {
     const hub = await openLocalHub();
     const autoJoin = { enabled: true, role: "write", scope: "read_plus" };
     expect(await created(hub, { name: "Readers", autoJoin })).toMatchObject({ autoJoin });
     expect(await refused(hub, { name: "Some", autoJoin: { ...autoJoin, scope: "some" } })).toContain("autoJoin.scope");
   });
 
-  test("is written down in the audit log, and each repository that is put into it", async () => {
+  test("is added to the audit log, with each of its repositories", async () => {
     const hub = await openLocalHub();
     await addRepository(hub, fresh);
     const space = await addRepository(hub, { type: "space", name: "acme/fresh" });
@@ -167,13 +167,13 @@ describe("A new resource group", () => {
     expect(second?.data).toEqual({ repo: space, resourceGroup: { id, name: "New" } });
   });
 
-  test("must have a name of its own in the organization", async () => {
+  test("requires a unique name in the organization", async () => {
     const hub = await openLocalHub();
     expect(await refused(hub, { name: "Reviews" })).toContain("name: ");
     await created(hub, { name: "Reviews" }, "enterprise-org");
   });
 
-  test("takes members of the organization, each once", async () => {
+  test("accepts only members of the organization, each once", async () => {
     const hub = await openLocalHub();
     const ada = { user: "ada-adams", role: "read" };
     expect(await refused(hub, { name: "New", users: [ada, { user: "nobody", role: "read" }] })).toContain(
@@ -184,7 +184,7 @@ describe("A new resource group", () => {
     expect(twice).toContain("users[1].user: this user is listed twice");
   });
 
-  test("takes repositories of the organization that there are, each once", async () => {
+  test("accepts only existing repositories of the organization, each once", async () => {
     const hub = await openLocalHub();
     await addRepository(hub, fresh);
     const mine = await addRepository(hub, { type: "model", name: "local-user/net" });
@@ -196,14 +196,14 @@ describe("A new resource group", () => {
     expect(text).toContain("repos[3].name: this model is listed twice");
   });
 
-  test("takes no repository that is in another group, and says in which", async () => {
+  test("rejects a repository of another group with the name of that group", async () => {
     const hub = await openLocalHub();
     expect(await refused(hub, { name: "New", repos: [reviews] })).toContain(
       "repos[0].name: this dataset is already in the resource group Reviews",
     );
   });
 
-  test("is refused with five of its faults at most", async () => {
+  test("is rejected with at most five errors", async () => {
     const hub = await openLocalHub();
     const users = Array.from({ length: 50 }, (_, number) => ({ user: `nobody-${number}`, role: "read" }));
     expect((await refused(hub, { name: "New", users })).match(/users\[\d+\]/g)).toHaveLength(5);
@@ -222,7 +222,7 @@ describe("A repository in a resource group", () => {
     return hub;
   }
 
-  test("is shown as private once it is, and as public again", async () => {
+  test("is listed with its current visibility", async () => {
     const hub = await openGroup();
     const configured = { repo: fresh, event: { scope: "repo.config", action: "update" } };
     await hub.trigger({ ...configured, updatedConfig: { private: true } });
@@ -231,16 +231,16 @@ describe("A repository in a resource group", () => {
     expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: false }]);
   });
 
-  test("stays in it when it gets another name", async () => {
+  test("stays in the group when it is renamed", async () => {
     const hub = await openGroup();
     await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
     expect(await reposOf(hub, "New")).toEqual([{ type: "model", name: "acme/moved", private: false }]);
-    // The old name is free: whatever has it now is in no group.
+    // A repository that is created with the old name belongs to no group.
     await created(hub, { name: "Other", repos: [await addRepository(hub, fresh)] });
     expect(await reposOf(hub, "New")).toHaveLength(1);
   });
 
-  test("takes the place of what has its new name, in whatever group that was", async () => {
+  test("replaces a repository that had its new name, in any group", async () => {
     const hub = await openGroup();
     const other = { type: "model", name: "acme/other" } as const;
     await created(hub, { name: "Other", repos: [await addRepository(hub, other)] });
@@ -249,7 +249,7 @@ describe("A repository in a resource group", () => {
     expect(await reposOf(hub, "Other")).toEqual([]);
   });
 
-  test("does not come with a repository of somebody else that moves onto it", async () => {
+  test("leaves the group when a repository of another owner takes its name", async () => {
     const hub = await openGroup();
     const away = { type: "model", name: "team-org/fresh" } as const;
     await addRepository(hub, away);
@@ -257,7 +257,7 @@ describe("A repository in a resource group", () => {
     expect(await reposOf(hub, "New")).toEqual([]);
   });
 
-  test("leaves it when it goes to somebody else, and is not in it when it comes back", async () => {
+  test("leaves the group when it moves to another owner, and does not return with it", async () => {
     const hub = await openGroup();
     const away = { type: "model", name: "team-org/fresh" } as const;
     await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: away.name } });
@@ -266,7 +266,7 @@ describe("A repository in a resource group", () => {
     expect(await reposOf(hub, "New")).toEqual([]);
   });
 
-  test("leaves it when it is deleted, and one that is made anew is in no group", async () => {
+  test("leaves the group when it is deleted, and a new repository of this name belongs to no group", async () => {
     const hub = await openGroup();
     await hub.trigger({ repo: fresh, event: { scope: "repo", action: "delete" } });
     expect(await reposOf(hub, "New")).toEqual([]);
@@ -274,7 +274,7 @@ describe("A repository in a resource group", () => {
     expect(await reposOf(hub, "New")).toEqual([]);
   });
 
-  test("stays in it when another of its name and another type is deleted, even from the same group", async () => {
+  test("stays in the group when a repository with the same name and another type is deleted", async () => {
     const hub = await openLocalHub();
     const namesake = await addRepository(hub, { type: "dataset", name: fresh.name });
     await created(hub, { name: "New", repos: [await addRepository(hub, fresh), namesake] });
@@ -283,7 +283,7 @@ describe("A repository in a resource group", () => {
   });
 });
 
-describe("Who may do what with resource groups", () => {
+describe("Access to resource groups", () => {
   test.each([
     ["GET", "hf_read", "acme", 200],
     ["GET", "hf_fine", "acme", 200],
@@ -298,14 +298,14 @@ describe("Who may do what with resource groups", () => {
     ["POST", "hf_other", "acme", 403],
     ["POST", "hf_local", "team-org", 403],
     ["POST", "hf_local", "nobody", 404],
-  ])("%s with %s in %s: %i", async (method, token, organization, expected) => {
+  ])("%s with %s in %s returns %i", async (method, token, organization, expected) => {
     const hub = await openLocalHub();
     const ask: RequestOptions = { token, ...(method === "POST" && { body: { name: "New" } }) };
     expect((await hub.request(`${method} ${pathOf(organization)}`, ask)).status).toBe(expected);
   });
 });
 
-test("A resource group does not show a repository that is not there", () => {
+test("A resource group does not contain a repository that no longer exists", () => {
   const store = openStore({});
   onTestFinished(() => store.close());
   const there = { type: "model", name: "acme/there" } as const;

@@ -3,7 +3,7 @@ import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.t
 
 const other = { token: "hf_other" };
 
-/** The settings of local-user and of other-user, as the control answer tells them. */
+/** The settings of local-user and of other-user, as the control response lists them. */
 async function getSettings(hub: TestHub): Promise<unknown> {
   const { status, body, text } = await hub.request("GET /_local/settings", { token: null });
   expect(status, text).toBe(200);
@@ -15,7 +15,7 @@ const notificationsPath = "PATCH /api/settings/notifications";
 const reviews = { type: "repo", id: expect.stringMatching(/^[0-9a-f]{24}$/) };
 
 describe("The settings of a new local Hub", () => {
-  test("are there of everybody who has a token", async () => {
+  test("exist for every user with a token", async () => {
     const hub = await openLocalHub();
     expect(await getSettings(hub)).toEqual([
       {
@@ -27,7 +27,7 @@ describe("The settings of a new local Hub", () => {
     ]);
   });
 
-  test("come back with a reset", async () => {
+  test("are restored by a reset", async () => {
     const hub = await openLocalHub();
     const before = await getSettings(hub);
     await hub.request(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
@@ -39,7 +39,7 @@ describe("The settings of a new local Hub", () => {
 });
 
 describe("The MCP tools", () => {
-  test("are some of the Hub's and some of Spaces, for whoever may read", async () => {
+  test("include those of the Hub and of Spaces, for every token that can read", async () => {
     const hub = await openLocalHub();
     const { body } = await hub.request("GET /api/settings/mcp", { token: "hf_read" });
     expect(body).toMatchObject({
@@ -50,8 +50,8 @@ describe("The MCP tools", () => {
   });
 });
 
-describe("Changing what one is notified of", () => {
-  test("lays the change over what is set, and leaves everybody else's", async () => {
+describe("Changing the notification settings", () => {
+  test("changes only the given settings, of this user only", async () => {
     const hub = await openLocalHub();
     const notifications = { launch_spaces: true, user_follows: false, product_updates_after: "2026-01-31T00:00:00Z" };
     const answer = await hub.request(notificationsPath, { body: { notifications } });
@@ -72,7 +72,7 @@ describe("Changing what one is notified of", () => {
     ]);
   });
 
-  test("keeps the amount until another one is given", async () => {
+  test("keeps the amount until a new one is given", async () => {
     const hub = await openLocalHub();
     const enabled = { notifications: { launch_prepaid_credits: true }, prepaidAmount: "10" };
     await hub.request(notificationsPath, { ...other, body: enabled });
@@ -87,7 +87,7 @@ describe("Changing what one is notified of", () => {
     expect(await getSettings(hub)).toEqual([expect.not.objectContaining({ prepaidAmount: "" }), expect.anything()]);
   });
 
-  test("changes nothing when it is empty", async () => {
+  test("changes nothing with an empty body", async () => {
     const hub = await openLocalHub();
     const before = await getSettings(hub);
     expect(await hub.request(notificationsPath, { body: { notifications: {} } })).toMatchObject({
@@ -98,12 +98,12 @@ describe("Changing what one is notified of", () => {
   });
 });
 
-describe("Changing what one watches", () => {
+describe("Changing the watched items", () => {
   const org = { type: "org", id: "acme" };
   const user = { type: "user", id: "acme" };
   const repo = { type: "repo", id: "acme/data" };
 
-  test("adds and takes away, and leaves everybody else's", async () => {
+  test("adds and removes items, of this user only", async () => {
     const hub = await openLocalHub();
     const answer = await hub.request(watchPath, { ...other, body: { add: [org, user, repo] } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
@@ -112,20 +112,20 @@ describe("Changing what one watches", () => {
     expect(await getSettings(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, repo] }]);
   });
 
-  test("keeps one of two that are the same", async () => {
+  test("keeps one of two duplicates", async () => {
     const hub = await openLocalHub();
     await hub.request(watchPath, { ...other, body: { add: [org, repo, org] } });
     await hub.request(watchPath, { ...other, body: { add: [repo] } });
     expect(await getSettings(hub)).toMatchObject([{}, { watched: [org, repo] }]);
   });
 
-  test("does not begin with what it ends as well", async () => {
+  test("does not return an item that it adds and removes", async () => {
     const hub = await openLocalHub();
     await hub.request(watchPath, { ...other, body: { add: [org, repo], delete: [org] } });
     expect(await getSettings(hub)).toMatchObject([{}, { watched: [repo] }]);
   });
 
-  test.each([{}, { add: [], delete: [] }, { delete: [repo] }])("changes nothing by %j", async (body) => {
+  test.each([{}, { add: [], delete: [] }, { delete: [repo] }])("changes nothing with %j", async (body) => {
     const hub = await openLocalHub();
     const before = await getSettings(hub);
     expect(await hub.request(watchPath, { body })).toMatchObject({ status: 200, body: {} });
@@ -133,8 +133,8 @@ describe("Changing what one watches", () => {
   });
 });
 
-describe("What is set", () => {
-  test("lives through a restart", async () => {
+describe("The settings", () => {
+  test("are kept across a restart", async () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
     await first.request(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
@@ -148,7 +148,7 @@ describe("What is set", () => {
   test.each([
     [notificationsPath, { notifications: { locked_out: true } }],
     [watchPath, { add: [{ type: "org", id: "acme" }] }],
-  ])("is set neither without a token nor with one that may only read: %s", async (line, body) => {
+  ])("cannot be changed without a token or with a read token: %s", async (line, body) => {
     const hub = await openLocalHub();
     const before = await getSettings(hub);
     expect((await hub.request(line, { token: null, body })).status).toBe(401);

@@ -9,18 +9,21 @@ async function getWhoami(hub: TestHub, token = "hf_local") {
   return whoami.parse(body);
 }
 
-describe("Whose a token is", () => {
-  test.each(developmentTokens)("is answered with its user and its role: $token", async ({ token, user, tokenRole }) => {
-    const answer = await getWhoami(await openLocalHub(), token);
-    expect(answer).toMatchObject({
-      type: "user",
-      name: user,
-      auth: { type: "access_token", accessToken: { role: tokenRole } },
-    });
-    expect(JSON.stringify(answer)).not.toContain(token);
-  });
+describe("whoami", () => {
+  test.each(developmentTokens)(
+    "returns the user and the role of a token: $token",
+    async ({ token, user, tokenRole }) => {
+      const answer = await getWhoami(await openLocalHub(), token);
+      expect(answer).toMatchObject({
+        type: "user",
+        name: user,
+        auth: { type: "access_token", accessToken: { role: tokenRole } },
+      });
+      expect(JSON.stringify(answer)).not.toContain(token);
+    },
+  );
 
-  test("comes with the organizations of the user, their plans, and the role in each", async () => {
+  test("returns the organizations of the user, their plans, and the role in each", async () => {
     const hub = await openLocalHub();
     const orgs = (await getWhoami(hub)).orgs.map(({ name, plan, roleInOrg }) => ({ name, plan, roleInOrg }));
     expect(orgs).toEqual([
@@ -35,7 +38,7 @@ describe("Whose a token is", () => {
     expect(acme?.resourceGroups).toEqual([{ id: expect.any(String), name: "Reviews", role: "contributor" }]);
   });
 
-  test("says where the token was revoked", async () => {
+  test("returns where the token was revoked", async () => {
     const hub = await openLocalHub();
     await hub.request(`POST /api/organizations/acme/settings/tokens/${deriveTokenId("hf_other")}/revoke`);
     const [acme] = (await getWhoami(hub, "hf_other")).orgs;
@@ -43,14 +46,14 @@ describe("Whose a token is", () => {
     expect((await getWhoami(hub)).orgs[0]).not.toHaveProperty("securityRestrictions");
   });
 
-  test("lists what a fine-grained token may do, and of others nothing", async () => {
+  test("returns the permissions of a fine-grained token only", async () => {
     const hub = await openLocalHub();
     const { auth } = await getWhoami(hub, "hf_fine");
     expect(auth.accessToken?.fineGrained?.scoped).toMatchObject([{ entity: { name: "local-user", type: "user" } }]);
     expect((await getWhoami(hub)).auth.accessToken).not.toHaveProperty("fineGrained");
   });
 
-  test("is answered to nobody without a token that is known", async () => {
+  test("returns 401 without a known token", async () => {
     const hub = await openLocalHub();
     for (const token of [null, "hf_nobody"])
       expect((await hub.request("GET /api/whoami-v2", { token })).status).toBe(401);

@@ -11,7 +11,7 @@ import { publishedDocument } from "../../hub/published/operations.ts";
 
 const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
 
-/** The published document, as JSON, with something changed. */
+/** The published document as JSON, with a change. */
 function published(change: (text: string) => string = (text) => text): JsonObject {
   return JSON.parse(change(JSON.stringify(publishedDocument())));
 }
@@ -21,7 +21,7 @@ function differencesOf(document: JsonObject): string[] {
 }
 
 describe("A published document", () => {
-  test("that is the one that was recorded has no difference", () => {
+  test("that is the recorded one has no difference", () => {
     expect(differencesOf(published())).toEqual([]);
   });
 
@@ -31,19 +31,15 @@ describe("A published document", () => {
       (text) => text.replaceAll('"inf2x6"', '"inf2x6","b300"'),
       /request job\.flavor: values \(document: b300\)/,
     ],
-    ["a flavor less", (text) => text.replaceAll('"h200",', ""), /job\.flavor: values \(contract: h200\)/],
+    ["a removed flavor", (text) => text.replaceAll('"h200",', ""), /job\.flavor: values \(contract: h200\)/],
+    ["a renamed field", (text) => text.replaceAll('"hasSecret"', '"secretIsSet"'), /hasSecret: only in the contract/],
     [
-      "another name of a field",
-      (text) => text.replaceAll('"hasSecret"', '"secretIsSet"'),
-      /hasSecret: only in the contract/,
-    ],
-    [
-      "a new field of an answer",
+      "a new field in a response",
       (text) => text.replaceAll('"hasSecret"', '"secretIsSet"'),
       /secretIsSet: only in the document \(document: boolean\)/,
     ],
     [
-      "a new field of a request",
+      "a new field in a request",
       (text) => text.replaceAll('"dockerImage":', '"gpus":{"type":"number"},"dockerImage":'),
       /request job\.gpus: only in the document/,
     ],
@@ -53,7 +49,7 @@ describe("A published document", () => {
       /isPro: types \(contract: boolean; document: string\)/,
     ],
     [
-      "another bound",
+      "another limit",
       (text) => text.replaceAll('"maxLength":500', '"maxLength":100'),
       /description: rules \(contract: maxLength: 500; document: maxLength: 100\)/,
     ],
@@ -63,12 +59,12 @@ describe("A published document", () => {
       /query\.limit: rules \(contract: default: 500; document: default: 50\)/,
     ],
     [
-      "a field that is required",
+      "a newly required field",
       (text) => text.replaceAll('"required":["notifications"]', '"required":["notifications","prepaidAmount"]'),
       /prepaidAmount: required \(contract: false; document: true\)/,
     ],
     [
-      "a field that is required no longer",
+      "a field that is no longer required",
       (text) => text.replaceAll('"required":["notifications"]', '"required":[]'),
       /notifications: required \(contract: true; document: false\)/,
     ],
@@ -83,30 +79,30 @@ describe("A published document", () => {
       /query\.after: only in the document/,
     ],
     [
-      "a variant more",
+      "another variant",
       (text) => text.replaceAll('{"const":"blog"}', '{"enum":["blog","post"]}'),
       /resources\[\]<blog\|post>/,
     ],
     [
-      "an object that takes no other fields",
+      "an object that rejects unknown fields",
       (text) =>
         text.replaceAll('"required":["notifications"]', '"required":["notifications"],"additionalProperties":false'),
       /rules \(document: no other fields\)/,
     ],
-  ])("that has %s differs in that alone", (_what, change, expected) => {
+  ])("with %s has only that difference", (_what, change, expected) => {
     const found = differencesOf(published(change));
     expect(found).toContainEqual(expect.stringMatching(expected));
     expect(found.length).toBeLessThan(30);
   });
 
-  test("may have operations that the contract does not, which are counted", () => {
+  test("can have operations that the contract does not have, which are counted", () => {
     const document = published((text) =>
       text.replace('{"paths":{', '{"paths":{"/api/other":{"get":{"responses":{}}},'),
     );
     expect(reportOn(contract, document)).toMatchObject({ open: [], others: 1 });
   });
 
-  test("may write the same schema by references, one-element unions and lists of types", () => {
+  test("can write the same schema with references, unions of one element and lists of types", () => {
     const document = published((text) =>
       text
         .replaceAll('{"type":"boolean"}', '{"anyOf":[{"type":["boolean"]}]}')
@@ -137,7 +133,7 @@ describe("npm run contract:diff", () => {
     return join(folder, "openapi.json");
   }
 
-  test("ends with 0 where nothing differs, with 1 and a line for each difference, with 2 where it is called wrongly", async () => {
+  test("exits with 0 without differences, with 1 and a line per difference, and with 2 after wrong arguments", async () => {
     const same = write(JSON.stringify(published()));
     const other = write(JSON.stringify(published((text) => text.replaceAll('"inf2x6"', '"b300"'))));
     const [none, some, noFile, noJson, noDocument, two] = await Promise.all([

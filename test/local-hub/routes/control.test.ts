@@ -9,7 +9,7 @@ const unknownId = "0123456789abcdef01234567";
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 
 describe("POST /_local/events", () => {
-  test("answers with the deliveries, and asks for no token", async () => {
+  test("returns the deliveries, without a token", async () => {
     const target = await openTarget(204);
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
@@ -38,7 +38,7 @@ describe("POST /_local/events", () => {
     expect(answer.body).toMatchObject({ deliveries: [{ deliveryId: entry?.deliveryId, logId: entry?.logId }] });
   });
 
-  test("answers with none where nobody watches", async () => {
+  test("returns no deliveries if no webhook watches the repository", async () => {
     const hub = await openLocalHub();
     expect((await hub.request("POST /_local/events?wait=true", { body: pushed })).body).toEqual({
       deliveries: [],
@@ -47,7 +47,7 @@ describe("POST /_local/events", () => {
     });
   });
 
-  test.each(["", "?wait=false"])("waits for nothing unless it is told to: %j", async (query) => {
+  test.each(["", "?wait=false"])("waits for deliveries only with wait=true: %j", async (query) => {
     const target = await openTarget(neverRespond);
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
@@ -76,7 +76,7 @@ describe("POST /_local/events", () => {
     expect(await hub.entries(made.id)).toEqual([]);
   });
 
-  test("tells before it is over which entry of the log the first attempt makes", async () => {
+  test("returns the log id of the first attempt before it completes", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
@@ -84,7 +84,7 @@ describe("POST /_local/events", () => {
     await waitFor(async () => expect(await hub.entries(made.id)).toMatchObject([{ logId: delivery?.logId }]));
   });
 
-  test("tells of the latest attempt", async () => {
+  test("returns the latest attempt", async () => {
     const target = await openTarget(500, 503, 202);
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
@@ -128,7 +128,7 @@ describe("POST /_local/events", () => {
     ["edits[0]", { repo, event, edits: [{ path: "a" }] }],
     ["edits[0]", { repo, event, edits: [{ path: "a", value: 1, remove: true }] }],
     ["body", []],
-  ])("refuses with 400 what names %s wrongly: %j", async (field, body) => {
+  ])("returns 400 with %s for an invalid field: %j", async (field, body) => {
     const target = await openTarget();
     const hub = await openLocalHub();
     await hub.create({ url: target.url });
@@ -143,13 +143,13 @@ describe("POST /_local/events", () => {
     });
   });
 
-  test.each(["", "{", "null"])("refuses with 400 what is no event: %j", async (text) => {
+  test.each(["", "{", "null"])("returns 400 for a body that is not an event: %j", async (text) => {
     const hub = await openLocalHub();
     const answer = await hub.request("POST /_local/events", { text, headers: { "content-type": "application/json" } });
     expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/\w/) }]);
   });
 
-  test("refuses another wait than true or false", async () => {
+  test("rejects a value of wait other than true and false", async () => {
     const hub = await openLocalHub();
     const answer = await hub.request("POST /_local/events?wait=1", { body: pushed });
     expect([answer.status, answer.body]).toEqual([400, { error: expect.stringContaining("wait: ") }]);
@@ -157,7 +157,7 @@ describe("POST /_local/events", () => {
 });
 
 describe("GET /_local/webhooks/{id}/deliveries", () => {
-  test("is the log, newest first, whoever owns the webhook", async () => {
+  test("returns the log of any user's webhook, newest first", async () => {
     const clock = { now: Date.UTC(2026, 0, 31) };
     const target = await openTarget((_request, response) => {
       clock.now += 250;
@@ -197,7 +197,7 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
     expect((await hub.entries(made.id)).map(({ logId }) => logId)).toEqual([second?.logId, delivery?.logId]);
   });
 
-  test("is empty before the first delivery, and 404 of no webhook", async () => {
+  test("returns an empty log before the first delivery, and 404 for an unknown webhook", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     expect(await hub.entries(made.id)).toEqual([]);
@@ -207,7 +207,7 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
     }
   });
 
-  test("keeps the latest hundred attempts of each webhook", async () => {
+  test("returns the latest hundred attempts of each webhook", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
@@ -232,7 +232,7 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
 describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
   const headers = { "content-type": "application/json" };
 
-  test("replays without a token, and answers with the status", async () => {
+  test("replays without a token, and returns the status", async () => {
     const target = await openTarget(200, 418);
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url }, { token: "hf_other" });
@@ -243,7 +243,7 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
   });
 
-  test("is 404 of an unknown webhook or entry, and of an entry of another webhook", async () => {
+  test("returns 404 for an unknown webhook or entry, and for an entry of another webhook", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
@@ -261,7 +261,7 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
 });
 
 describe("GET /_local/jobs", () => {
-  test("are the jobs, newest first", async () => {
+  test("returns the jobs, newest first", async () => {
     const hub = await openLocalHub();
     expect((await hub.request("GET /_local/jobs", { token: null })).body).toEqual([]);
     await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
@@ -278,7 +278,7 @@ describe("GET /_local/jobs", () => {
 });
 
 describe("POST /_local/reset", () => {
-  test("forgets webhooks, logs, repositories and jobs", async () => {
+  test("deletes webhooks, logs, repositories and jobs", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
@@ -299,7 +299,7 @@ describe("POST /_local/reset", () => {
     expect(after?.repo.id).not.toBe(before?.repo.id);
   });
 
-  test("in code does the same", async () => {
+  test("is also available as reset() in code", async () => {
     const hub = await openLocalHub();
     await hub.create({ url: "http://127.0.0.1:1/" });
     hub.hub.reset();
@@ -307,9 +307,9 @@ describe("POST /_local/reset", () => {
   });
 });
 
-describe("A control path that is none", () => {
+describe("An unknown control path", () => {
   test.each(["GET /_local", "GET /_local/nothing", "GET /_local/events", "DELETE /_local/jobs"])(
-    "is answered 404: %s",
+    "returns 404: %s",
     async (line) => {
       const hub = await openLocalHub();
       const answer = await hub.request(line, { headers: { "content-type": "application/json" } });
@@ -318,8 +318,8 @@ describe("A control path that is none", () => {
   );
 });
 
-describe("A control request of another site", () => {
-  test("is refused, though it is JSON; one of the page is not", async () => {
+describe("A control request from another site", () => {
+  test("is rejected, even as JSON, but one from the page is accepted", async () => {
     const { hub, request } = await openLocalHub().then((opened) => ({
       hub: opened.hub,
       request: opened.request.bind(opened),
@@ -332,8 +332,8 @@ describe("A control request of another site", () => {
   });
 });
 
-describe("An event that is nested too deeply to be sent", () => {
-  test.each(["[", '{"a":'])("is refused with 400, and nothing has happened: %s", async (opener) => {
+describe("A too deeply nested event", () => {
+  test.each(["[", '{"a":'])("returns 400 and changes nothing: %s", async (opener) => {
     const hub = await openLocalHub();
     const depth = 50_000;
     const deep = `${opener.repeat(depth)}1${(opener === "[" ? "]" : "}").repeat(depth)}`;

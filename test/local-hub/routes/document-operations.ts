@@ -1,16 +1,16 @@
-/** What the document is to say of an operation, written from hub-api.md. */
+/** The expected description of an operation in the document, written from hub-api.md. */
 export interface DocumentedOperation {
   method: "get" | "post" | "put" | "patch" | "delete";
   path: string;
   tag: string;
-  /** Each by its place and name; those of the path are required, the others never are. */
+  /** Each with its place and name. Path parameters are required, others are not. */
   parameters: { in: "path" | "query" | "header"; name: string; schema: object }[];
   body?: { component: string; required: boolean };
-  /** The schema of the answer 200; an empty one where hub-api.md does not show it. */
+  /** The schema of the response 200; empty if hub-api.md does not show it. */
   answer: object;
-  /** The headers of the answer 200. */
+  /** The headers of the response 200. */
   headers?: string[];
-  /** Whether it may answer 302 with a `Location`. */
+  /** Whether the response can be a 302 with a `Location`. */
   redirects?: boolean;
   refusals: number[];
 }
@@ -282,7 +282,7 @@ const laterOperations: DocumentedOperation[] = [
   },
 ];
 
-/** The 24 operations of hub-api.md, and those that came later. */
+/** The 24 operations of hub-api.md, and the later ones. */
 export const documentedOperations: DocumentedOperation[] = [
   ...webhookOperations.map((operation) => ({ ...operation, tag: "webhooks" })),
   ...userOperations,

@@ -16,14 +16,14 @@ const text = { type: "string" };
 const allFlavors = [...flavors, ...addedFlavors];
 const tags = ["auth", "jobs", "mcp", "notifications", "orgs", "papers", "resource-groups", "scim", "webhooks"];
 describe("The OpenAPI document", () => {
-  test("is valid by an independent validator, as version 3.1", async () => {
+  test("is valid OpenAPI 3.1 according to an independent validator", async () => {
     const validator = new Validator();
     const result = await validator.validate(JSON.parse(JSON.stringify(document)));
     expect(result).toEqual({ valid: true });
     expect(validator.version).toBe("3.1");
   });
 
-  test("says what it is, where it is served and how to be let in", () => {
+  test("contains its title, its server and its authentication", () => {
     expect(document.info).toMatchObject({
       version: "0.0.1",
       title: "Hub API",
@@ -35,7 +35,7 @@ describe("The OpenAPI document", () => {
     expect(document.components?.securitySchemes).toMatchObject({ bearer: { type: "http", scheme: "bearer" } });
   });
 
-  test("is made anew for each server, and holds nothing that is empty", () => {
+  test("is created for each server, and contains no empty parts", () => {
     const other = openApiDocument({ serverUrl: "http://127.0.0.1:1" });
     expect(other.servers).toEqual([{ url: "http://127.0.0.1:1" }]);
     expect(other.paths).toEqual(document.paths);
@@ -43,7 +43,7 @@ describe("The OpenAPI document", () => {
     expect(Object.keys(document.components ?? {}).sort()).toEqual(["schemas", "securitySchemes"]);
   });
 
-  test("has the 24 operations of hub-api.md, the 3 that the Hub has published since, and no others", () => {
+  test("has exactly the 24 operations of hub-api.md and the 3 later ones", () => {
     const found = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method} ${path}`),
     );
@@ -51,7 +51,7 @@ describe("The OpenAPI document", () => {
     expect(found.sort()).toEqual(documentedOperations.map(({ method, path }) => `${method} ${path}`).sort());
   });
 
-  test("names each operation once", () => {
+  test("gives each operation a unique id", () => {
     const names = documentedOperations.map(({ method, path }) => document.paths?.[path]?.[method]?.operationId);
     expect(new Set(names).size).toBe(27);
     expect(names).not.toContain(undefined);
@@ -61,7 +61,7 @@ describe("The OpenAPI document", () => {
 describe.each(documentedOperations)("In the document, $method $path", (expected) => {
   const operation = document.paths?.[expected.path]?.[expected.method];
 
-  test("asks for a bearer token and is filed under its tag", () => {
+  test("requires a bearer token and has a tag", () => {
     expect(operation).toMatchObject({
       security: [{ bearer: [] }],
       tags: [expected.tag],
@@ -69,7 +69,7 @@ describe.each(documentedOperations)("In the document, $method $path", (expected)
     });
   });
 
-  test("has its parameters, with their types, bounds and defaults", () => {
+  test("has its parameters with their types, limits and defaults", () => {
     const parameters = expected.parameters.map((parameter) => ({ ...parameter, required: parameter.in === "path" }));
     const found = (operation?.parameters ?? []).map((parameter) => {
       const { description: _, ...rest } = "$ref" in parameter ? { ...parameter, description: "" } : parameter;
@@ -78,18 +78,18 @@ describe.each(documentedOperations)("In the document, $method $path", (expected)
     expect(found).toEqual(parameters);
   });
 
-  test("has a parameter for each part of its path, and for no other", () => {
+  test("has exactly the parameters of its path", () => {
     const parts = [...expected.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     expect(expected.parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)).toEqual(parts);
   });
 
-  test("takes a body where hub-api.md has one, and nowhere else", () => {
+  test("has a body only if hub-api.md has one", () => {
     const { body } = expected;
     const content = { "application/json": { schema: { $ref: `#/components/schemas/${body?.component}` } } };
     expect(operation?.requestBody).toEqual(body && { required: body.required, content });
   });
 
-  test("answers 200, and with these headers", () => {
+  test("has the response 200 with its headers", () => {
     const success = operation?.responses?.[200];
     expect(success).toMatchObject({ description: expect.stringMatching(/\w/) });
     expect(success?.content).toEqual({ "application/json": { schema: expected.answer } });
@@ -97,7 +97,7 @@ describe.each(documentedOperations)("In the document, $method $path", (expected)
     for (const header of Object.values(success?.headers ?? {})) expect(header).toMatchObject({ schema: text });
   });
 
-  test("answers 302 where it may redirect, and refuses with these statuses and its error", () => {
+  test("has the response 302 if it can redirect, and these error responses", () => {
     const { 200: _, 302: redirect, ...refused } = operation?.responses ?? {};
     expect(redirect?.headers).toEqual(
       expected.redirects ? { Location: { description: expect.any(String), schema: text } } : undefined,
@@ -113,7 +113,7 @@ describe.each(documentedOperations)("In the document, $method $path", (expected)
 });
 
 describe("The document's schemas", () => {
-  test("tell what is required, and where nothing else is taken", () => {
+  test("contain the required fields, and reject unknown fields where hub-api.md does", () => {
     expect(schemas).toMatchObject({
       RepoId: { required: ["name", "type"], additionalProperties: false },
       Webhook: { required: ["id", "disabled", "watched", "domains"], additionalProperties: false },
@@ -127,12 +127,12 @@ describe("The document's schemas", () => {
     }
   });
 
-  test("tell that a request has exactly one target", () => {
+  test("require exactly one target in a request", () => {
     const oneOf = [{ required: ["url"] }, { required: ["job"] }, { required: ["jobSourceId"] }];
     expect(schemas).toMatchObject({ WebhookRequest: { oneOf } });
   });
 
-  test("tell the enums in full", () => {
+  test("contain complete enums", () => {
     const items = { properties: { type: { enum: ["model", "dataset", "space", "bucket", "kernel", "user", "org"] } } };
     const domains = { items: { enum: ["repo", "discussion"] } };
     expect(schemas).toMatchObject({
@@ -145,7 +145,7 @@ describe("The document's schemas", () => {
     });
   });
 
-  test("tell the defaults, the bounds and what may be null", () => {
+  test("contain the defaults, the limits and the nullable fields", () => {
     const seconds = { type: "integer", exclusiveMinimum: 0, maximum: 9007199254740991 };
     const timeoutSeconds = { anyOf: [seconds, { type: "null" }], default: null };
     expect(schemas).toMatchObject({
@@ -162,7 +162,7 @@ describe("The document's schemas", () => {
     });
   });
 
-  test("tell the defaults and the bounds of the others", () => {
+  test("contain the defaults and the limits of the other requests", () => {
     const names = { type: "array", items: text, default: [] };
     const items = { type: "array", items: { $ref: "#/components/schemas/WatchItem" }, default: [] };
     expect(schemas).toMatchObject({
@@ -184,7 +184,7 @@ describe("The document's schemas", () => {
     });
   });
 
-  test("hold each shape once", () => {
+  test("contain each shape once", () => {
     const names = [...requestTables, ...answerTables].map(({ component }) => component);
     const others = ["Error", "RepoId", "WatchItem", "Webhook", "WebhookJob", "WebhookJobRequest", "WebhookRequest"];
     const later = ["JobHardware", "WebhookUpdate", "Whoami"];
@@ -192,7 +192,7 @@ describe("The document's schemas", () => {
   });
 });
 
-describe("An independent validator, given the document,", () => {
+describe("An independent validator with the schemas of the document", () => {
   const validRequest = documentSchema("/components/schemas/WebhookRequest");
   const validWebhook = documentSchema("/components/schemas/Webhook");
 
@@ -200,33 +200,36 @@ describe("An independent validator, given the document,", () => {
     expect([validRequest(body), validRequest.errors]).toEqual([true, null]);
   });
 
-  test.each(readBodies("webhooks"))("accepts the answer: %s", (_, body) => {
+  test.each(readBodies("webhooks"))("accepts the response: %s", (_, body) => {
     expect([validWebhook(body), validWebhook.errors]).toEqual([true, null]);
   });
 
   test.each([...requestCases.accepted, ...requestCases.ignored, ...requestCases.refused])(
-    "agrees on the request $title",
+    "agrees with our schema on the request $title",
     ({ body }) => {
       expect(validRequest(body)).toBe(webhookRequest.safeParse(body).success);
     },
   );
 
-  test.each([...webhookCases.accepted, ...webhookCases.refused])("agrees on the answer $title", ({ body }) => {
-    expect(validWebhook(body)).toBe(webhook.safeParse(body).success);
-  });
+  test.each([...webhookCases.accepted, ...webhookCases.refused])(
+    "agrees with our schema on the response $title",
+    ({ body }) => {
+      expect(validWebhook(body)).toBe(webhook.safeParse(body).success);
+    },
+  );
 
-  test("accepts a URL whose port is none, which our reader refuses", () => {
+  test("accepts a URL with an invalid port, which our schema rejects", () => {
     const body = { watched: [{ type: "model", name: "a/b" }], domains: ["repo"], url: "http://localhost:65536/" };
     expect([validRequest(body), webhookRequest.safeParse(body).success]).toEqual([true, false]);
   });
 
-  test("refuses an answer that lacks what a job always has, which our reader fills in", () => {
+  test("rejects a response without required fields of a job, which our schema fills in", () => {
     const job = { flavor: "cpu-basic" };
     const answered = { id: "0".repeat(24), disabled: false, watched: [], domains: [], job };
     expect([validWebhook(answered), webhook.safeParse(answered).success]).toEqual([false, true]);
   });
 
-  test("accepts every refusal's body", () => {
+  test("accepts the body of an error response", () => {
     const validError = documentSchema("/components/schemas/Error");
     expect([{ error: "There is no such webhook." }, {}, { error: 1 }].map((body) => validError(body))).toEqual([
       true,

@@ -29,13 +29,13 @@ const rows = [
   ),
 );
 
-/** What the contract says of the places that a part names. */
+/** The facts of the contract about the places of a changed part. */
 function factsOf(operation: string, { in: where, field }: ChangedPart): [string, Fact][] {
   const facts = partsOf(operations.get(operation) ?? {}, contract).get(where) ?? new Map<string, Fact>();
   return [...facts].filter(([place]) => endsWithField(place, field));
 }
 
-describe("The contract agrees with what is recorded of the Hub's changes:", () => {
+describe("The contract matches the recorded changes of the Hub:", () => {
   test.each(rows)("$operation $in $field is $change ($what)", ({ operation, part }) => {
     expect([...operations.keys()]).toContain(operation);
     if (part.in === "operation") return;
@@ -44,7 +44,7 @@ describe("The contract agrees with what is recorded of the Hub's changes:", () =
     expect(facts).not.toEqual([]);
     if (part.change === "differs") return;
     for (const [place, { required, values = [] }] of facts) {
-      // What only one of the two shapes has cannot be required.
+      // A field that only one of the two shapes has cannot be required.
       if (part.values === undefined && !place.endsWith("{value}")) expect([place, required]).toEqual([place, false]);
       if (part.values) expect(values, place).toEqual(expect.arrayContaining([...part.values]));
     }
@@ -52,14 +52,14 @@ describe("The contract agrees with what is recorded of the Hub's changes:", () =
 });
 
 describe("The recorded changes", () => {
-  test("have days, in order, up to that of the document they were compared with", () => {
+  test("have dates in ascending order, up to that of the compared document", () => {
     const days = hubChanges.map(({ since }) => since);
     expect(days).toEqual([...days].sort());
     for (const day of days) expect(day).toMatch(/^2026-\d\d-\d\d$/);
     expect(days.at(-1)).toBe(publishedOn);
   });
 
-  test("say of each what the client and the local Hub make of it", () => {
+  test("describe how the client and the local Hub handle each change", () => {
     for (const { what, client, localHub, parts } of hubChanges) {
       for (const text of [what, client, localHub]) expect(text).toMatch(/^[^|]{5,}[^.]$/);
       expect(parts).not.toEqual([]);

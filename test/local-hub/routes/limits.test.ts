@@ -9,8 +9,8 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type RequestOptions, TestHub } from "../support/hub.ts";
 
 /*
- * What is refused changes nothing, and what is let through here is let through whatever has happened before: so one Hub
- * does for all of them.
+ * One local Hub serves all tests, because rejected requests change nothing, and accepted requests do not depend on
+ * earlier ones.
  */
 let hub: TestHub;
 beforeAll(async () => {
@@ -21,14 +21,14 @@ afterAll(() => hub.hub.close());
 
 /** The requests of one test. */
 interface Attempt extends RequestOptions {
-  /** What is tried, for whoever sees it fail. */
+  /** The description of the attempt in a failed test. */
   title: string;
   line: string;
-  /** The field that must be named. */
+  /** The field that the error must name. */
   names: string;
 }
 
-/** What the local Hub does not refuse as it must, of all these. */
+/** The attempts that the local Hub does not reject as expected. */
 async function notRefused(attempts: Attempt[]): Promise<object[]> {
   const answers = await Promise.all(
     attempts.map(async ({ title, line, names, ...ask }) => {
@@ -43,13 +43,13 @@ async function notRefused(attempts: Attempt[]): Promise<object[]> {
 
 const refusal = z.strictObject({ error: z.string() });
 
-/** The fields that a refusal names. */
+/** The fields that an error names. */
 function namedIn(text: string): (string | undefined)[] {
   const { error } = refusal.parse(JSON.parse(text));
   return error.split("; ").map((problem) => problem.split(": ")[0]);
 }
 
-/** The target of a query's operation, in an organization that has every plan. */
+/** The request line of a query's operation, for an organization whose plan includes every operation. */
 function lineOf({ method, path }: QueryTable): string {
   return `${method.toUpperCase()} ${path.replace("{name}", "acme")}`;
 }
@@ -64,7 +64,7 @@ const bodyRows = requestTables.flatMap(({ subject, line, body, bounds }) =>
   })),
 );
 
-describe("A local Hub refuses what is beyond a bound, and names the field, in", () => {
+describe("A local Hub rejects values beyond a limit, with the name of the field, in", () => {
   test.each(bodyRows.filter(({ refused }) => refused.length > 0))("$subject: $at $rule", async ({ line, refused }) => {
     const attempts = refused.map(({ title, body, names = "" }) => ({
       title,
@@ -97,10 +97,10 @@ describe("A local Hub refuses what is beyond a bound, and names the field, in", 
   });
 });
 
-/** What it depends on whether these are let through: a cursor is one that the Hub gave, a redirect leads elsewhere. */
+/** Accepted only in a certain state: a cursor must come from the Hub, and a redirect leads to another URL. */
 const stateful = ["cursor", "redirect"];
 
-describe("A local Hub lets through what is at a bound, in", () => {
+describe("A local Hub accepts values at a limit in", () => {
   const queryRows = queryTables
     .filter(({ method }) => method === "get")
     .flatMap((table) => table.parameters.map((parameter) => ({ line: lineOf(table), ...parameter })))
@@ -117,7 +117,7 @@ describe("A local Hub lets through what is at a bound, in", () => {
     .filter(({ method }) => method === "get")
     .map((table) => ({ line: lineOf(table), unknown: table.unknown }));
 
-  test.each(tables)("the query of $line: a parameter that it does not have", async ({ line, unknown }) => {
+  test.each(tables)("the query of $line: an unknown parameter", async ({ line, unknown }) => {
     for (const name of unknown) expect((await hub.request(`${line}?${name}=true`)).status, name).toBe(200);
   });
 
@@ -138,7 +138,7 @@ describe("A local Hub lets through what is at a bound, in", () => {
   test("a new resource group", async () => {
     const bounds = resourceGroupRequestBounds.filter(({ at }) => at === "name" || at === "description");
     const given: JsonObject[] = bounds.flatMap(({ at, accepted }) =>
-      // Two groups of one name are refused.
+      // Two groups with the same name are rejected.
       accepted.map((value, index) => ({ name: `Group ${index}`, [at]: value })),
     );
     for (const body of given) {

@@ -15,14 +15,14 @@ const papers = z.array(
   }),
 );
 
-/** The authors of one of the papers, as the control answer tells them. */
+/** The authors of a paper, as the control response lists them. */
 async function authorsOf(hub: TestHub, paperId: string) {
   const { body } = await hub.request("GET /_local/papers", { token: null });
   const paper = papers.parse(body).find((known) => known.paperId === paperId);
   return paper?.authors ?? [];
 }
 
-/** By whom its authors are claimed, in their order. */
+/** The users who claimed the authors, in order. */
 async function claimsOf(hub: TestHub, paperId: string): Promise<(string | undefined)[]> {
   return (await authorsOf(hub, paperId)).map(({ claimedBy }) => claimedBy);
 }
@@ -41,7 +41,7 @@ const otherUser = accountId("other-user");
 const ada = accountId("ada-adams");
 
 describe("The papers of a new local Hub", () => {
-  test("are those that notifications name", async () => {
+  test("are those of the notifications", async () => {
     const hub = await openLocalHub();
     const { body } = await hub.request("GET /_local/papers", { token: null });
     const known = papers.parse(body);
@@ -52,7 +52,7 @@ describe("The papers of a new local Hub", () => {
     expect(named).toEqual(new Map(known.map(({ objectId: id, title }) => [id, title])));
   });
 
-  test("have some claimed authors, and of one all", async () => {
+  test("have some claimed authors, and one has only claimed ones", async () => {
     const hub = await openLocalHub();
     expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
     expect(await claimsOf(hub, reviewers)).toEqual([undefined, undefined]);
@@ -61,7 +61,7 @@ describe("The papers of a new local Hub", () => {
 });
 
 describe("Claiming a paper", () => {
-  test("makes the caller the author of the same name", async () => {
+  test("assigns the caller to the author with the same name", async () => {
     const hub = await openLocalHub();
     expect(await hub.request(path, { body: { paperId: reviewers } })).toMatchObject({
       status: 200,
@@ -70,7 +70,7 @@ describe("Claiming a paper", () => {
     expect(await claimsOf(hub, reviewers)).toEqual([undefined, localUser]);
   });
 
-  test("makes the caller the first author whom nobody has claimed, where none is of the same name", async () => {
+  test("assigns the caller to the first unclaimed author if no name matches", async () => {
     const hub = await openLocalHub();
     await hub.request(path, { body: { paperId: small }, token: "hf_other" });
     expect(await claimsOf(hub, small)).toEqual([ada, otherUser, undefined]);
@@ -78,7 +78,7 @@ describe("Claiming a paper", () => {
     expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
   });
 
-  test("for the second time changes nothing, and is as good", async () => {
+  test("a second time changes nothing, and succeeds", async () => {
     const hub = await openLocalHub();
     for (let time = 0; time < 2; time += 1) {
       expect((await hub.request(path, { body: { paperId: rotary } })).body).toEqual({
@@ -93,7 +93,7 @@ describe("Claiming a paper", () => {
     expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
   });
 
-  test.each(["lower", "upper"])("takes the author and the user that are named, in %s case", async (letters) => {
+  test.each(["lower", "upper"])("accepts the ids of the author and the user in %s case", async (letters) => {
     const hub = await openLocalHub();
     const cased = (id = "") => (letters === "upper" ? id.toUpperCase() : id);
     const [first, second] = await authorsOf(hub, rotary);
@@ -104,13 +104,13 @@ describe("Claiming a paper", () => {
     expect(await authorsOf(hub, rotary)).toEqual([first, { ...second, claimedBy: otherUser }]);
   });
 
-  test("may be for a member of an organization, who is found by the name", async () => {
+  test("is possible for a member of an organization, by name", async () => {
     const hub = await openLocalHub();
     await hub.request(path, { body: { paperId: rotary, targetUserId: accountId("alan-adams") } });
     expect(await claimsOf(hub, rotary)).toEqual([undefined, accountId("alan-adams")]);
   });
 
-  test("as somebody whom another has claimed to be is not ok, and changes nothing", async () => {
+  test("for an author whom another user has claimed is rejected, and changes nothing", async () => {
     const hub = await openLocalHub();
     const [taken] = await authorsOf(hub, small);
     const claimed = await hub.request(path, { body: { paperId: small, claimAuthorId: taken?.id } });
@@ -121,17 +121,17 @@ describe("Claiming a paper", () => {
     expect(await claimsOf(hub, cards)).toEqual([ada]);
   });
 
-  test("is refused with 404 of an unknown paper", async () => {
+  test("returns 404 for an unknown paper", async () => {
     const hub = await openLocalHub();
     const [author] = await authorsOf(hub, small);
-    // The last is longer than a header may be.
+    // The last one is longer than a header can be.
     for (const paperId of ["2601.04212", "__proto__", author?.id, "x".repeat(20_000)]) {
       const answer = await hub.request(path, { body: { paperId } });
       expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining(String(paperId)) }]);
     }
   });
 
-  test("is refused with 400 as none of the authors, and for nobody", async () => {
+  test("returns 400 for an unknown author and an unknown user", async () => {
     const hub = await openLocalHub();
     const [stranger] = await authorsOf(hub, rotary);
     const unknown = "0123456789abcdef01234567";
@@ -146,14 +146,14 @@ describe("Claiming a paper", () => {
     expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
   });
 
-  test("is refused without a token, and with one that may only read", async () => {
+  test("is rejected without a token, and with a read token", async () => {
     const hub = await openLocalHub();
     expect((await hub.request(path, { body: { paperId: small }, token: null })).status).toBe(401);
     expect((await hub.request(path, { body: { paperId: small }, token: "hf_read" })).status).toBe(403);
     expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
   });
 
-  test("lives through a restart, and is forgotten by a reset", async () => {
+  test("is kept across a restart, and reverted by a reset", async () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
     await first.request(path, { body: { paperId: reviewers } });

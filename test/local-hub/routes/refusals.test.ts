@@ -6,7 +6,7 @@ const path = "/api/settings/webhooks";
 const unknownId = "0123456789abcdef01234567";
 const valid = { watched: [data], domains: ["repo"], url: "http://127.0.0.1:1/" };
 
-/** The operations, with the id of a webhook where one is needed. */
+/** The operations, with the id of a webhook if they need one. */
 const operations = [
   { name: "list", line: () => `GET ${path}`, body: undefined, writes: false, byId: false },
   { name: "create", line: () => `POST ${path}`, body: valid, writes: true, byId: false },
@@ -18,7 +18,7 @@ const operations = [
   { name: "replay", line: (id: string) => `POST ${path}/${id}/replay/x`, body: undefined, writes: true, byId: true },
 ];
 
-/** What holds of every refusal; returns what it says. */
+/** Checks the parts that all error responses have, and returns the message. */
 function refused(answer: Answer, { status, code }: { status: number; code: string }): string {
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
@@ -35,8 +35,8 @@ const unauthorized = { status: 401, code: "Unauthorized" };
 const forbidden = { status: 403, code: "Forbidden" };
 const notFound = { status: 404, code: "NotFound" };
 
-describe("Without a token that is known", () => {
-  test.each(operations)("$name is refused with 401, and nothing is done", async ({ line, body }) => {
+describe("A request without a known token", () => {
+  test.each(operations)("to $name returns 401 and changes nothing", async ({ line, body }) => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     const presented: Record<string, string>[] = [
@@ -61,19 +61,19 @@ describe("Without a token that is known", () => {
     expect((await hub.request(`GET ${path}`)).body).toEqual([made]);
   });
 
-  test("a token is repeated in no refusal", async () => {
+  test("gets an error that does not contain its token", async () => {
     const hub = await openLocalHub();
     const answer = await hub.request(`GET ${path}`, { token: `hf_${secret}` });
     refused(answer, unauthorized);
     expect(`${answer.text}${JSON.stringify([...answer.headers])}${hub.log.text()}`).not.toContain(secret);
   });
 
-  test("even what does not exist is refused with 401", async () => {
+  test("to an unknown path also returns 401", async () => {
     const hub = await openLocalHub();
     refused(await hub.request("GET /api/nowhere", { token: null }), unauthorized);
   });
 
-  test("the word Bearer may be written in any case", async () => {
+  test("can have the word Bearer in any case", async () => {
     const hub = await openLocalHub();
     expect(
       (await hub.request(`GET ${path}`, { token: null, headers: { authorization: "bearer hf_local" } })).status,
@@ -81,35 +81,35 @@ describe("Without a token that is known", () => {
   });
 });
 
-describe("With a token that may only read", () => {
-  test.each(operations.filter(({ writes }) => writes))("$name is refused with 403", async ({ line, body }) => {
+describe("A request with a read token", () => {
+  test.each(operations.filter(({ writes }) => writes))("to $name returns 403", async ({ line, body }) => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     refused(await hub.request(line(made.id), { token: "hf_read", body }), forbidden);
     expect((await hub.request(`GET ${path}`)).body).toEqual([made]);
   });
 
-  test.each(operations.filter(({ writes }) => !writes))("$name is served", async ({ line }) => {
+  test.each(operations.filter(({ writes }) => !writes))("to $name succeeds", async ({ line }) => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     expect((await hub.request(line(made.id), { token: "hf_read" })).status).toBe(200);
   });
 });
 
-describe("A webhook that is not there", () => {
-  test.each(operations.filter(({ byId }) => byId))("is answered 404: $name", async ({ line, body }) => {
+describe("A 404 is returned", () => {
+  test.each(operations.filter(({ byId }) => byId))("for an unknown webhook: $name", async ({ line, body }) => {
     const hub = await openLocalHub();
     const foreign = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
     const ids = [foreign.id, unknownId, unknownId.toUpperCase(), "1", "x".repeat(2_000), "__proto__", "a%2Fb"];
     for (const id of ids) {
       const said = refused(await hub.request(line(id), { body }), notFound);
-      // A webhook of somebody else is as good as none.
+      // A webhook of another user gets the same error.
       expect(said.replace(decodeURIComponent(id), "ID")).toBe("There is no webhook ID.");
     }
     expect((await hub.request(`GET ${path}/${foreign.id}`, { token: "hf_other" })).body).toEqual({ webhook: foreign });
   });
 
-  test("nor is an entry of its log", async () => {
+  test("for an unknown log entry", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     const other = await hub.create({ url: "http://127.0.0.1:1/", watched: [{ type: "org", name: "acme" }] });
@@ -133,14 +133,14 @@ describe("A webhook that is not there", () => {
     "GET /api/settings/webhooks/",
     "GET /nowhere",
     "POST /openapi.json",
-  ])("a path that is none is answered 404: %s", async (line) => {
+  ])("for an unknown path: %s", async (line) => {
     const hub = await openLocalHub();
     expect(refused(await hub.request(line, { headers: { "content-type": "application/json" } }), notFound)).toContain(
       line.split(" ")[1],
     );
   });
 
-  test("an action that is none is answered 400, and names those that are", async () => {
+  test("but not for an unknown action, which returns 400 with the valid ones", async () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
     for (const action of ["pause", "Enable", "enabled", "replay"]) {
@@ -153,7 +153,7 @@ describe("A webhook that is not there", () => {
 const job = { flavor: "cpu-basic" };
 const { url: _url, ...withoutTarget } = valid;
 
-describe("A body that breaks the specification", () => {
+describe("An invalid request body", () => {
   test.each<[field: string, body: unknown]>([
     ["watched", { ...valid, watched: undefined }],
     ["watched", { ...valid, watched: [] }],
@@ -211,7 +211,7 @@ describe("A body that breaks the specification", () => {
     ["body", []],
     ["body", null],
     ["body", "text"],
-  ])("is refused with 400 that names %s: %j", async (field, body) => {
+  ])("returns 400 with the field %s: %j", async (field, body) => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     const answers = await Promise.all([
@@ -222,13 +222,13 @@ describe("A body that breaks the specification", () => {
     expect((await hub.request(`GET ${path}`)).body).toEqual([made]);
   });
 
-  test("is refused with 400 that names url, where a new webhook has no target", async () => {
+  test("returns 400 with the field url if a new webhook has no target", async () => {
     const hub = await openLocalHub();
     expect(refused(await hub.request(`POST ${path}`, { body: withoutTarget }), badRequest)).toEqual(says("url"));
     expect((await hub.request(`GET ${path}`)).body).toEqual([]);
   });
 
-  test("keeps what it has where its other fields are not listed: they are ignored", async () => {
+  test("does not result from unknown fields, which are ignored", async () => {
     const hub = await openLocalHub();
     const other = { id: unknownId, disabled: true, hasSecret: true, stranger: { deep: [1] } };
     const watched = [{ ...data, id: "1", avatarUrl: "/a.svg" }];
@@ -245,7 +245,7 @@ describe("A body that breaks the specification", () => {
   });
 
   test.each(["", "{", "{}}", '{"a":undefined}', "watched=1", "\u0000"])(
-    "is refused with 400 when it is no JSON: %j",
+    "returns 400 if it is not JSON: %j",
     async (text) => {
       const hub = await openLocalHub();
       const answer = await hub.request(`POST ${path}`, { text, headers: { "content-type": "application/json" } });
@@ -254,7 +254,7 @@ describe("A body that breaks the specification", () => {
   );
 
   test.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/json"])(
-    "is refused with 415 when it is sent as %s",
+    "returns 415 if it is sent as %s",
     async (type) => {
       const hub = await openLocalHub();
       const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
@@ -266,7 +266,7 @@ describe("A body that breaks the specification", () => {
     },
   );
 
-  test("may be called JSON in any of the ways that there are", async () => {
+  test("does not result from any spelling of the JSON media type", async () => {
     const hub = await openLocalHub();
     for (const type of ["application/json", "application/json; charset=utf-8", "Application/JSON"]) {
       const text = JSON.stringify(valid);
@@ -274,7 +274,7 @@ describe("A body that breaks the specification", () => {
     }
   });
 
-  test("is refused with the first few fields when many are wrong, and without what stood there", async () => {
+  test("returns 400 with the first few of many invalid fields, and without their values", async () => {
     const hub = await openLocalHub();
     const watched = Array.from({ length: 1_000 }, () => ({ type: secret, name: 5 }));
     const answer = await hub.request(`POST ${path}`, {
@@ -285,7 +285,7 @@ describe("A body that breaks the specification", () => {
     expect(`${answer.text}${hub.log.text()}`).not.toContain(secret);
   });
 
-  test("may name a field by anything: the headers stay sound", async () => {
+  test("with control characters in a field name does not change the response headers", async () => {
     const hub = await openLocalHub();
     const environment = { "a\r\nx-evil: 1\u2028é": "1" };
     const answer = await hub.request(`POST ${path}`, { body: { ...withoutTarget, job: { ...job, environment } } });
@@ -295,9 +295,9 @@ describe("A body that breaks the specification", () => {
   });
 
   test.each([
-    { what: "announced", headers: { "Content-Length": String(11 * 1024 * 1024) }, body: "" },
-    { what: "sent in chunks", headers: { "Transfer-Encoding": "chunked" }, body: "x".repeat(11 * 1024 * 1024) },
-  ])("is refused with 413 when it is too long, as $what", async ({ headers, body }) => {
+    { what: "with a Content-Length", headers: { "Content-Length": String(11 * 1024 * 1024) }, body: "" },
+    { what: "in chunks", headers: { "Transfer-Encoding": "chunked" }, body: "x".repeat(11 * 1024 * 1024) },
+  ])("returns 413 if it is too long, sent $what", async ({ headers, body }) => {
     const hub = await openLocalHub();
     const socket = await RawSocket.open(hub.url);
     const sent = { Host: new URL(hub.url).host, Authorization: "Bearer hf_local", "Content-Type": "application/json" };
@@ -311,13 +311,13 @@ describe("A body that breaks the specification", () => {
   });
 });
 
-/** One problem of the field. */
+/** Matches one problem of the field. */
 function says(field: string) {
   const escaped = field.replace(/[[\]."]/g, "\\$&");
   return expect.stringMatching(new RegExp(`^${escaped}: .+`));
 }
 
-test("Unknown paths answer 404, with a hint for handlers that call them", async () => {
+test("An unknown path returns 404, with a hint for handlers that call it", async () => {
   const hub = await openLocalHub();
   const called = refused(await hub.request("POST /api/datasets/me/data/discussions", { body: {} }), notFound);
   expect(called).toMatch(/^There is no POST \/api\/datasets.*hub-api\.md.*new HubClient\(\{ fetch \}\)/);

@@ -25,7 +25,7 @@ describe("Creating a webhook", () => {
       },
     },
     {
-      what: "a secret and all seven types",
+      what: "a secret and all seven watched types",
       body: {
         watched: [
           { type: "dataset", name: "acme/data" },
@@ -58,7 +58,7 @@ describe("Creating a webhook", () => {
       },
     },
     {
-      what: "a source job that is not there yet",
+      what: "a source job that does not exist yet",
       body: { watched: [{ type: "user", name: "nobody-here" }], domains: ["discussion"], jobSourceId: "no-such-job" },
       answer: {
         id,
@@ -69,7 +69,7 @@ describe("Creating a webhook", () => {
       },
     },
     {
-      what: "a job with what is needed",
+      what: "a job with the required fields",
       body: { watched: [{ type: "model", name: "acme/model" }], domains: ["repo"], job: { flavor: "cpu-basic" } },
       answer: {
         id,
@@ -80,7 +80,7 @@ describe("Creating a webhook", () => {
       },
     },
     {
-      what: "a job with all that goes with it: its secrets come back by name, three fields not at all",
+      what: "a job with every field, returning its secrets by name and omitting three fields",
       body: {
         watched: [{ type: "space", name: "acme/demo" }],
         domains: ["repo"],
@@ -117,7 +117,7 @@ describe("Creating a webhook", () => {
         },
       },
     },
-  ])("takes $what, and it reads and lists the same", async ({ body, answer }) => {
+  ])("accepts $what, and get and list return the same webhook", async ({ body, answer }) => {
     const hub = await openLocalHub();
     const created = await hub.request(`POST ${path}`, { body });
     expect(created).toMatchObject({ status: 200, body: { webhook: answer } });
@@ -128,14 +128,14 @@ describe("Creating a webhook", () => {
     expect((await hub.request(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: made });
   });
 
-  test("takes an empty secret for none", async () => {
+  test("treats an empty secret as none", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/", secret: "" });
     expect(made).not.toHaveProperty("secret");
     expect(await hub.update(made.id, { url: "http://127.0.0.1:1/", secret: "" })).not.toHaveProperty("secret");
   });
 
-  test("gives each an id of its own, and the same again makes another one", async () => {
+  test("returns a new id each time, even for the same request", async () => {
     const hub = await openLocalHub();
     const ids = [];
     for (let made = 0; made < 5; made += 1) ids.push((await hub.create({ url: "http://127.0.0.1:1/" })).id);
@@ -144,8 +144,8 @@ describe("Creating a webhook", () => {
   });
 });
 
-describe("An answer", () => {
-  test("is JSON with an id of the request, another one each time", async () => {
+describe("A response", () => {
+  test("is JSON with a unique request id", async () => {
     const hub = await openLocalHub();
     const answers = await Promise.all([hub.request(`GET ${path}`), hub.request(`GET ${path}`)]);
     for (const { headers, body } of answers) {
@@ -158,7 +158,7 @@ describe("An answer", () => {
 });
 
 describe("Updating a webhook", () => {
-  test("replaces all of it: what is left out is gone, but its id and its state stay", async () => {
+  test("replaces all fields except the id and the state", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/a", secret: "s3cret" });
     await hub.setState(made.id, "disable");
@@ -171,9 +171,9 @@ describe("Updating a webhook", () => {
 
   test.each([
     ["a URL", { url: "http://127.0.0.1:1/a" }],
-    ["the source of a job", { jobSourceId: "job-1" }],
+    ["a source job", { jobSourceId: "job-1" }],
     ["a job", { job: { flavor: "rtx-pro-6000", command: ["true"], arch: "arm64", secrets: { KEY: "s3cret" } } }],
-  ])("keeps its target where none is given: %s", async (_what, target) => {
+  ])("keeps its target if none is given: %s", async (_what, target) => {
     const hub = await openLocalHub();
     const made = await hub.create(target);
     const body = { watched: [{ type: "org", name: "acme" }], domains: ["repo"] };
@@ -181,7 +181,7 @@ describe("Updating a webhook", () => {
     expect(await hub.get(made.id)).toEqual({ ...made, ...body });
   });
 
-  test("keeps of a job that stays also what it does not answer with", async () => {
+  test("keeps the fields of a job that are not returned", async () => {
     const hub = await openLocalHub();
     const hidden = { arch: "arm64", attempts: 2, expose: { ports: [8000] }, resourceGroupId: "0".repeat(24) };
     const job = {
@@ -207,13 +207,13 @@ describe("Updating a webhook", () => {
     expect(record).not.toHaveProperty("ssh");
   });
 
-  test("takes another target in place of the one before", async () => {
+  test("replaces its target with another one", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/a" });
     expect(await hub.update(made.id, { jobSourceId: "j" })).not.toHaveProperty("url");
   });
 
-  test("keeps when it was last triggered", async () => {
+  test("keeps the time of the last trigger", async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31, 9, 15, 27, 123) });
     const { id: made } = await hub.create({ url: target.url });
@@ -223,7 +223,7 @@ describe("Updating a webhook", () => {
 });
 
 describe("Disabling and enabling a webhook", () => {
-  test("turn it off and on, and say so; to do so twice is fine", async () => {
+  test("changes and returns its state, and can be repeated", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     for (const [action, disabled] of [
@@ -240,7 +240,7 @@ describe("Disabling and enabling a webhook", () => {
 });
 
 describe("Deleting a webhook", () => {
-  test("answers with an empty object, and it is gone", async () => {
+  test("returns an empty object and removes the webhook", async () => {
     const hub = await openLocalHub();
     const kept = await hub.create({ url: "http://127.0.0.1:1/kept" });
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
@@ -251,7 +251,7 @@ describe("Deleting a webhook", () => {
     expect((await hub.request(`GET ${path}`)).body).toEqual([kept]);
   });
 
-  test("takes its log along", async () => {
+  test("removes its log", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
@@ -263,7 +263,7 @@ describe("Deleting a webhook", () => {
 });
 
 describe("lastTriggerAt", () => {
-  test("is there once the webhook has fired, in UTC", async () => {
+  test("is set in UTC after the webhook fires", async () => {
     const clock = { now: Date.UTC(2026, 0, 31, 9, 15, 27, 123) };
     const target = await openTarget(500);
     const hub = await openLocalHub({ now: () => clock.now });
@@ -279,8 +279,8 @@ describe("lastTriggerAt", () => {
   });
 });
 
-describe("The webhooks of somebody", () => {
-  test("are those of the user, whichever token is used, and of nobody else", async () => {
+describe("The list of webhooks", () => {
+  test("contains those of the user of the token only", async () => {
     const hub = await openLocalHub();
     const mine = await hub.create({ url: "http://127.0.0.1:1/mine" });
     const others = await hub.create({ url: "http://127.0.0.1:1/others" }, { token: "hf_other" });

@@ -24,7 +24,7 @@ async function repositoriesOf(hub: TestHub) {
 }
 
 describe("The repositories of a new local Hub", () => {
-  test("are of all types, of an organization and of the developer, and some are private", async () => {
+  test("have all types, belong to an organization and to the developer, and include private ones", async () => {
     const all = await repositoriesOf(await openLocalHub());
     expect(all.map(({ type, name }) => `${type}:${name}`)).toEqual([
       "bucket:acme/uploads",
@@ -46,7 +46,7 @@ describe("The repositories of a new local Hub", () => {
     expect(new Set(ids).size).toBe(17);
   });
 
-  test("are the same in every local Hub, and come back with a reset", async () => {
+  test("are the same in every local Hub, and a reset restores them", async () => {
     const [hub, another] = [await openLocalHub(), await openLocalHub()];
     const before = await repositoriesOf(hub);
     expect(await repositoriesOf(another)).toEqual(before);
@@ -59,7 +59,7 @@ describe("The repositories of a new local Hub", () => {
     expect(await repositoriesOf(hub)).toEqual(before);
   });
 
-  test("go on where they are: with their head and the number of their next discussion", async () => {
+  test("keep their head commit and their discussion numbers with new events", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const repo = { type: "dataset", name: "acme/reviews" } as const;
@@ -73,7 +73,7 @@ describe("The repositories of a new local Hub", () => {
     ]);
   });
 
-  test("that are private fire webhooks only of those who may read them", async () => {
+  test("fire only webhooks of users who can read them, if private", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     await hub.create({ url: target.url, watched: [{ type: "user", name: "local-user" }] }, { token: "hf_other" });

@@ -15,7 +15,7 @@ function event(number: number, changes: Partial<StoredAuditEvent> = {}): StoredA
 }
 
 describe("The store of audit logs", () => {
-  test("gives the newest first, page after page, until there are no more", () => {
+  test("returns the newest events first, page by page", () => {
     const log = openLog();
     log.add(...[0, 1, 2, 3, 4].map((number) => event(number)));
     const idsFrom = (before: number | undefined) => {
@@ -30,7 +30,7 @@ describe("The store of audit logs", () => {
     expect(idsFrom(second.before)).toEqual({ ids: ["0"], before: undefined });
   });
 
-  test("counts for a page only what is asked for, however far back", () => {
+  test("fills a page with matching events, however old they are", () => {
     const log = openLog();
     log.add(event(0, { type: "org.rename" }), ...Array.from({ length: 50 }, (_, number) => event(number + 1)));
     const filter = { ...everything, types: ["org.rename"] };
@@ -38,7 +38,7 @@ describe("The store of audit logs", () => {
     expect(events.map(({ id }) => id)).toEqual(["0"]);
   });
 
-  test("keeps the organizations apart, and every field of an event", () => {
+  test("keeps organizations separate, and every field of an event", () => {
     const log = openLog();
     const whole = event(1, {
       author: "Ada",
@@ -54,7 +54,7 @@ describe("The store of audit logs", () => {
     expect(log.page({ organization: "acme", filter: everything, limit: 10 }).events).toEqual([whole]);
   });
 
-  test("finds authors and addresses in any case, and the Hub itself as system", () => {
+  test("finds authors and addresses in any case, and events of the Hub by the author system", () => {
     const log = openLog();
     log.add(event(1, { author: "Ada", ip: "2001:DB8::1" }), event(2));
     const found = (filter: Partial<AuditFilter>) =>

@@ -8,7 +8,7 @@ import { neverRespond, openTarget } from "../support/target.ts";
 
 const script = new URL("../support/hub-script.ts", import.meta.url);
 
-/** A local Hub in a process of its own that can be killed. */
+/** Starts a local Hub in a separate process that can be killed. */
 async function startProcess(state: string): Promise<{ hub: TestHub; kill: () => Promise<void> }> {
   const child = startReceiverProcess(script, { STATE: state });
   const { url } = await child.says("started");
@@ -24,8 +24,8 @@ async function startProcess(state: string): Promise<{ hub: TestHub; kill: () => 
   };
 }
 
-describe("A local Hub that is killed", () => {
-  test("has lost nothing of what was to be delivered", async () => {
+describe("A local Hub that was killed", () => {
+  test("sends all pending deliveries after it starts again", async () => {
     const state = stateFile();
     const target = await openTarget(neverRespond);
     const { hub, kill } = await startProcess(state);
@@ -43,7 +43,7 @@ describe("A local Hub that is killed", () => {
     );
   });
 
-  test("goes on with the retries where it was", async () => {
+  test("continues the retries at the interrupted attempt", async () => {
     const state = stateFile();
     const target = await openTarget(500, 500, neverRespond);
     const { hub, kill } = await startProcess(state);
@@ -62,10 +62,10 @@ describe("A local Hub that is killed", () => {
     );
   });
 
-  test("says of the jobs that ran, and of those that waited, that they did not end well", async () => {
+  test("marks running and waiting jobs as failed", async () => {
     const state = stateFile();
     const { hub, kill } = await startProcess(state);
-    // It ends by itself when nobody reads any more what it writes.
+    // The job exits by itself when its output is closed.
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "while echo on; do sleep 0.1; done"] } });
     for (let job = 0; job < 6; job += 1) await hub.trigger();
     const [waits, runs] = [{ status: { stage: "SCHEDULING" } }, { status: { stage: "RUNNING" } }];
@@ -82,7 +82,7 @@ describe("A local Hub that is killed", () => {
     expect(second.hub.jobs()).toMatchObject([waited, waited, ran, ran, ran, ran]);
   });
 
-  test("leaves a job that is recorded only as it is", async () => {
+  test("keeps a job that is only recorded", async () => {
     const state = stateFile();
     const first = await openLocalHub({ state });
     await first.create({ job: { flavor: "cpu-basic" } });

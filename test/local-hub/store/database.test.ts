@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { openFolder, openLocalHub, restart, stateFile } from "../support/hub.ts";
 
-describe("A file that is no state file", () => {
+describe("A file that is not a state file", () => {
   const refused = { code: "STATE_UNUSABLE", message: expect.stringMatching(/Choose|Stop/) };
 
   /** Every byte in a folder. */
@@ -18,11 +18,11 @@ describe("A file that is no state file", () => {
   }
 
   test.each([
-    { what: "a text", make: (file: string) => writeFileSync(file, "dear diary, ".repeat(500)) },
-    { what: "a short text", make: (file: string) => writeFileSync(file, "a".repeat(511)) },
-    { what: "a single letter", make: (file: string) => writeFileSync(file, "x") },
+    { what: "a text file", make: (file: string) => writeFileSync(file, "dear diary, ".repeat(500)) },
+    { what: "a short text file", make: (file: string) => writeFileSync(file, "a".repeat(511)) },
+    { what: "a file with a single letter", make: (file: string) => writeFileSync(file, "x") },
     {
-      what: "a database of somebody else",
+      what: "the database of another program",
       make: (file: string) => {
         const database = new DatabaseSync(file);
         database.exec("CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('dear diary')");
@@ -30,7 +30,7 @@ describe("A file that is no state file", () => {
       },
     },
     {
-      what: "a database of another version",
+      what: "a database of an unknown version",
       make: (file: string) => {
         const database = new DatabaseSync(file);
         database.exec("CREATE TABLE webhooks (id TEXT); PRAGMA user_version = 99");
@@ -38,7 +38,7 @@ describe("A file that is no state file", () => {
       },
     },
     {
-      what: "a database of somebody else, at version 1 too",
+      what: "the database of another program, also at version 1",
       make: (file: string) => {
         const database = new DatabaseSync(file);
         database.exec("CREATE TABLE notes (text TEXT); PRAGMA user_version = 1");
@@ -46,7 +46,7 @@ describe("A file that is no state file", () => {
       },
     },
     {
-      what: "half a database",
+      what: "a truncated database",
       make: (file: string) => {
         const database = new DatabaseSync(file);
         database.exec("CREATE TABLE a (b TEXT); CREATE TABLE c (d TEXT)");
@@ -55,7 +55,7 @@ describe("A file that is no state file", () => {
       },
     },
     { what: "a folder", make: (file: string) => mkdirSync(file) },
-  ])("is left as it is, and refused with what to do: $what", async ({ make }) => {
+  ])("is rejected with the next step, and left unchanged: $what", async ({ make }) => {
     const folder = openFolder();
     const state = join(folder, "some.file");
     make(state);
@@ -66,7 +66,7 @@ describe("A file that is no state file", () => {
     expect(contentOf(folder)).toEqual(before);
   });
 
-  test("is not kept open, so that its own program can write to it", async () => {
+  test("is closed, so that its own program can write to it", async () => {
     const state = stateFile();
     const database = new DatabaseSync(state);
     database.exec("PRAGMA journal_mode = DELETE; CREATE TABLE notes (text TEXT)");
@@ -75,7 +75,7 @@ describe("A file that is no state file", () => {
     database.close();
   });
 
-  test("but is used by another local Hub is refused, and that one goes on", async () => {
+  test("because another local Hub uses it is rejected, and the other Hub keeps running", async () => {
     const folder = openFolder();
     const state = join(folder, "hub.sqlite");
     const hub = await openLocalHub({ state });
@@ -89,13 +89,13 @@ describe("A file that is no state file", () => {
     expect(await (await restart(hub, { state })).get(made.id)).toMatchObject({ url: "http://127.0.0.1:2/" });
   });
 
-  test("under a path that leads through a file is refused", async () => {
+  test("because its folder is a file is rejected", async () => {
     const folder = openFolder();
     writeFileSync(join(folder, "file"), "");
     await expect(LocalHub.launch({ state: join(folder, "file", "hub.sqlite") })).rejects.toMatchObject(refused);
   });
 
-  test("for want of anything in it is taken as a new one", async () => {
+  test("because it is empty becomes a new state file", async () => {
     const state = stateFile();
     writeFileSync(state, "");
     const hub = await openLocalHub({ state });
@@ -103,8 +103,8 @@ describe("A file that is no state file", () => {
   });
 });
 
-describe("A state file with a record that no release has written", () => {
-  test.each(["webhooks", "jobs"])("is refused, and whoever asked can go on: %s", async (table) => {
+describe("A state file with an invalid record", () => {
+  test.each(["webhooks", "jobs"])("is rejected, and the port and the file can be used again: %s", async (table) => {
     const state = stateFile();
     const hub = await LocalHub.launch({ state });
     await hub.close();
@@ -122,8 +122,8 @@ describe("A state file with a record that no release has written", () => {
   });
 });
 
-describe("A port that is taken", () => {
-  test("leaves no state file behind", async () => {
+describe("A port in use", () => {
+  test("leaves no state file", async () => {
     await using first = await LocalHub.launch();
     const state = stateFile();
     await expect(LocalHub.launch({ state, port: first.port })).rejects.toMatchObject({ code: "PORT_IN_USE" });

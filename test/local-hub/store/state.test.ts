@@ -7,7 +7,7 @@ import { data, openFolder, openLocalHub, pushed, restart, secret, stateFile } fr
 import { neverRespond, openTarget } from "../support/target.ts";
 
 describe("A state file", () => {
-  test("keeps webhooks, repositories, the log and jobs through a restart", async () => {
+  test("keeps webhooks, repositories, the log and jobs across a restart", async () => {
     const state = stateFile();
     const target = await openTarget(500, 200);
     const first = await openLocalHub({ state });
@@ -44,7 +44,7 @@ describe("A state file", () => {
     expect((await second.entries(job.id)).length).toBeGreaterThan(0);
   });
 
-  test("keeps what counts: failures in a row, and the triggers of the day", async () => {
+  test("keeps the consecutive failures and the daily triggers", async () => {
     const state = stateFile();
     const target = await openTarget(500);
     const options = { state, attempts: 1, suspendAfter: 2, triggersPerDay: 3, now: () => Date.UTC(2026, 0, 31) };
@@ -61,7 +61,7 @@ describe("A state file", () => {
     expect(await third.trigger()).toEqual([]);
   });
 
-  test("keeps the retries that are to come: they go on with the next attempt, under the same id", async () => {
+  test("keeps waiting retries with their attempt and their id", async () => {
     const state = stateFile();
     const target = await openTarget(500);
     const first = await openLocalHub({ state, backoff: "1h" });
@@ -79,7 +79,7 @@ describe("A state file", () => {
     expect(target.requests[1]?.body).toBe(target.requests[0]?.body);
   });
 
-  test("keeps what closing has cut off: it is sent again, as the same attempt", async () => {
+  test("keeps an attempt that was interrupted by close(), and sends it again with the same number", async () => {
     const state = stateFile();
     const target = await openTarget(neverRespond);
     const first = await openLocalHub({ state, suspendAfter: 1, attempts: 1 });
@@ -93,7 +93,7 @@ describe("A state file", () => {
     expect(await second.get(id)).toMatchObject({ disabled: false });
   });
 
-  test("keeps a retry that is due in more days than a timer runs, until its day", async () => {
+  test("keeps a retry that is due after the longest possible timer", async () => {
     const day = 86_400_000;
     const maxTimerMs = 2_147_483_647;
     const state = stateFile();
@@ -124,7 +124,7 @@ describe("A state file", () => {
     await waitFor(async () => expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, {}]));
   });
 
-  test("is forgotten by a reset for good", async () => {
+  test("is cleared by a reset", async () => {
     const state = stateFile();
     const rows = () => {
       const database = new DatabaseSync(state, { readOnly: true });
@@ -157,18 +157,18 @@ describe("A state file", () => {
     expect(rows()).toEqual(empty);
   });
 
-  test("is made with its folder, and nobody else may read it, nor what lies beside it", async () => {
+  test("is created with its folder, readable only by its user, like the files beside it", async () => {
     const folder = openFolder();
     const state = join(folder, "deep", "er", "hub.sqlite");
     const hub = await openLocalHub({ state });
     await hub.create({ url: "http://127.0.0.1:1/", secret });
     const files = readdirSync(join(folder, "deep", "er"));
-    // With a write-ahead log, what is committed outlives a killed process.
+    // With a write-ahead log, committed data survives a killed process.
     expect(files).toEqual(expect.arrayContaining(["hub.sqlite", "hub.sqlite-wal"]));
     for (const file of files) expect(statSync(join(folder, "deep", "er", file)).mode & 0o777, file).toBe(0o600);
   });
 
-  test("is no file at all where none is named", async () => {
+  test("is not created without the option", async () => {
     const folder = openFolder();
     const before = process.cwd();
     process.chdir(folder);

@@ -19,7 +19,7 @@ const repository = {
   discussions: 0,
 } as const;
 
-test("A transaction that throws leaves nothing behind, and the next one works", () => {
+test("A transaction that throws is rolled back, and the next one works", () => {
   const store = openStore({});
   onTestFinished(() => store.close());
   store.transaction(() => store.webhooks.put(webhook));

@@ -27,12 +27,12 @@ const path = "/api/settings/webhooks";
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The JSON. */
+  /** The parsed JSON. */
   body: unknown;
   text: string;
 }
 
-/** Further parts of a request. */
+/** Optional parts of a request. */
 export interface RequestOptions {
   /** Default `hf_local`; `null` for none. */
   token?: string | null;
@@ -191,7 +191,7 @@ function oneWebhook({ status, body, text }: Answer): Webhook {
 
 /** How to launch a local Hub for a test. */
 export interface TestHubOptions extends LocalHubOptions {
-  /** Replaces `Date.now` until the test is over. */
+  /** Replaces `Date.now` until the test ends. */
   now?: () => number;
 }
 
@@ -250,7 +250,7 @@ export function output(hub: TestHub): unknown[] {
   return hub.log.lines.filter(({ msg }) => msg === "job output").map(({ line }) => line);
 }
 
-/** The events of a type in the audit log of an organization, the newest first. */
+/** Returns the events of one type in the audit log of an organization, newest first. */
 export async function auditEvents(
   hub: TestHub,
   { organization, type }: { organization: string; type: AuditLogType },

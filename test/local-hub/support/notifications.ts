@@ -4,14 +4,14 @@ import type { RequestOptions, TestHub } from "./hub.ts";
 
 type As = Pick<RequestOptions, "token">;
 
-/** A page of notifications, by a query such as `?p=1`. */
+/** Returns a page of notifications for a query such as `?p=1`. */
 export async function pageOf(hub: TestHub, query = "", as: As = {}): Promise<NotificationPage> {
   const { status, body, text } = await hub.request(`GET /api/notifications${query}`, as);
   expect(status, text).toBe(200);
   return notificationPage.parse(body);
 }
 
-/** The notifications on all pages. */
+/** Returns the notifications on all pages. */
 export async function allOf(hub: TestHub, as: As = {}): Promise<Notification[]> {
   const all: Notification[] = [];
   for (let p = 0; ; p += 1) {
@@ -21,13 +21,13 @@ export async function allOf(hub: TestHub, as: As = {}): Promise<Notification[]> 
   }
 }
 
-/** Whether a notification is of this type. */
+/** Returns whether a notification has this type. */
 export function isOf<Type extends Notification["type"]>(type: Type) {
   return (notification: Notification): notification is Extract<Notification, { type: Type }> =>
     notification.type === type;
 }
 
-/** The id by which a notification is deleted and marked. */
+/** The id that deletes or marks a notification. */
 export function idOf(notification: Notification): string {
   switch (notification.type) {
     case "paper":
@@ -41,7 +41,7 @@ export function idOf(notification: Notification): string {
   }
 }
 
-/** Who takes part in the discussion. */
+/** The participants of the discussion. */
 export function participantsOf(notification: Notification): string[] {
   const { participating } = discussionOf(notification);
   return participating.map(({ user }) => user);

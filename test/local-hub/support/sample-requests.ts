@@ -1,16 +1,16 @@
 import { deriveTokenId } from "../../../src/local-hub/accounts.ts";
 
-/** A request that is in order: whoever may send it gets 200. */
+/** A valid request: an authorized user gets 200. */
 export interface SampleRequest {
   operationId: string;
   /** Such as `GET /api/organizations/acme/members`. */
   line: (name: string) => string;
   body?: object;
-  /** Whether it changes something. */
+  /** Whether it changes data. */
   writes: boolean;
 }
 
-/** One request for each of a user's own operations; `name` is the id of a webhook of theirs. */
+/** One request for each of a user's own operations; `name` is the id of one of the user's webhooks. */
 export const ownRequests: SampleRequest[] = [
   { operationId: "listWebhooks", line: () => "GET /api/settings/webhooks", writes: false },
   { operationId: "createWebhook", line: () => "POST /api/settings/webhooks", body: webhook(), writes: true },
@@ -45,7 +45,7 @@ export const ownRequests: SampleRequest[] = [
   { operationId: "listJobHardware", line: () => "GET /api/jobs/hardware", writes: false },
 ];
 
-/** One request for each operation on an organization, `name`; an admin who sends it stays one. */
+/** One request for each operation on the organization `name`; an admin who sends it stays an admin. */
 export const organizationRequests: SampleRequest[] = [
   {
     operationId: "revokeOrganizationToken",

@@ -13,7 +13,7 @@ export type TargetAnswer = number | ((request: IncomingMessage, response: Server
 
 /** A received delivery. */
 export interface ReceivedRequest {
-  /** As in `POST /hook`. */
+  /** Such as `POST /hook`. */
   line: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -62,7 +62,7 @@ export class Target {
   }
 }
 
-/** Opens a server on loopback; it is closed when the test is over. */
+/** Opens a server on loopback. It closes after the test. */
 export async function openTarget(...answers: readonly TargetAnswer[]): Promise<Target> {
   const server = createServer((request, response) => {
     // The sender can abort in the middle of a body.
@@ -81,10 +81,10 @@ export async function openTarget(...answers: readonly TargetAnswer[]): Promise<T
   return target;
 }
 
-/** Never answers. */
+/** Leaves the request without a response. */
 export const neverRespond: TargetAnswer = () => {};
 
-/** Opens a local Hub with a webhook that watches everything of "me", and its target. */
+/** Opens a local Hub with a webhook that watches the user "me" in all domains, and its target. */
 export async function openWatchedTarget(): Promise<{ hub: TestHub; target: Target; webhookId: string }> {
   const target = await openTarget();
   const hub = await openLocalHub();
@@ -109,7 +109,7 @@ export interface Receiver {
   urlOf(endpoint: string): string;
 }
 
-/** Launches a receiver with the endpoints that `declare` registers; it is closed when the test is over. */
+/** Launches a receiver with the endpoints that `declare` registers. It closes after the test. */
 export async function openReceiver(declare: (server: WebhooksServer) => void): Promise<Receiver> {
   const server = new WebhooksServer({ secret, logger: createMemoryLogger() });
   declare(server);

@@ -3,7 +3,7 @@ import { openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const path = "/api/organizations/acme/avatar";
 
-/** Asks as a browser would that stays where it is: which answer is it that it gets first? */
+/** Requests the avatar without following redirects, and returns the first response. */
 async function askOnce(hub: TestHub, { target = path, headers = {} }: { target?: string; headers?: object } = {}) {
   const response = await fetch(`${hub.url}${target}`, {
     redirect: "manual",
@@ -12,7 +12,7 @@ async function askOnce(hub: TestHub, { target = path, headers = {} }: { target?:
   return { status: response.status, location: response.headers.get("location"), text: await response.text() };
 }
 
-/** A picture, by the address that stands in an answer: no token goes with it. */
+/** Requests a picture by the URL in a response, without a token. */
 async function picture(address: string): Promise<{ headers: Headers; svg: string }> {
   const response = await fetch(address);
   expect(response.status).toBe(200);
@@ -20,24 +20,27 @@ async function picture(address: string): Promise<{ headers: Headers; svg: string
 }
 
 describe("The avatar of an organization", () => {
-  test.each(["acme", "enterprise-org", "team-org", "free-org"])("is told to anyone, and loads: %s", async (name) => {
-    const hub = await openLocalHub();
-    for (const token of ["hf_local", "hf_read", "hf_fine", "hf_other"]) {
-      const { status, body } = await hub.request(`GET /api/organizations/${name}/avatar`, { token });
-      expect({ status, body }).toEqual({ status: 200, body: { avatarUrl: `${hub.url}/avatars/${name}.svg` } });
-    }
-    const { headers, svg } = await picture(`${hub.url}/avatars/${name}.svg`);
-    expect(headers.get("content-type")).toBe("image/svg+xml; charset=utf-8");
-    expect(svg).toMatch(
-      new RegExp(`^<svg xmlns="http://www.w3.org/2000/svg" .*>${name.charAt(0).toUpperCase()}</text>`, "s"),
-    );
-  });
+  test.each(["acme", "enterprise-org", "team-org", "free-org"])(
+    "is returned without a token and can be loaded: %s",
+    async (name) => {
+      const hub = await openLocalHub();
+      for (const token of ["hf_local", "hf_read", "hf_fine", "hf_other"]) {
+        const { status, body } = await hub.request(`GET /api/organizations/${name}/avatar`, { token });
+        expect({ status, body }).toEqual({ status: 200, body: { avatarUrl: `${hub.url}/avatars/${name}.svg` } });
+      }
+      const { headers, svg } = await picture(`${hub.url}/avatars/${name}.svg`);
+      expect(headers.get("content-type")).toBe("image/svg+xml; charset=utf-8");
+      expect(svg).toMatch(
+        new RegExp(`^<svg xmlns="http://www.w3.org/2000/svg" .*>${name.charAt(0).toUpperCase()}</text>`, "s"),
+      );
+    },
+  );
 
   test.each([
     { how: "for an image", headers: { "sec-fetch-dest": "image" } },
     { how: "with redirect=true", target: `${path}?redirect=true` },
     { how: "with redirect=1", target: `${path}?redirect=1` },
-    { how: "with redirect=false: it is set", target: `${path}?redirect=false` },
+    { how: "with redirect=false, which counts as set", target: `${path}?redirect=false` },
     { how: "with an empty redirect", target: `${path}?redirect=` },
     { how: "with redirect alone", target: `${path}?redirect` },
     { how: "with both", target: `${path}?redirect=x`, headers: { "sec-fetch-dest": "image" } },
@@ -49,7 +52,7 @@ describe("The avatar of an organization", () => {
   });
 
   test.each(["document", "empty", "script", "images", ""])(
-    "is JSON for what is no image: Sec-Fetch-Dest: %j",
+    "is JSON for a request that is not for an image: Sec-Fetch-Dest: %j",
     async (destination) => {
       const hub = await openLocalHub();
       const { status, text } = await askOnce(hub, { headers: { "sec-fetch-dest": destination } });
@@ -58,7 +61,7 @@ describe("The avatar of an organization", () => {
     },
   );
 
-  test("is no redirect where there is no such organization, and one beside a parameter that there is not", async () => {
+  test("does not redirect for an unknown organization, and ignores an unknown parameter", async () => {
     const hub = await openLocalHub();
     expect(await askOnce(hub, { target: "/api/organizations/nobody/avatar?redirect" })).toMatchObject({ status: 404 });
     expect(await askOnce(hub, { target: "/api/organizations/local-user/avatar" })).toMatchObject({ status: 404 });
@@ -66,8 +69,8 @@ describe("The avatar of an organization", () => {
   });
 });
 
-describe("A picture", () => {
-  test("is of one name: another has another colour, and the same always the same", async () => {
+describe("An avatar picture", () => {
+  test("depends only on the name", async () => {
     const [hub, again] = [await openLocalHub(), await openLocalHub()];
     const names = ["acme", "ada-adams", "alan-adams", "other-user"];
     const drawn = await Promise.all(names.map((name) => picture(`${hub.url}/avatars/${name}.svg`)));
@@ -76,7 +79,7 @@ describe("A picture", () => {
     expect((await picture(`${again.url}/avatars/acme.svg`)).svg).toBe(drawn[0]?.svg);
   });
 
-  test("runs nothing and loads nothing", async () => {
+  test("contains no scripts and loads nothing", async () => {
     const hub = await openLocalHub();
     const { headers } = await picture(`${hub.url}/avatars/acme.svg`);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -89,15 +92,15 @@ describe("A picture", () => {
     { what: "markup", name: "<script>alert(1)</script>" },
     { what: "markup after a quote", name: '"><script xmlns="http://www.w3.org/1999/xhtml">alert(1)</script>' },
     { what: "an attribute", name: "a' onload='alert(1)" },
-    { what: "ends of what XML knows", name: "]]>&x;<!--" },
+    { what: "closing characters of XML", name: "]]>&x;<!--" },
     { what: "a slash", name: "a/b" },
     { what: "dots", name: ".." },
-    { what: "characters that XML cannot hold", name: "\u0000\u001b\uffff" },
+    { what: "characters that are invalid in XML", name: "\u0000\u001b\uffff" },
     { what: "Chinese", name: "李小龙" },
-    { what: "a character beyond the first 65,536", name: "😀" },
-    { what: "the end of a file name", name: "a.svg" },
-    { what: "very much", name: "x".repeat(2_000) },
-  ])("holds a name escaped: $what", async ({ name }) => {
+    { what: "a character outside the first 65,536", name: "😀" },
+    { what: "a file extension", name: "a.svg" },
+    { what: "a very long name", name: "x".repeat(2_000) },
+  ])("contains the name escaped: $what", async ({ name }) => {
     const hub = await openLocalHub();
     const tags = (svg: string) => svg.match(/<[^>]*>/g)?.map((tag) => tag.replace(/(\w)="[^"']*"/g, "$1"));
     const plain = await picture(`${hub.url}/avatars/acme.svg`);
@@ -110,8 +113,11 @@ describe("A picture", () => {
     expect(svg).toContain(` aria-label="${title}">`);
   });
 
-  test.each(["acme", "acme.png", ".svg", "acme.svg/x"])("is none where the name is no picture's: %s", async (file) => {
-    const hub = await openLocalHub();
-    expect((await fetch(`${hub.url}/avatars/${file}`)).status).toBe(404);
-  });
+  test.each(["acme", "acme.png", ".svg", "acme.svg/x"])(
+    "is 404 for a file name that is not a name with .svg: %s",
+    async (file) => {
+      const hub = await openLocalHub();
+      expect((await fetch(`${hub.url}/avatars/${file}`)).status).toBe(404);
+    },
+  );
 });

@@ -13,7 +13,7 @@ async function setRole(hub: TestHub, user: string, body: object): Promise<void> 
   expect({ status, answer }, text).toEqual({ status: 200, answer: {} });
 }
 
-/** The roles of a member of acme, there and in its resource groups by their names. */
+/** The role of a member in acme, and in its resource groups by name. */
 async function rolesOf(hub: TestHub, user: string): Promise<{ role: string | undefined; groups: object }> {
   const { body } = await hub.request(`GET ${acme}/members?search=${user}`);
   const member = z
@@ -36,7 +36,7 @@ async function groupNamed(hub: TestHub, name: string): Promise<z.output<typeof r
 
 describe("Changing the role of a member", () => {
   test.each(["admin", "write", "contributor", "read", "no_access", "reviewer", "Head of Data"])(
-    "makes it %s, and the next read sees it",
+    "sets it to %s, and the next read returns it",
     async (role) => {
       const hub = await openLocalHub();
       await setRole(hub, "alan-adams", { role });
@@ -44,7 +44,7 @@ describe("Changing the role of a member", () => {
     },
   );
 
-  test("changes nobody else, and nothing else of the member", async () => {
+  test("does not change other members, or other fields of the member", async () => {
     const hub = await openLocalHub();
     const read = async () =>
       z.array(organizationMember).parse((await hub.request(`GET ${acme}/members?limit=10000`)).body);
@@ -56,7 +56,7 @@ describe("Changing the role of a member", () => {
     );
   });
 
-  test("gives the role in the groups that are named, of which the member joins those they are not in", async () => {
+  test("sets the role in the given groups, and adds the member to those they are not in", async () => {
     const hub = await openLocalHub();
     const [reviews, people] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
     await setRole(hub, "other-user", {
@@ -87,7 +87,7 @@ describe("Changing the role of a member", () => {
     expect(await rolesOf(hub, "other-user")).toEqual({ role: "write", groups: { Reviews: "admin", People: "read" } });
   });
 
-  test("of a group that is named twice takes the last", async () => {
+  test("with a duplicate group uses the last role", async () => {
     const hub = await openLocalHub();
     const { id } = await groupNamed(hub, "People");
     const resourceGroups = ["admin", "read", "write"].map((role) => ({ id, role }));
@@ -99,7 +99,7 @@ describe("Changing the role of a member", () => {
     expect(others.filter(({ message }) => message.includes("other-user to the resource group People"))).toEqual([]);
   });
 
-  test("with a group that is none changes nothing, and names it", async () => {
+  test("with an unknown group changes nothing, and returns its name", async () => {
     const hub = await openLocalHub();
     const { id } = await groupNamed(hub, "People");
     const { body: elsewhere } = await hub.request("GET /api/organizations/enterprise-org/resource-groups");
@@ -117,7 +117,7 @@ describe("Changing the role of a member", () => {
     expect(await rolesOf(hub, "other-user")).toEqual({ role: "read", groups: { Reviews: "contributor" } });
   });
 
-  test("writes each change into the audit log, and what was so before is none", async () => {
+  test("adds each change to the audit log, but not a role that stays the same", async () => {
     const hub = await openLocalHub();
     const [reviews, people] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
     const types = ["org.change_role", "resource_group.change_role", "resource_group.add_users"] as const;
@@ -157,7 +157,7 @@ describe("Changing the role of a member", () => {
 });
 
 describe("An organization", () => {
-  test("answers 400 to a change that would remove the last admin", async () => {
+  test("rejects the removal of its last admin with 400", async () => {
     const hub = await openLocalHub();
     const { status, body } = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
       body: { role: "write" },
@@ -172,7 +172,7 @@ describe("An organization", () => {
     expect(same.status).toBe(200);
   });
 
-  test("lets an admin go while there is another", async () => {
+  test("allows the removal of an admin if there is another one", async () => {
     const hub = await openLocalHub();
     await setRole(hub, "ada-adams", { role: "write" });
     const last = await hub.request(`PUT ${acme}/members/local-user/role`, { body: { role: "read" } });
@@ -185,30 +185,33 @@ describe("An organization", () => {
   });
 });
 
-describe("The role of a member is changed", () => {
+describe("Changing the role of a member", () => {
   test.each([
-    { who: "by an admin whose token may write", token: "hf_local", status: 200 },
-    { who: "by no token that may only read", token: "hf_read", status: 403 },
-    { who: "by no token that may write to no organization", token: "hf_fine", status: 403 },
-    { who: "by nobody who is no admin", token: "hf_other", status: 403 },
-  ])("$who", async ({ token, status }) => {
+    { who: "an admin with a write token", token: "hf_local", status: 200 },
+    { who: "a read token", token: "hf_read", status: 403 },
+    { who: "a token without write permission for organizations", token: "hf_fine", status: 403 },
+    { who: "a user who is not an admin", token: "hf_other", status: 403 },
+  ])("with $who returns $status", async ({ token, status }) => {
     const hub = await openLocalHub();
     const answer = await hub.request(`PUT ${acme}/members/other-user/role`, { token, body: { role: "admin" } });
     expect(answer.status, answer.text).toBe(status);
     expect((await rolesOf(hub, "other-user")).role).toBe(status === 200 ? "admin" : "read");
   });
 
-  test.each(["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"])("of nobody who is none: %s", async (user) => {
-    const hub = await openLocalHub();
-    const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
-    expect({ status, body }).toEqual({
-      status: 404,
-      body: { error: `acme has no member ${decodeURIComponent(user)}.` },
-    });
-  });
+  test.each(["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"])(
+    "returns 404 for an unknown member: %s",
+    async (user) => {
+      const hub = await openLocalHub();
+      const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
+      expect({ status, body }).toEqual({
+        status: 404,
+        body: { error: `acme has no member ${decodeURIComponent(user)}.` },
+      });
+    },
+  );
 });
 
-test("A member who loses access does not hear of private repositories any more", async () => {
+test("Webhooks of a member who loses access no longer fire for private repositories", async () => {
   const hub = await openLocalHub();
   const target = await openTarget();
   const { id } = await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }] }, { token: "hf_other" });

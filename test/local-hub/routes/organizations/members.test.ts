@@ -16,7 +16,7 @@ function names(answer: Answer): string[] {
   return members(answer).map(({ user }) => user);
 }
 
-/** Where the next page is, without the address of the Hub. */
+/** The path of the next page. */
 function nextOf(hub: TestHub, { headers }: Answer): string | undefined {
   const link = headers.get("link");
   if (link === null) return undefined;
@@ -25,7 +25,7 @@ function nextOf(hub: TestHub, { headers }: Answer): string | undefined {
   return address.slice(hub.url.length);
 }
 
-/** The pages from one on, each followed by the next. */
+/** The pages that follow a page, in order. */
 async function pagesFrom(hub: TestHub, target: string): Promise<string[][]> {
   const pages: string[][] = [];
   for (let next: string | undefined = target; next !== undefined; ) {
@@ -37,7 +37,7 @@ async function pagesFrom(hub: TestHub, target: string): Promise<string[][]> {
 }
 
 describe("The members of an organization", () => {
-  test("come in three pages, in the order of their names, each once", async () => {
+  test("are returned in three pages, sorted by name, without duplicates", async () => {
     const hub = await openLocalHub();
     const pages = await pagesFrom(hub, acme);
     expect(pages.map(({ length }) => length)).toEqual([500, 500, 200]);
@@ -47,7 +47,7 @@ describe("The members of an organization", () => {
     expect(all).toEqual(expect.arrayContaining(["local-user", "other-user", "ada-adams"]));
   });
 
-  test("come in pages of any size, and the last has no next", async () => {
+  test("are returned in pages of any size, and the last one has no next page", async () => {
     const hub = await openLocalHub();
     expect((await pagesFrom(hub, `${acme}?limit=1199`)).map(({ length }) => length)).toEqual([1_199, 1]);
     expect((await pagesFrom(hub, `${acme}?limit=1200`)).map(({ length }) => length)).toEqual([1_200]);
@@ -55,7 +55,7 @@ describe("The members of an organization", () => {
     expect((await pagesFrom(hub, "/api/organizations/free-org/members")).flat()).toEqual(["local-user"]);
   });
 
-  test("are sought through all pages: the next has the same filters and the same limit", async () => {
+  test("can be filtered across pages: the next link keeps the filters and the limit", async () => {
     const hub = await openLocalHub();
     const first = await hub.request(`GET ${acme}?search=${encodeURIComponent("Radia T")}&limit=10`);
     expect(nextOf(hub, first)).toBeUndefined();
@@ -67,7 +67,7 @@ describe("The members of an organization", () => {
     );
   });
 
-  test("go on from a cursor whether or not its member is still there, and from the last with nothing", async () => {
+  test("continue after a cursor even if its member is gone, and end after the last one", async () => {
     const hub = await openLocalHub();
     const following = async (user: string) =>
       names(await hub.request(`GET ${acme}?limit=10&cursor=${Buffer.from(user).toString("base64url")}`));
@@ -78,7 +78,7 @@ describe("The members of an organization", () => {
   });
 
   test.each(["", "@@", "YWRh=", "YWRhL", "%FF", "_w", "ada-adams"])(
-    "are refused from what is no cursor, which is named: %j",
+    "are rejected with an error that names cursor for an invalid one: %j",
     async (cursor) => {
       const hub = await openLocalHub();
       const { status, body } = await hub.request(`GET ${acme}?cursor=${cursor}`);
@@ -86,7 +86,7 @@ describe("The members of an organization", () => {
     },
   );
 
-  test("have the next page where the first was asked for: a client keeps its token to one address", async () => {
+  test("have the next page at the requested address, because a client sends its token to one address only", async () => {
     const { url } = await openLocalHub();
     const host = `localhost:${new URL(url).port}`;
     const request = get(`${url}${acme}?limit=10`, { headers: { host, authorization: "Bearer hf_local" } });
@@ -97,7 +97,7 @@ describe("The members of an organization", () => {
   });
 });
 
-describe("Looking for members", () => {
+describe("A search for members", () => {
   test.each([
     ["ada-adams", ["ada-adams", "ada-adams2", "ada-adams3"]],
     ["ADA-ADAMS", ["ada-adams", "ada-adams2", "ada-adams3"]],
@@ -109,7 +109,7 @@ describe("Looking for members", () => {
     ["%", []],
     ["a.a", []],
     ["", 1_200],
-  ])("by a part of the name or of the full name, in any case: %j", async (search, found) => {
+  ])("matches a part of the name or the full name, in any case: %j", async (search, found) => {
     const hub = await openLocalHub();
     const users = names(await hub.request(`GET ${acme}?limit=10000&search=${encodeURIComponent(search)}`));
     if (typeof found === "number") expect(users).toHaveLength(found);
@@ -122,18 +122,18 @@ describe("Looking for members", () => {
     ["ada-adams@acme.examples", []],
     ["a-adams@acme.example", []],
     ["ada-adams@team-org.example", []],
-  ])("by e-mail, the whole of it, in any case: %s", async (email, found) => {
+  ])("matches a complete e-mail address, in any case: %s", async (email, found) => {
     const hub = await openLocalHub();
     expect(names(await hub.request(`GET ${acme}?email=${email}`))).toEqual(found);
   });
 
-  test("by both at once", async () => {
+  test("matches both at once", async () => {
     const hub = await openLocalHub();
     expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=ada`))).toEqual(["ada-adams"]);
     expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=alan`))).toEqual([]);
   });
 
-  test("by e-mail is for those who see e-mails", async () => {
+  test("matches e-mail addresses only for users who can see them", async () => {
     const hub = await openLocalHub();
     const status = async (organization: string, token: string) =>
       (await hub.request(`GET /api/organizations/${organization}/members?email=a@b.example`, { token })).status;
@@ -150,14 +150,14 @@ const forAll = ["_id", "avatarUrl", "fullname", "isFollowing", "isPro", "type", 
 const forMembers = [...forAll, "isExternalCollaborator", "resourceGroups", "role"];
 const forAdmins = [...forMembers, "twoFaEnabled"];
 
-describe("What is told of a member", () => {
+describe("A returned member", () => {
   test.each([
     { who: "an admin of an Enterprise Plus organization", organization: "acme", token: "hf_local", email: true },
-    { who: "an admin who may only read", organization: "acme", token: "hf_read", email: true },
+    { who: "an admin with a read token", organization: "acme", token: "hf_read", email: true },
     { who: "an admin of an Enterprise organization", organization: "enterprise-org", token: "hf_local", email: true },
     { who: "an admin of a Team organization", organization: "team-org", token: "hf_local", email: true },
     { who: "an admin of a Free organization", organization: "free-org", token: "hf_local", email: false },
-  ])("to $who", async ({ organization, token, email }) => {
+  ])("contains the fields for $who", async ({ organization, token, email }) => {
     const hub = await openLocalHub();
     const [member] = members(await hub.request(`GET /api/organizations/${organization}/members`, { token }));
     expect(Object.keys(member ?? {}).sort()).toEqual([...forAdmins, ...(email ? ["verifiedEmail"] : [])].sort());
@@ -165,21 +165,21 @@ describe("What is told of a member", () => {
 
   test.each([
     { who: "another member", organization: "acme", fields: forMembers },
-    { who: "a stranger", organization: "enterprise-org", fields: forAll },
-  ])("to $who", async ({ organization, fields }) => {
+    { who: "a user outside the organization", organization: "enterprise-org", fields: forAll },
+  ])("contains the fields for $who", async ({ organization, fields }) => {
     const hub = await openLocalHub();
     const told = members(await hub.request(`GET /api/organizations/${organization}/members`, { token: "hf_other" }));
     for (const member of told) expect(Object.keys(member).sort()).toEqual([...fields].sort());
   });
 
-  test("to a member with no access is what a stranger is told", async () => {
+  test("contains only public fields for a member without access", async () => {
     const hub = await openLocalHub();
     await hub.request(`PUT ${acme}/other-user/role`, { body: { role: "no_access" } });
     const [member] = members(await hub.request(`GET ${acme}`, { token: "hf_other" }));
     expect(Object.keys(member ?? {}).sort()).toEqual(forAll);
   });
 
-  test("tells of the resource groups that one can access, and of no others", async () => {
+  test("contains only the resource groups that the caller can access", async () => {
     const hub = await openLocalHub();
     const groupsOf = async (token: string) =>
       new Set(
@@ -191,7 +191,7 @@ describe("What is told of a member", () => {
     expect(await groupsOf("hf_other")).toEqual(new Set(["Reviews"]));
   });
 
-  test("is who it is, and what there is of the resource groups", async () => {
+  test("contains the user, and the roles in the resource groups", async () => {
     const hub = await openLocalHub();
     const { body: groups } = await hub.request("GET /api/organizations/acme/resource-groups");
     const [member] = members(await hub.request(`GET ${acme}?search=ada-adams`));
@@ -216,7 +216,7 @@ describe("What is told of a member", () => {
     ]);
   });
 
-  test("differs from member to member, and is the same in every local Hub", async () => {
+  test("differs between members, and is the same in every local Hub", async () => {
     const [hub, again] = [await openLocalHub(), await openLocalHub()];
     const all = members(await hub.request(`GET ${acme}?limit=10000`));
     for (const field of ["isPro", "twoFaEnabled", "isExternalCollaborator"] as const) {
@@ -232,7 +232,7 @@ describe("What is told of a member", () => {
     expect(members(await again.request(`GET ${acme}?limit=10000`))).toEqual(elsewhere);
   });
 
-  test("is nothing where there is no such organization", async () => {
+  test("does not exist for an unknown organization", async () => {
     const hub = await openLocalHub();
     for (const name of ["nobody", "ACME", "local-user", "__proto__"]) {
       expect((await hub.request(`GET /api/organizations/${name}/members`)).status, name).toBe(404);

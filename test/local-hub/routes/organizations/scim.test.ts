@@ -3,8 +3,8 @@ import { openLocalHub } from "../../support/hub.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/scim/v2/ServiceProviderConfig`;
 
-describe("What the SCIM interface of an organization can do", () => {
-  test("is told in the form of RFC 7643, with every subfield", async () => {
+describe("The SCIM configuration of an organization", () => {
+  test("is returned in the format of RFC 7643, with every subfield", async () => {
     const hub = await openLocalHub();
     const { status, body } = await hub.request(`GET ${pathOf("acme")}`);
     expect(status).toBe(200);
@@ -30,7 +30,7 @@ describe("What the SCIM interface of an organization can do", () => {
     });
   });
 
-  test("is told to an owner alone, and only with a token that may write to the organization", async () => {
+  test("is only returned to an admin, and only with a token that can write to the organization", async () => {
     const hub = await openLocalHub();
     const status = async (token: string) => (await hub.request(`GET ${pathOf("acme")}`, { token })).status;
     expect(await status("hf_local")).toBe(200);
@@ -41,7 +41,7 @@ describe("What the SCIM interface of an organization can do", () => {
     expect(await status("hf_other")).toBe(200);
   });
 
-  test("is told for Enterprise Plus alone, and the refusal says where that is to be had", async () => {
+  test("is only returned for Enterprise Plus, and the error names an organization with that plan", async () => {
     const hub = await openLocalHub();
     for (const organization of ["free-org", "team-org", "enterprise-org"]) {
       const { status, body } = await hub.request(`GET ${pathOf(organization)}`);

@@ -16,14 +16,14 @@ async function revoke(hub: TestHub, token: string, organization = "acme"): Promi
   expect({ status, body }, text).toEqual({ status: 200, body: {} });
 }
 
-/** Makes the other user an admin of acme, who may do everything there. */
+/** Makes the other user an admin of acme with all permissions. */
 async function promote(hub: TestHub): Promise<void> {
   const answer = await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "admin" } });
   expect(answer.status, answer.text).toBe(200);
 }
 
-describe("A token that an organization has revoked", () => {
-  test.each(organizationRequests)("does not do there any more: $operationId", async ({ line, body }) => {
+describe("A token that an organization revoked", () => {
+  test.each(organizationRequests)("is rejected there: $operationId", async ({ line, body }) => {
     const hub = await openLocalHub();
     await promote(hub);
     expect((await hub.request(line("acme"), { token: "hf_other", body })).status).toBe(200);
@@ -32,7 +32,7 @@ describe("A token that an organization has revoked", () => {
     expect(answer).toMatchObject({ status: 403, body: { error: expect.stringMatching(/token to acme is revoked/) } });
   });
 
-  test("works elsewhere, and other tokens of its user work there", async () => {
+  test("works in other organizations, and other tokens of its user still work", async () => {
     const hub = await openLocalHub();
     await promote(hub);
     for (const token of ["hf_other", "hf_read"]) await revoke(hub, token);
@@ -54,7 +54,7 @@ describe("A token that an organization has revoked", () => {
     expect((await hub.request("GET /api/organizations/enterprise-org/members", { token: "hf_read" })).status).toBe(200);
   });
 
-  test("stays revoked when it is revoked again, which is written down once and without it", async () => {
+  test("stays revoked when it is revoked again, with one audit log entry that does not contain it", async () => {
     const hub = await openLocalHub();
     const events = () => auditEvents(hub, { organization: "acme", type: revoked });
     const before = await events();
@@ -70,7 +70,7 @@ describe("A token that an organization has revoked", () => {
     });
   });
 
-  test("may be the one that revokes: a reset brings it back", async () => {
+  test("can be the one that sent the request, and is restored by a reset", async () => {
     const hub = await openLocalHub();
     await revoke(hub, "hf_local");
     expect((await hub.request(`POST ${pathOf("acme")}`, { body: { token: "hf_local" } })).status).toBe(403);
@@ -79,12 +79,12 @@ describe("A token that an organization has revoked", () => {
   });
 });
 
-describe("A token is revoked", () => {
+describe("Revoking a token", () => {
   test.each([
-    { what: "one that there is none of", organization: "acme", token: "hf_nobody" },
-    { what: "the prefix alone", organization: "acme", token: "hf_" },
-    { what: "one of a user who is no member", organization: "enterprise-org", token: "hf_other" },
-  ])("only where it is a member's: $what", async ({ organization, token }) => {
+    { what: "an unknown token", organization: "acme", token: "hf_nobody" },
+    { what: "only the prefix", organization: "acme", token: "hf_" },
+    { what: "the token of a user outside the organization", organization: "enterprise-org", token: "hf_other" },
+  ])("requires a token of a member: $what", async ({ organization, token }) => {
     const hub = await openLocalHub();
     const events = () => auditEvents(hub, { organization, type: revoked });
     const before = await events();
@@ -93,7 +93,7 @@ describe("A token is revoked", () => {
     expect(await events()).toEqual(before);
   });
 
-  test("by its id, which the token settings and the audit log show, since 2026-08-12", async () => {
+  test("accepts its id, which the token settings and the audit log show, since 2026-08-12", async () => {
     const hub = await openLocalHub();
     const { text } = await hub.request("GET /settings/tokens", { token: null });
     const [, tokenId = ""] = /^hf_other +([0-9a-f]{24}) /m.exec(text) ?? [];
@@ -108,7 +108,7 @@ describe("A token is revoked", () => {
     expect(earlier.filter(({ data }) => JSON.stringify(data ?? "").includes(tokenId))).toEqual([]);
   });
 
-  test("by an id only where it is a member's", async () => {
+  test("by its id requires a token of a member", async () => {
     const hub = await openLocalHub();
     for (const [organization, tokenId] of [
       ["acme", "0".repeat(24)],
@@ -120,7 +120,7 @@ describe("A token is revoked", () => {
     expect((await hub.request("POST /api/organizations/team-org/settings/tokens/x/revoke")).status).toBe(403);
   });
 
-  test("by its raw value, not by its id", async () => {
+  test("by its value does not accept its id", async () => {
     const hub = await openLocalHub();
     await revoke(hub, "hf_other");
     const [event] = await auditEvents(hub, { organization: "acme", type: revoked });
@@ -132,11 +132,11 @@ describe("A token is revoked", () => {
   });
 
   test.each([
-    { who: "an admin whose token may write", token: "hf_local", status: 200 },
-    { who: "nobody whose token may only read", token: "hf_read", status: 403 },
-    { who: "nobody whose token may write to no organization", token: "hf_fine", status: 403 },
-    { who: "nobody who is no admin, not even their own", token: "hf_other", status: 403 },
-  ])("by $who", async ({ token, status }) => {
+    { who: "an admin with a write token", token: "hf_local", status: 200 },
+    { who: "a read token", token: "hf_read", status: 403 },
+    { who: "a token without write permission for organizations", token: "hf_fine", status: 403 },
+    { who: "a user who is not an admin, even for their own token", token: "hf_other", status: 403 },
+  ])("with $who returns $status", async ({ token, status }) => {
     const hub = await openLocalHub();
     const answer = await hub.request(`POST ${pathOf("acme")}`, { token, body: { token: "hf_other" } });
     expect(answer.status, answer.text).toBe(status);
@@ -145,10 +145,10 @@ describe("A token is revoked", () => {
   });
 });
 
-describe("The raw value of a token", () => {
+describe("The value of a token to revoke", () => {
   const planted = "hf_Planted-t0ken-77c1";
 
-  test("is in no answer, no log line, no page and no state file", async () => {
+  test("is in no response, log line, page or state file", async () => {
     const state = stateFile();
     const hub = await openLocalHub({ state });
     const asked = [
@@ -171,7 +171,7 @@ describe("The raw value of a token", () => {
     expect(filesBeside(state).some((bytes) => bytes.includes(planted))).toBe(false);
   });
 
-  test("of a token that is known is not written down either, and it stays revoked", async () => {
+  test("is not stored even if it is a known token, which stays revoked", async () => {
     const state = stateFile();
     const hub = await openLocalHub({ state });
     await revoke(hub, "hf_other");
@@ -186,7 +186,7 @@ describe("The raw value of a token", () => {
   });
 });
 
-/** A state file and what lies beside it. */
+/** A state file and the files beside it. */
 function filesBeside(state: string): Buffer[] {
   const folder = dirname(state);
   return readdirSync(folder).map((file) => readFileSync(join(folder, file)));
