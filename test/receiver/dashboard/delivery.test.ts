@@ -10,7 +10,7 @@ function attempt(number: number, changes: Partial<DeliveryAttempt> = {}): Delive
   return { number, startedAt: later(1_500 * number), durationMs: 250, outcome: "failed", error, ...changes };
 }
 
-/** The text of the page, its white space tidied up. */
+/** The text of the page, with single spaces. */
 function shown(changes: Partial<StoredDelivery>): string {
   const delivery = { id: "d1", endpoint: "retrain", status: "dead", receivedAt, attempts: [], ...changes } as const;
   const main = deliveryMain({ delivery, isWorkedOn: true, now: later(60_000) });
@@ -20,7 +20,7 @@ function shown(changes: Partial<StoredDelivery>): string {
 }
 
 describe("The page of a delivery", () => {
-  test("tells how long it waited, how long it took and what each attempt came to, the last first", () => {
+  test("shows its wait, its duration and the result of each attempt, newest first", () => {
     const text = shown({
       status: "succeeded",
       finishedAt: later(3_250),
@@ -34,21 +34,21 @@ describe("The page of a delivery", () => {
     );
   });
 
-  test("tells when the next attempt is due", () => {
+  test("shows when the next attempt is due", () => {
     const text = shown({ status: "queued", dueAt: later(150_000), attempts: [attempt(1)] });
     expect(text).toContain("Queued for attempt 2");
     expect(text).toContain("Next attempt in 1 min 30 s");
     expect(text).toContain("Attempt 2 is due in 1 min 30 s .");
   });
 
-  test("tells of an attempt that is running, and of one that was cut short", () => {
+  test("shows a running attempt and an interrupted one", () => {
     const text = shown({ status: "running", attempts: [attempt(1, { outcome: "abandoned" })] });
     expect(text).toContain("Running , attempt 2");
     expect(text).toContain("Attempt 2 is running.");
     expect(text).toContain("Attempt 1 abandoned");
   });
 
-  test("lists the latest attempts of one that was replayed again and again", () => {
+  test("lists only the latest attempts of a delivery that was replayed many times", () => {
     const text = shown({ attempts: Array.from({ length: 60 }, (_, index) => attempt(index + 1)) });
     expect(text).toContain("message 60.");
     expect(text).toContain("message 11.");
@@ -56,18 +56,18 @@ describe("The page of a delivery", () => {
     expect(text).toContain("10 earlier ones are not shown.");
   });
 
-  test("cuts an error that is endless", () => {
+  test("truncates a very long error", () => {
     const error = { code: "HANDLER_FAILED", message: "x".repeat(1_000_000) };
     expect(shown({ attempts: [attempt(1, { error })] }).length).toBeLessThan(15_000);
   });
 
-  test("offers no replay of one whose body is gone", () => {
+  test("has no replay button if the body was deleted", () => {
     const text = shown({});
     expect(text).toContain("it cannot be replayed");
     expect(text).not.toContain("Runs the handler");
   });
 
-  test("says of an empty body that it is empty", () => {
+  test("shows that an empty body is empty", () => {
     expect(shown({ body: "" })).toContain("Payload Empty.");
   });
 });

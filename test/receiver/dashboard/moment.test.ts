@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { lasting, moment, timeUntil } from "../../../src/receiver/dashboard/moment.ts";
 
-describe("A length of time", () => {
+describe("A duration", () => {
   test.each([
     [-5, "0 ms"],
     [0, "0 ms"],
@@ -15,15 +15,15 @@ describe("A length of time", () => {
     [3_600_000, "1 h"],
     [3_725_000, "1 h 2 min"],
     [90_000_000, "1 d 1 h"],
-  ])("of %d ms reads as %s", (milliseconds, text) => {
+  ])("of %d ms is shown as %s", (milliseconds, text) => {
     expect(lasting(milliseconds)).toBe(text);
   });
 });
 
-describe("A moment", () => {
+describe("A time", () => {
   const now = new Date("2026-09-01T10:00:00.500Z");
 
-  test("reads as date and time of UTC, and holds itself exactly", () => {
+  test("is shown in UTC, with its exact value in the datetime attribute", () => {
     expect(String(moment(now))).toBe('<time datetime="2026-09-01T10:00:00.500Z">2026-09-01 10:00:00 UTC</time>');
   });
 
@@ -31,7 +31,7 @@ describe("A moment", () => {
     [-60_000, ">now<"],
     [0, ">now<"],
     [90_000, ">in 1 min 30 s<"],
-  ])("%d ms away reads as %s", (milliseconds, text) => {
+  ])("that is %d ms away is shown as %s", (milliseconds, text) => {
     expect(String(timeUntil(new Date(now.getTime() + milliseconds), now))).toContain(text);
   });
 });

@@ -7,7 +7,7 @@ import { hostilePayload, hostileTexts, openScene, type Scene, strangeId } from "
 
 const hostileText = Object.values(hostileTexts).join(" ");
 
-/** Every kind of page, by its query. */
+/** Every kind of page with its query. */
 const queries = {
   list: "",
   "dead list": "?status=dead",
@@ -20,7 +20,7 @@ const queries = {
 } as const;
 
 let browser: Browser;
-/** Whatever the browser complained about: a refused script or style, a missing asset, an uncaught error. */
+/** Every problem that the browser reported: a blocked script or style, a missing asset, an uncaught error. */
 let complaints: string[] = [];
 
 beforeAll(async () => {
@@ -69,7 +69,7 @@ describe("Every page", () => {
   });
 
   test.each(Object.entries(queries).flatMap(([name, query]) => [320, 1280].map((width) => ({ name, query, width }))))(
-    "fits without sideways scrolling: $name into $width pixels",
+    "fits without horizontal scrolling: $name at $width pixels",
     async ({ query, width }) => {
       const page = await open(scene, query, { viewport: { width, height: 740 } });
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
@@ -80,7 +80,7 @@ describe("Every page", () => {
     },
   );
 
-  test.each(["", queries.hostile])("reads what is hostile as text, and runs none of it: %s", async (query) => {
+  test.each(["", queries.hostile])("shows hostile text as text, and runs none of it: %s", async (query) => {
     const page = await open(scene, query);
     await page.mouse.move(600, 500);
     const text = await page.locator("main").innerText();
@@ -94,14 +94,14 @@ describe("Every page", () => {
     expect(addresses.filter((address) => !address.startsWith(scene.url))).toEqual([]);
   });
 
-  test("shows characters that deceive the eye as JSON would write them", async () => {
+  test("shows invisible and control characters as JSON escapes", async () => {
     const page = await open(scene, queries.hostile);
     const text = await page.locator("#payload").innerText();
     expect(text).toContain(String.raw`\u001b[31mred\u0007\u0000\u009b2J`);
     expect(text).not.toMatch(/[\u0000-\u0008\u001b\u009b\u202E\u2066\u200B]/);
   });
 
-  test("would run nothing even if it got past the escaping", async () => {
+  test("runs no inline script, even if one is not escaped", async () => {
     const page = await open(scene);
     await page.evaluate(() => {
       const script = document.createElement("script");
@@ -113,7 +113,7 @@ describe("Every page", () => {
     complaints = [];
   });
 
-  test("opens the body that is hostile as plain text", async () => {
+  test("opens a hostile body as plain text", async () => {
     const page = await open(scene, queries.hostile);
     await page.getByRole("link", { name: "The body as it arrived" }).click();
     expect(JSON.parse(await page.locator("body").innerText())).toEqual(
@@ -130,13 +130,13 @@ describe("Every page", () => {
     await expect.poll(() => complaints.splice(0)).toEqual([expect.stringContaining("frame-ancestors")]);
   });
 
-  test("leads from the list to one delivery and back, without a script", async () => {
+  test("links the list with the page of a delivery, without JavaScript", async () => {
     const page = await open(scene, "", { javaScriptEnabled: false });
     await page.getByRole("link", { name: "dead 1", exact: true }).click();
     await page.locator(".row").click();
     expect(await page.locator("h1").innerText()).toBe("Dead after 2 attempts");
     expect(await page.getByText("The trainer gave up").count()).toBe(2);
-    // No button is there that would do nothing.
+    // There are no buttons without a function.
     expect(await page.getByRole("button").count()).toBe(0);
     await page.getByRole("link", { name: "Deliveries", exact: true }).click();
     expect(await page.locator("h2").innerText()).toBe("All deliveries");
@@ -144,7 +144,7 @@ describe("Every page", () => {
     expect(await page.locator("#delivery-id").innerText()).toBe(strangeId);
   });
 
-  test("is reached by the keyboard in reading order, each stop with a visible outline", async () => {
+  test("can be operated with the Tab key in reading order, with visible outlines", async () => {
     const page = await open(scene, queries["dead list"]);
     const names = [
       "Deliveries",
@@ -167,7 +167,7 @@ describe("Every page", () => {
     expect(stops.at(-1)).toMatch(/^dead repo.content · update dataset acme\/data 2 attempts .* solid 3px$/);
   });
 
-  test("says in forced colours too which status is chosen", async () => {
+  test("outlines the selected status in forced colors", async () => {
     const page = await open(scene, queries["dead list"], { forcedColors: "active" });
     const outlines = await page
       .locator(".tabs a")
@@ -184,7 +184,7 @@ describe("Every page", () => {
   });
 });
 
-describe("On the page", () => {
+describe("On an open page,", () => {
   let scene: Scene;
 
   beforeEach(async () => {
@@ -192,7 +192,7 @@ describe("On the page", () => {
     return () => scene.close();
   });
 
-  test("Replay runs the delivery again, says so, and shows the new attempt", async () => {
+  test("Replay runs the delivery again, announces it, and shows the new attempt", async () => {
     await scene.deliver("fine", strangeId);
     await scene.reached(strangeId, "succeeded");
     const page = await openStill(scene, queries.hostile);
@@ -209,7 +209,7 @@ describe("On the page", () => {
     expect(await button.innerText()).toContain("Replay");
   });
 
-  test("Replay says why it could not, and can be pressed again", async () => {
+  test("Replay shows the reason of a failure, and can be clicked again", async () => {
     await scene.deliver("fine", "plain");
     await scene.reached("plain", "succeeded");
     const page = await openStill(scene, queries.succeeded);
@@ -224,7 +224,7 @@ describe("On the page", () => {
     complaints = complaints.filter((complaint) => !complaint.includes("status of 503"));
   });
 
-  test("Replay all dead asks first, can be taken back, and then runs all of them", async () => {
+  test("Replay all dead asks for confirmation, can be canceled, and then runs all of them", async () => {
     for (const id of ["a", "b"]) {
       await scene.deliver("acme/failing", id);
       await scene.reached(id, "dead");
@@ -251,7 +251,7 @@ describe("On the page", () => {
     await page.getByText("Nothing is dead").waitFor();
   });
 
-  test("what arrives appears by itself, and what is focused stays focused", async () => {
+  test("new deliveries appear, and the focus stays in place", async () => {
     await scene.deliver("fine", "plain");
     await scene.reached("plain", "succeeded");
     const page = await openStill(scene);
@@ -265,7 +265,7 @@ describe("On the page", () => {
     expect(await page.locator(".row code").allInnerTexts()).toEqual(["newer", "plain"]);
   });
 
-  test("nothing changes while updates are paused, or while it asks", async () => {
+  test("nothing changes while updates are paused, or while Replay all dead asks for confirmation", async () => {
     await scene.deliver("acme/failing", "a");
     await scene.reached("a", "dead");
     const page = await openStill(scene, queries["dead list"]);
@@ -275,7 +275,7 @@ describe("On the page", () => {
     await page.getByRole("button", { name: "Resume updates" }).click();
     await page.getByRole("button", { name: "Replay all dead" }).click();
     await page.clock.runFor(20_000);
-    // What was sent before it is answered before it.
+    // The response to a request that was sent earlier arrives earlier.
     await page.evaluate(() => fetch("/health"));
     expect(list).not.toHaveBeenCalled();
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -283,7 +283,7 @@ describe("On the page", () => {
     await expect.poll(() => list.mock.calls.length).toBe(1);
   });
 
-  test("it is said that the inbox does not answer, and taken back when it does", async () => {
+  test("a warning appears while the inbox does not respond", async () => {
     const page = await openStill(scene);
     const warning = page.getByText("The server does not answer, or the inbox does not.");
     expect(await warning.isVisible()).toBe(false);
@@ -301,7 +301,7 @@ describe("On the page", () => {
   });
 });
 
-test("A browser that is given the token opens the page and replays", async () => {
+test("A browser with the token opens the page and replays a delivery", async () => {
   const scene = await openScene({ dashboardToken: "gehört-mir ☃" });
   try {
     await scene.deliver("fine", "plain");
@@ -322,7 +322,7 @@ async function open(scene: Scene, query = "", options: BrowserContextOptions = {
   return page;
 }
 
-/** The same, with a clock that moves only when it is told to: until then nothing is asked for but by a button. */
+/** Opens the page with a clock that the test controls. Until it moves, only buttons send requests. */
 async function openStill(scene: Scene, query = ""): Promise<Page> {
   const page = await openBlank();
   await page.clock.install({ time: 0 });
@@ -341,7 +341,7 @@ async function openBlank(options: BrowserContextOptions = {}): Promise<Page> {
   return page;
 }
 
-/** Where the Tab key leads from here to the end of the page: the text of each stop, and its outline. */
+/** The elements that the Tab key focuses from here to the end of the page: the text and the outline of each. */
 async function walk(page: Page): Promise<string[]> {
   const stops: string[] = [];
   while (stops.length < 50) {

@@ -22,8 +22,8 @@ async function launch(options: WebhooksServerOptions = {}, launchOptions: Launch
   return { ...launched, logger };
 }
 
-describe("A launched server says where its dashboard is", () => {
-  test("and that it is open to a browser on this machine where no token is set", async () => {
+describe("A launched server logs the address of its dashboard", () => {
+  test("and without a token, that a browser on this machine can open it", async () => {
     const { url, logger } = await launch();
     expect(logger.lines).toContainEqual(
       expect.objectContaining({
@@ -34,7 +34,7 @@ describe("A launched server says where its dashboard is", () => {
     expect((await fetch(`${url}/_deliveries`)).status).toBe(200);
   });
 
-  test("and never which token opens it", async () => {
+  test("but never the token", async () => {
     vi.stubEnv("DASHBOARD_TOKEN", token);
     const { url, logger } = await launch();
     expect(logger.lines).toContainEqual(
@@ -47,7 +47,7 @@ describe("A launched server says where its dashboard is", () => {
     expect(logger.text() + page).not.toContain(token);
   });
 
-  test("in a Space by the Space's address, and that it is closed where no token is set", async () => {
+  test("with the address of the Space, and warns that it is closed without a token", async () => {
     vi.stubEnv("SPACE_ID", "acme/bot");
     vi.stubEnv("SPACE_HOST", "acme-bot.hf.space");
     const open = await launch({ dashboardToken: token });
@@ -62,10 +62,10 @@ describe("A launched server says where its dashboard is", () => {
   });
 
   test.each<[string, LaunchOptions]>([
-    ["an address of its own", { publicUrl: "https://bot.example.com" }],
-    ["an address of its own that may change", { publicUrl: () => "https://bot.example.com" }],
-    ["a tunnel of somebody's own", { tunnel: { publicUrl: "http://127.0.0.1:1" } }],
-  ])("and that it is closed, without a token, behind %s, which may lead everybody to it", async (_what, options) => {
+    ["a public URL", { publicUrl: "https://bot.example.com" }],
+    ["a public URL that can change", { publicUrl: () => "https://bot.example.com" }],
+    ["the user's own tunnel", { tunnel: { publicUrl: "http://127.0.0.1:1" } }],
+  ])("and warns without a token that it is closed behind %s", async (_what, options) => {
     const { url, logger } = await launch({}, options);
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ level: "warn", msg: expect.stringContaining("The dashboard is closed") }),
@@ -73,7 +73,7 @@ describe("A launched server says where its dashboard is", () => {
     expect((await fetch(`${url}/_deliveries`)).status).toBe(403);
   });
 
-  test("unless there is nothing to show on it", async () => {
+  test("unless no endpoint runs in the background", async () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ secret: "s3cret", logger });
     server.webhook("inline", () => {});
@@ -82,7 +82,7 @@ describe("A launched server says where its dashboard is", () => {
   });
 });
 
-test("The tunnel leads to the webhooks, and never to the dashboard", async () => {
+test("The tunnel gives access to the webhooks, but not to the dashboard", async () => {
   await using host = await startLocaltunnelServer();
   const { publicUrl, url } = await launch({ dashboardToken: token }, { tunnel: { host: host.url, timeout: "5s" } });
   const authorization = `Basic ${btoa(`me:${token}`)}`;
@@ -95,7 +95,7 @@ test("The tunnel leads to the webhooks, and never to the dashboard", async () =>
   }
 });
 
-/** With the path as it is: `fetch` would tidy it up first. */
+/** Sends the path unchanged, because `fetch` would normalize it. */
 function statusOf(
   baseUrl: string,
   { path, method, authorization }: { path: string; method: string; authorization: string },

@@ -10,17 +10,17 @@ import { waitFor } from "../../support/wait-for.ts";
 
 const secret = "s3cret";
 
-/** A message of the length that compilers and trainers write. */
+/** A message as long as those of compilers and trainers. */
 const longError = `The trainer gave up: ${"a word that matters, ".repeat(300)}\n${"  at step\n".repeat(40)}`;
 
-/** A running server with an inbox of its own, and what the tests do with it. */
+/** A running server with its own inbox, and helpers for the tests. */
 export interface Scene {
   server: WebhooksServer;
   url: string;
   log: ReturnType<typeof createMemoryLogger>;
-  /** Endpoint and id of every run of a handler. */
+  /** The endpoint and the id of each run of a handler. */
   runs: string[];
-  /** Whether what fails goes on failing. Default: it does. */
+  /** Whether the endpoint `acme/failing` fails. Default: true. */
   fails: boolean;
   deliver: (endpoint: string, id: string, payload?: unknown) => Promise<void>;
   reached: (id: string, status: DeliveryStatus) => Promise<void>;
@@ -28,7 +28,7 @@ export interface Scene {
 }
 
 /**
- * Launches a server whose endpoints end as their names say: `fine` succeeds, `acme/failing` dies after two attempts,
+ * Launches a server with endpoints that behave as follows: `fine` succeeds, `acme/failing` dies after two attempts,
  * `slow` runs until the server closes, `later` waits for an hour.
  */
 export async function openScene(options: Omit<WebhooksServerOptions, "logger" | "secret"> = {}): Promise<Scene> {
@@ -74,7 +74,7 @@ export async function openScene(options: Omit<WebhooksServerOptions, "logger" | 
   return scene;
 }
 
-/** Text that tries whatever a page could fall for. `window.stolen` would be set where it succeeded. */
+/** Text that attacks the page in several ways. An attack that works sets `window.stolen`. */
 export const hostileTexts = {
   script: "<script>window.stolen=1</script>",
   address: "javascript:window.stolen=1",
@@ -88,7 +88,7 @@ export const hostileTexts = {
   bidi: "\u202Eetadpu\u2066\u200B\u00AD",
 } as const;
 
-/** A payload in which every field, also the names of fields, holds something hostile. */
+/** A payload with hostile text in every field and in the names of fields. */
 export function hostilePayload(text: string): object {
   return {
     event: { action: text, scope: text },
@@ -99,5 +99,5 @@ export function hostilePayload(text: string): object {
   };
 }
 
-/** An id with everything that an id may hold. */
+/** An id with every allowed character. */
 export const strangeId = `!"#$%&'()*+,-./0:;<=>?@A[\\]^_\`a{|}~`;

@@ -17,7 +17,7 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs();
 });
 
-/** A server with the endpoints `fine` and `failing`, the owner's token and a memory of its runs. */
+/** A server with the endpoints `fine` and `failing`, a dashboard token, and a mock that counts its runs. */
 function openServer() {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ secret, dashboardToken: token, logger });
@@ -58,7 +58,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 }
 
 describeOverBothTransports("The dashboard", (send) => {
-  test("lists the deliveries with what they are about, newest first", async () => {
+  test("lists the deliveries with their events, newest first", async () => {
     const { server } = openServer();
     await keep(server, { id: "first-of-two" });
     await keep(server, { id: "second-of-two", endpoint: "failing" });
@@ -71,7 +71,7 @@ describeOverBothTransports("The dashboard", (send) => {
     expect(page).toContain("<mark>1 dead</mark> delivery");
   });
 
-  test("shows one delivery with its attempts, its errors and its payload", async () => {
+  test("shows a delivery with its attempts, its errors and its payload", async () => {
     const { server } = openServer();
     await keep(server, { endpoint: "failing" });
     const page = await (await send(server, get("/_deliveries?endpoint=failing&id=d1"))).text();
@@ -82,7 +82,7 @@ describeOverBothTransports("The dashboard", (send) => {
     expect(page).toContain("Waited before the first attempt");
   });
 
-  test("hands out a body byte by byte, as text that no browser runs", async () => {
+  test("returns a body unchanged, as text that a browser does not run", async () => {
     const { server } = openServer();
     const body = `{"big":12345678901234567890, "a":1,"a":2}\t<script>alert(1)</script> \u202E`;
     const request = deliveryRequest({ endpoint: "fine", payload: null, secret, id: strangeId });
@@ -98,7 +98,7 @@ describeOverBothTransports("The dashboard", (send) => {
     });
   });
 
-  test("runs a delivery again", async () => {
+  test("replays a delivery", async () => {
     const { server, handler, logger } = openServer();
     await keep(server, { id: strangeId });
     const response = await send(server, post("replay", { endpoint: "fine", id: strangeId }));
@@ -107,7 +107,7 @@ describeOverBothTransports("The dashboard", (send) => {
     expect(logger.text()).toContain("replayed from the dashboard");
   });
 
-  test("runs all that is dead again, of one endpoint", async () => {
+  test("replays all dead deliveries of an endpoint", async () => {
     const { server, handler, logger } = openServer();
     await keep(server, { id: "a", endpoint: "failing" });
     await keep(server, { id: "b", endpoint: "failing" });
@@ -120,7 +120,7 @@ describeOverBothTransports("The dashboard", (send) => {
     await waitFor(() => expect(handler).toHaveBeenCalledTimes(4));
   });
 
-  test("is shut to strangers, on every path", async () => {
+  test("rejects requests without the token on every path", async () => {
     const { server, handler } = openServer();
     await keep(server);
     const asset = /_deliveries\/assets\/page-\w+\.js/.exec(await (await server.fetch(get("/_deliveries"))).text())?.[0];
@@ -142,14 +142,14 @@ describeOverBothTransports("The dashboard", (send) => {
   });
 
   test.each([
-    ["of another site", { "sec-fetch-site": "cross-site" }],
-    ["of a sibling of this site", { "sec-fetch-site": "same-site" }],
-    ["of another origin", { origin: "https://evil.example" }],
-    ["of a page without an origin", { origin: "null" }],
-    ["of a form", { "content-type": "application/x-www-form-urlencoded" }],
-    ["of a form that looks like text", { "content-type": "text/plain" }],
-    ["of a form that names JSON", { "content-type": "text/plain;application/json" }],
-  ])("refuses the replay %s, though its browser knows the token", async (_what, headers) => {
+    ["from another site", { "sec-fetch-site": "cross-site" }],
+    ["from a sibling site", { "sec-fetch-site": "same-site" }],
+    ["from another origin", { origin: "https://evil.example" }],
+    ["from a page without an origin", { origin: "null" }],
+    ["from a form", { "content-type": "application/x-www-form-urlencoded" }],
+    ["from a form sent as text", { "content-type": "text/plain" }],
+    ["from a form whose media type mentions JSON", { "content-type": "text/plain;application/json" }],
+  ])("rejects a replay %s, even if the browser sends the token", async (_what, headers) => {
     const { server, handler } = openServer();
     await keep(server);
     for (const path of ["replay", "replay-dead"]) {
@@ -159,13 +159,13 @@ describeOverBothTransports("The dashboard", (send) => {
   });
 
   test.each([
-    ["no JSON", "{", 400],
-    ["no object", "7", 400],
+    ["a body that is not JSON", "{", 400],
+    ["a body that is not an object", "7", 400],
     ["no id", { endpoint: "fine" }, 400],
-    ["an id that is no text", { endpoint: "fine", id: 7 }, 400],
-    ["more than a request needs", { endpoint: "fine", id: "x".repeat(5_000) }, 413],
-    ["a delivery that is not there", { endpoint: "fine", id: "gone" }, 404],
-  ])("refuses a replay with %s", async (_what, body, status) => {
+    ["an id that is not a string", { endpoint: "fine", id: 7 }, 400],
+    ["a body that is too large", { endpoint: "fine", id: "x".repeat(5_000) }, 413],
+    ["an unknown delivery", { endpoint: "fine", id: "gone" }, 404],
+  ])("rejects a replay with %s", async (_what, body, status) => {
     const { server } = openServer();
     const response = await send(server, post("replay", body));
     expect([response.status, await response.json()]).toEqual([
@@ -176,14 +176,14 @@ describeOverBothTransports("The dashboard", (send) => {
 });
 
 describe("The dashboard", () => {
-  test("takes a replay from the page that it serves, whatever its address is", async () => {
+  test("accepts a replay from its own page at any address", async () => {
     const { server } = openServer();
     await keep(server);
     const headers = { host: "Bot.example:8080", origin: "https://bot.example:8080", "sec-fetch-site": "same-origin" };
     expect((await server.fetch(post("replay", { endpoint: "fine", id: "d1" }, headers))).status).toBe(200);
   });
 
-  test("lists by status and endpoint, page by page", async () => {
+  test("filters by status and endpoint, with pages", async () => {
     const { server } = openServer();
     for (let index = 0; index < 26; index += 1) await keep(server, { id: `number-${index}.` });
     await keep(server, { id: "broken", endpoint: "failing" });
@@ -204,7 +204,7 @@ describe("The dashboard", () => {
     expect(second).toContain("Newest deliveries");
   });
 
-  test("counts, where an endpoint was chosen, what came for that one", async () => {
+  test("counts only the deliveries of the selected endpoint", async () => {
     const { server } = openServer();
     await keep(server);
     await keep(server, { endpoint: "failing" });
@@ -213,7 +213,7 @@ describe("The dashboard", () => {
     expect(await page("?endpoint=failing")).toContain("<mark>1 dead</mark>");
   });
 
-  test("takes a cursor without anything in it for the first page", async () => {
+  test("treats an empty cursor as the first page", async () => {
     const { server } = openServer();
     await keep(server);
     const page = await (await server.fetch(get("/_deliveries?cursor="))).text();
@@ -221,7 +221,7 @@ describe("The dashboard", () => {
     expect(page).not.toContain("Newest deliveries");
   });
 
-  test("offers to replay all dead where any are", async () => {
+  test("has a button that replays all dead deliveries if there are any", async () => {
     const { server } = openServer();
     await keep(server, { endpoint: "failing" });
     const page = async (query: string) => (await server.fetch(get(`/_deliveries${query}`))).text();
@@ -230,7 +230,7 @@ describe("The dashboard", () => {
     expect(await page("")).not.toContain("data-replay-dead");
   });
 
-  test("says that nobody works on the deliveries of an endpoint that is gone", async () => {
+  test("shows that no server runs the deliveries of an endpoint that no longer exists", async () => {
     const { server } = openServer();
     await keep(server);
     await server.close();
@@ -243,7 +243,7 @@ describe("The dashboard", () => {
     expect(await (await own.fetch(get("/_deliveries?endpoint=fine&id=d1"))).text()).not.toContain("nobody");
   });
 
-  test("is 404 for a delivery that is not there, and for a page that is no page", async () => {
+  test("returns 404 for an unknown delivery, and 400 for an invalid cursor", async () => {
     const { server } = openServer();
     const statusOf = async (path: string) => (await server.fetch(get(path))).status;
     expect(await statusOf("/_deliveries?endpoint=fine&id=gone")).toBe(404);
@@ -253,7 +253,7 @@ describe("The dashboard", () => {
     expect(await statusOf("/_deliveries?cursor=nonsense")).toBe(400);
   });
 
-  test("is there beside a landing page of your own that answers everything", async () => {
+  test("is also served with a custom landing page that handles every path", async () => {
     const landingPage = new Hono().all("*", (context) => context.text("mine"));
     const server = new WebhooksServer({ dashboardToken: token, landingPage, logger: createMemoryLogger() });
     server.webhook("fine", { background: true }, () => {});
@@ -262,7 +262,7 @@ describe("The dashboard", () => {
     expect(await (await server.fetch(get("/"))).text()).toBe("mine");
   });
 
-  test("is 404 with the way out where no endpoint works in the background", async () => {
+  test("returns 404 with the next step if no endpoint runs in the background", async () => {
     const server = new WebhooksServer({ dashboardToken: token, logger: createMemoryLogger() });
     server.webhook("inline", () => {});
     const response = await server.fetch(get("/_deliveries"));
@@ -271,9 +271,9 @@ describe("The dashboard", () => {
   });
 
   test.each([
-    ["a driver's error", new Error("password hunter2 refused")],
-    ["what went wrong inside", new WebhookError("password hunter2 refused", { code: "INTERNAL" })],
-  ])("is a page that says so, with 503, where the inbox is down, and tells nothing of %s", async (_what, error) => {
+    ["the error of a database driver", new Error("password hunter2 refused")],
+    ["an internal error", new WebhookError("password hunter2 refused", { code: "INTERNAL" })],
+  ])("returns an error page with 503 while the inbox fails, without the message of %s", async (_what, error) => {
     const { server, logger } = openServer();
     vi.spyOn(server.inbox, "list").mockRejectedValue(error);
     vi.spyOn(server.inbox, "replay").mockRejectedValue(error);
@@ -298,7 +298,7 @@ describe("The dashboard", () => {
     expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([{ err: error }]);
   });
 
-  test("logs each wrong password once, and no request that has none", async () => {
+  test("logs each wrong password once, but no request without one", async () => {
     const { server, logger } = openServer();
     const wrong = { authorization: `Basic ${btoa("me:Guessed-5ecret")}` };
     expect((await server.fetch(get("/_deliveries", {}))).status).toBe(401);
@@ -315,7 +315,7 @@ describe("The dashboard", () => {
     expect(logger.lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   });
 
-  test("logs the replay of another site, and who may not see it without a token", async () => {
+  test("logs a replay from another site, and a request that is rejected because no token is set", async () => {
     const { server, logger } = openServer();
     const fromElsewhere = { origin: "https://evil.example" };
     expect((await server.fetch(post("replay", { endpoint: "fine", id: "d1" }, fromElsewhere))).status).toBe(403);
@@ -331,9 +331,9 @@ describe("The dashboard", () => {
   });
 
   test.each([
-    { what: "a replay of all that is dead", method: "replayDead", path: "replay-dead", seconds: 60 },
+    { what: "a replay of all dead deliveries", method: "replayDead", path: "replay-dead", seconds: 60 },
     { what: "a replay of one delivery", method: "replay", path: "replay", seconds: 5 },
-  ] as const)("gives $what $seconds s, and leaves no timer", async ({ method, path, seconds }) => {
+  ] as const)("gives $what $seconds s, and clears its timer", async ({ method, path, seconds }) => {
     const { server } = openServer();
     await server.ready();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -357,7 +357,7 @@ describe("The dashboard", () => {
     expect(await statusAfter(seconds * 1_000)).toBe(503);
   });
 
-  test("does not wait for ever for an inbox that does not answer", async () => {
+  test("returns 503 if the inbox does not respond in time", async () => {
     const { server } = openServer();
     await server.ready();
     vi.spyOn(server.inbox, "counts").mockReturnValue(new Promise(() => {}));
@@ -369,7 +369,7 @@ describe("The dashboard", () => {
     expect((await pending).status).toBe(503);
   });
 
-  test("is loaded again where it could not be read, as by a process that is out of file descriptors", async () => {
+  test("is loaded again after its module could not be read, for example without free file descriptors", async () => {
     const path = "../../../src/receiver/dashboard/dashboard.ts";
     vi.resetModules();
     vi.doMock(path, () => {
@@ -382,7 +382,7 @@ describe("The dashboard", () => {
     expect((await server.fetch(get("/_deliveries"))).status).toBe(200);
   });
 
-  test("shows the beginning of a body that is long, and all of it as text", async () => {
+  test("shows the start of a long body, and all of it as text", async () => {
     const { server } = openServer();
     const payload = { event: { scope: "repo.content" }, files: ["x".repeat(300_000)], last: "the-very-end" };
     await keep(server, { payload });

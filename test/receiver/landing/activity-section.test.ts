@@ -7,7 +7,7 @@ import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { fullInfo, now, sampleEndpoint, sampleHours, sampleInfo } from "./sample-info.ts";
 
-/** A server that got something, with `activity` as given. */
+/** A server with deliveries, with the given `activity`. */
 function activeInfo(activity: Partial<LandingActivity>): LandingInfo {
   return sampleInfo({
     endpoints: [sampleEndpoint({ deliveries: 1, lastDay: 1 })],
@@ -15,7 +15,7 @@ function activeInfo(activity: Partial<LandingActivity>): LandingInfo {
   });
 }
 
-/** The section as HTML; an empty text where there is none. */
+/** The section as HTML; empty if there is none. */
 async function sectionOf(info: LandingInfo): Promise<string> {
   const html = await landingPage(info, now).text();
   return /<section aria-labelledby="activity">.*?<\/section>/s.exec(html)?.[0] ?? "";
@@ -28,7 +28,7 @@ async function textOf(info: LandingInfo): Promise<string> {
     .replaceAll(/\s+/g, " ");
 }
 
-/** The bars, each with its parts from the foot up. */
+/** The bars, each with its parts from the bottom up. */
 async function barsOf(hours: readonly LandingHour[]) {
   const section = await sectionOf(activeInfo({ hours }));
   const bars = [...section.matchAll(/<g><title>([^<]*)<\/title>(.*?)<\/g>/gs)];
@@ -48,7 +48,7 @@ async function barsOf(hours: readonly LandingHour[]) {
 }
 
 describe("The chart", () => {
-  test("stacks the outcomes of each hour to scale, the present hour at the right", async () => {
+  test("stacks the outcomes of each hour to scale, with the current hour on the right", async () => {
     const counted = [{ succeeded: 50 }, { succeeded: 40, ignored: 30, retrying: 20, failed: 10 }];
     const bars = await barsOf(sampleHours(2, (index) => counted[index] ?? {}));
     expect(bars).toEqual([
@@ -65,7 +65,7 @@ describe("The chart", () => {
     ]);
   });
 
-  test("shows the one failure among a million successes, and stays within its scale", async () => {
+  test("shows a single failure among a million successes, and stays within its scale", async () => {
     const [bar] = await barsOf(sampleHours(1, () => ({ succeeded: 1_000_000, failed: 1 })));
     expect(bar?.parts).toEqual([
       { is: "succeeded", x: 925, y: 4, height: 176 },
@@ -73,7 +73,7 @@ describe("The chart", () => {
     ]);
   });
 
-  test("has no bar for an hour in which nothing came, and tells what lies before the start", async () => {
+  test("has no bar for an hour without deliveries, and marks the time before the start", async () => {
     const hours = sampleHours(3, (index) => (index === 1 ? {} : { succeeded: 1 }));
     expect((await barsOf(hours)).map(({ parts }) => parts[0]?.x)).toEqual([845, 925]);
     const section = await sectionOf(activeInfo({ hours }));
@@ -81,14 +81,14 @@ describe("The chart", () => {
     expect(await sectionOf(fullInfo)).not.toContain("Before the start");
   });
 
-  test("has a legend with the sums, and says how high the highest bar is", async () => {
+  test("has a legend with the totals, and the value of the highest bar", async () => {
     const hours = sampleHours(2, () => ({ succeeded: 600, retrying: 7 }));
     expect(await textOf(activeInfo({ hours }))).toContain(
       "succeeded 1,200 ignored 0 retrying 14 failed or dead 0 607 Before the start",
     );
   });
 
-  test("is told in words to those who cannot see it, and as a table with the same numbers, the latest hour first", async () => {
+  test("has a text alternative, and a table with the same numbers, latest hour first", async () => {
     const hours = sampleHours(2, (index) => ({ succeeded: 1_000 + index, ignored: 2, retrying: 3, failed: 4 }));
     const section = await sectionOf(activeInfo({ hours }));
     expect(section).toContain(
@@ -101,32 +101,32 @@ describe("The chart", () => {
   });
 });
 
-describe("The facts of the activity", () => {
+describe("The facts", () => {
   test.each([
     [{ p50: 0.4, p95: 999.4 }, "under 1 ms, 999 ms"],
     [{ p50: 1, p95: 1_830 }, "1 ms, 1.8 s"],
     [{ p50: 95_000, p95: 150_000 }, "95.0 s, 2.5 min"],
     [{ p50: 3_600_000, p95: 36_000_000 }, "60.0 min, 10.0 h"],
-  ])("tell the time of handlers %j as %s", async (time, told) => {
+  ])("show the handler time %j as %s", async (time, told) => {
     expect(await textOf(activeInfo({ handlerTime: { ...time, runs: 3 } }))).toContain(
       `Handler time, p50 and p95 ${told} `,
     );
   });
 
-  test("leave out the time of handlers before one has run, and the inbox where there is none", async () => {
+  test("leave out the handler time before the first run, and the inbox if there is none", async () => {
     const text = await textOf(activeInfo({}));
     expect(text).not.toContain("Handler time");
     expect(text).not.toContain("In the inbox");
   });
 
-  test("tell what is in the inbox, or that it does not say", async () => {
+  test("show the counts of the inbox, or unknown", async () => {
     expect(await textOf(activeInfo({ queue: { queued: 1_204, running: 4 } }))).toContain(
       "In the inbox 1,204 queued, 4 running",
     );
     expect(await textOf(activeInfo({ queue: "unknown" }))).toContain("In the inbox unknown");
   });
 
-  test("tell the day's count of the busiest endpoint, by its name where there are several", async () => {
+  test("show the busiest endpoint of the day, with its name if there are several", async () => {
     const busy = sampleEndpoint({ name: "busy", deliveries: 9_000, lastDay: 42 });
     const calm = sampleEndpoint({ name: "calm", deliveries: 9_000, lastDay: 7 });
     const textFor = (endpoints: LandingInfo["endpoints"]) => textOf(sampleInfo({ endpoints }));
@@ -135,20 +135,20 @@ describe("The facts of the activity", () => {
   });
 });
 
-describe("The warning of the Hub's daily limit", () => {
+describe("The warning about the Hub's daily limit", () => {
   const near = (lastDay: number, name = "retrain") => sampleEndpoint({ name, deliveries: lastDay, lastDay });
 
   test.each([
     [799, false],
     [800, true],
     [1_200, true],
-  ])("with %i deliveries in a day is there: %s", async (lastDay, isThere) => {
+  ])("is shown for %i deliveries in a day: %s", async (lastDay, isThere) => {
     const text = await textOf(sampleInfo({ endpoints: [near(lastDay)] }));
     expect(text.includes("Near the Hub’s daily limit")).toBe(isThere);
     expect(text.includes(`${lastDay.toLocaleString("en")} to retrain`)).toBe(isThere);
   });
 
-  test("names five endpoints, the busiest first, and counts the others", async () => {
+  test("lists the five busiest endpoints, and counts the others", async () => {
     const endpoints = Array.from({ length: 300 }, (_, index) => near(900 + index, `bot${index}`));
     const text = await textOf(sampleInfo({ endpoints: [...endpoints, near(1, "calm")] }));
     expect(text).toContain("1,199 to bot299 1,198 to bot298");
@@ -158,31 +158,31 @@ describe("The warning of the Hub's daily limit", () => {
   });
 });
 
-describe("The activity", () => {
-  test("before the first delivery is a word on what will be there", async () => {
+describe("The activity section", () => {
+  test("contains only a note before the first delivery", async () => {
     const section = await sectionOf(sampleInfo());
     expect(section).toContain("No delivery yet");
     expect(section).not.toMatch(/<svg|<dl|<table/);
   });
 
-  test("of a server that has just restarted shows what is left in its inbox", async () => {
+  test("shows the deliveries in the inbox after a restart", async () => {
     const info = sampleInfo({ activity: { hours: sampleHours(1), queue: { queued: 3, running: 0 } } });
     expect(await textOf(info)).toContain("In the inbox 3 queued, 0 running No delivery yet");
   });
 
-  test("is not there while there is no endpoint, nor a link to it", async () => {
+  test("is missing without an endpoint, together with its link", async () => {
     const info = sampleInfo({ endpoints: [] });
     expect(await sectionOf(info)).toBe("");
     expect(await landingPage(info).text()).not.toContain("#activity");
   });
 
-  test("is small, however much there is to tell", async () => {
+  test("stays small with very large numbers", async () => {
     const most = Number.MAX_SAFE_INTEGER / 4;
     const hours = sampleHours(24, () => ({ succeeded: most, ignored: most, retrying: most, failed: most }));
     expect((await sectionOf(activeInfo({ hours }))).length).toBeLessThan(32_000);
   });
 
-  test("is shown, with an inbox that is unknown, while the inbox fails", async () => {
+  test("shows the inbox as unknown while it fails", async () => {
     vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
     const counts = vi.spyOn(SqliteInbox.prototype, "counts").mockRejectedValue(new Error("the disk is gone"));
     onTestFinished(() => {

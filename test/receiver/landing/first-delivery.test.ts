@@ -8,7 +8,7 @@ import { hostileTexts, sampleEndpoint, sampleInfo } from "./sample-info.ts";
 const url = "https://acme-bot.hf.space/webhooks/trigger_training";
 
 describe("The command for a first delivery", () => {
-  test("posts JSON to the first endpoint, with the secret of the shell that runs it", () => {
+  test("posts JSON to the first endpoint, with the secret from the environment of the shell", () => {
     const endpoints = [sampleEndpoint({ url }), sampleEndpoint({ name: "second" })];
     const [address, ...options] = runInShell(firstDeliveryCommand(sampleInfo({ endpoints, secretIsSet: true })));
     expect(address).toBe(url);
@@ -22,11 +22,11 @@ describe("The command for a first delivery", () => {
     ]);
   });
 
-  test("sends no secret header where none is asked for", () => {
+  test("sends no secret header if the server has no secret", () => {
     expect(firstDeliveryCommand(sampleInfo({ secretIsSet: false }))).not.toContain("X-Webhook-Secret");
   });
 
-  test.each(scopes)("sends a payload of version 3 that an endpoint for “%s” takes", (scope) => {
+  test.each(scopes)("sends a payload of version 3 that an endpoint for “%s” accepts", (scope) => {
     const endpoints = [sampleEndpoint({ scopes: [scope] })];
     const words = runInShell(firstDeliveryCommand(sampleInfo({ endpoints })));
     const payload = parsePayload(JSON.parse(words.at(-1) ?? ""));
@@ -34,13 +34,13 @@ describe("The command for a first delivery", () => {
     expect(payload.webhook.version).toBe(3);
   });
 
-  test("sends a push to an endpoint whose scopes are not known yet", () => {
+  test("sends a push to an endpoint with unknown scopes", () => {
     const endpoints = [sampleEndpoint({ scopes: ["repo.future"] })];
     expect(firstDeliveryCommand(sampleInfo({ endpoints }))).toContain(`"scope": "repo.content"`);
   });
 
   test.each([...hostileTexts, "'; echo pwned; '", "$(echo pwned)", "`echo pwned`", "a\\"])(
-    "keeps the URL “%s” one word of the shell",
+    "quotes the URL “%s” as one word of the shell",
     (host) => {
       const hostile = `http://${host}/webhooks/x`;
       expect(runInShell(firstDeliveryCommand(sampleInfo({ endpoints: [sampleEndpoint({ url: hostile })] })))[0]).toBe(
@@ -49,12 +49,12 @@ describe("The command for a first delivery", () => {
     },
   );
 
-  test("does not exist while there is no endpoint", () => {
+  test("is missing without an endpoint", () => {
     expect(firstDeliveryCommand(sampleInfo({ endpoints: [] }))).toBeUndefined();
   });
 });
 
-/** The words that `curl` would be given by a real shell. */
+/** The arguments that a real shell passes to `curl`. */
 function runInShell(command = ""): string[] {
   const script = `curl() { printf '%s\\0' "$@"; }\n${command}`;
   const env = { WEBHOOK_SECRET: "from the shell" };

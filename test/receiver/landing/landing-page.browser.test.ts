@@ -8,7 +8,7 @@ const darkGround = "rgb(19, 18, 16)";
 
 let browser: Browser;
 let server: Awaited<ReturnType<typeof servePages>>;
-/** Whatever the browser complained about: a refused script or style, a missing asset, an uncaught error. */
+/** Every problem that the browser reported: a blocked script or style, a missing asset, an uncaught error. */
 let complaints: string[] = [];
 
 beforeAll(async () => {
@@ -38,13 +38,13 @@ describe("The page is accessible", () => {
   );
 });
 
-describe("The page fits", () => {
+describe("The page", () => {
   test.each([
     { scene: "full", width: 360 },
     { scene: "full", width: 320 },
     { scene: "empty", width: 360 },
     { scene: "hostile", width: 360 },
-  ])("the scene “$scene” into $width pixels without sideways scrolling", async ({ scene, width }) => {
+  ])("shows the scene “$scene” at $width pixels without horizontal scrolling", async ({ scene, width }) => {
     const page = await open(`/?scene=${scene}`, { viewport: { width, height: 740 } });
     for (const table of await page.locator("summary").all()) await table.click();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
@@ -61,14 +61,14 @@ describe("The theme", () => {
     { system: "dark", asked: undefined, ground: darkGround },
     { system: "light", asked: "dark", ground: darkGround },
     { system: "dark", asked: "light", ground: lightGround },
-  ] as const)("of a $system system that is asked for $asked", async ({ system, asked, ground }) => {
+  ] as const)("on a $system system is set by ?__theme=$asked", async ({ system, asked, ground }) => {
     const page = await open(asked ? `/?__theme=${asked}` : "/", { colorScheme: system });
     expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(ground);
   });
 });
 
 describe("Without JavaScript", () => {
-  test("every URL can be read, and no button is there that would do nothing", async () => {
+  test("every URL is readable, and there are no buttons without a function", async () => {
     const page = await open("/", { javaScriptEnabled: false });
     for (const { url } of fullInfo.endpoints) expect(await page.getByText(url, { exact: true }).isVisible()).toBe(true);
     expect(await page.getByRole("button").count()).toBe(0);
@@ -77,7 +77,7 @@ describe("Without JavaScript", () => {
 });
 
 describe("The chart", () => {
-  test.each(["light", "dark"] as const)("shows every outcome in a colour that stands out, %s", async (colorScheme) => {
+  test.each(["light", "dark"] as const)("shows every outcome in a contrasting color, %s", async (colorScheme) => {
     const page = await open("/", { colorScheme });
     const luminances = await page.locator(".legend .key rect, pattern rect").evaluateAll((rects) => {
       const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
@@ -91,11 +91,11 @@ describe("The chart", () => {
     const [ground = 0, ...outcomes] = luminances;
     expect(outcomes).toHaveLength(4);
     const contrasts = outcomes.map((one) => (Math.max(one, ground) + 0.05) / (Math.min(one, ground) + 0.05));
-    // What WCAG 2.2 asks of a graphic (1.4.11).
+    // The minimum contrast of graphics in WCAG 2.2 (1.4.11).
     expect(Math.min(...contrasts)).toBeGreaterThanOrEqual(3);
   });
 
-  test("has a bar for each hour in which something came, on one ground line", async () => {
+  test("has a bar for each hour with deliveries, all on one baseline", async () => {
     const page = await open("/");
     const drawing = await page.locator("svg.bars").boundingBox();
     const bars = await page.locator("svg.bars g").evaluateAll((groups) =>
@@ -112,7 +112,7 @@ describe("The chart", () => {
 });
 
 describe("A copy button", () => {
-  test("copies the URL, says so to everyone, and is ready again", async () => {
+  test("copies the URL, announces it, and becomes ready again", async () => {
     const page = await open("/", { permissions: ["clipboard-read", "clipboard-write"] });
     await page.clock.install();
     const button = page.getByRole("button", { name: "the URL of moderation/comments" });
@@ -132,7 +132,7 @@ describe("A copy button", () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^curl 'https:[^']+' \\\n {2}--header /);
   });
 
-  test("selects the URL where the browser refuses the clipboard, as over plain HTTP", async () => {
+  test("selects the URL if the browser denies access to the clipboard, as over plain HTTP", async () => {
     const page = await open("http://receiver.example/");
     await page.getByRole("button", { name: "the URL of mirror" }).click();
     await page.getByRole("status").getByText("Selected the URL of mirror: copy it with the keyboard.").waitFor();
@@ -140,7 +140,7 @@ describe("A copy button", () => {
   });
 });
 
-test("The keyboard reaches every link and button in reading order, each with a visible outline", async () => {
+test("The Tab key reaches every link and button in reading order, with a visible outline", async () => {
   const page = await open("/");
   const stops: string[] = [];
   for (;;) {
@@ -170,7 +170,7 @@ test("The keyboard reaches every link and button in reading order, each with a v
 });
 
 describe("Hostile text", () => {
-  test("is read as text and never runs", async () => {
+  test("is shown as text and never runs", async () => {
     const page = await open("/?scene=hostile");
     const headings = await page.locator(".endpoint h3").allTextContents();
     expect(headings).toEqual(hostileTexts);
@@ -180,7 +180,7 @@ describe("Hostile text", () => {
     expect(await page.title()).toBe("5 endpoints · hub-webhooks");
   });
 
-  test("would not run even if it got past the escaping", async () => {
+  test("does not run even if it is not escaped", async () => {
     const page = await open("/");
     await page.evaluate(() => {
       const script = document.createElement("script");
@@ -194,7 +194,7 @@ describe("Hostile text", () => {
 });
 
 describe("In a frame", () => {
-  test("of the Hub, the page shows, works, and opens the Hub's settings in a tab of their own", async () => {
+  test("on the Hub, the page works, and opens the Hub's settings in a new tab", async () => {
     const page = await open("https://huggingface.co/spaces/acme/bot");
     const space = page.frameLocator("iframe");
     await space.getByRole("heading", { name: "4 endpoints, ready" }).waitFor();
@@ -205,14 +205,14 @@ describe("In a frame", () => {
     expect((await tab).url()).toBe("https://huggingface.co/settings/webhooks");
   });
 
-  test("of a stranger, the browser refuses to show it", async () => {
+  test("on another site, the browser refuses to show it", async () => {
     const page = await open("https://stranger.example/");
     await expect.poll(() => complaints.splice(0)).toEqual([expect.stringContaining("frame-ancestors")]);
     expect(await page.frameLocator("iframe").getByRole("heading").count()).toBe(0);
   });
 });
 
-/** Opens a path of the server, or one of the addresses that {@link answerFor} plays. */
+/** Opens a path of the server, or one of the URLs that {@link answerFor} simulates. */
 async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: wide, ...options });
   await context.route(/^https?:\/\/(?!127\.)/, answerFor);
@@ -225,7 +225,7 @@ async function open(address: string, options: BrowserContextOptions = {}): Promi
   return page;
 }
 
-/** Plays the rest of the internet: receivers under public names, and pages that embed one. */
+/** Simulates other sites: receivers at public URLs, and pages that embed one. */
 async function answerFor(route: Route): Promise<void> {
   const url = new URL(route.request().url());
   if (url.hostname === "acme-bot.hf.space" || url.hostname === "receiver.example") {

@@ -4,17 +4,17 @@ import type { LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingAsset, landingPage } from "../../../src/receiver/landing/landing-page.ts";
 import { fullInfo, hostileInfo, hostileTexts, now, sampleEndpoint, sampleInfo } from "./sample-info.ts";
 
-describe("The state", () => {
+describe("The status line", () => {
   test.each([
     { endpoints: 0, state: "Ready for a first endpoint" },
     { endpoints: 1, state: "1 endpoint, ready" },
     { endpoints: 1200, state: "1,200 endpoints, ready" },
-  ])("of $endpoints endpoints is “$state”", async ({ endpoints, state }) => {
+  ])("for $endpoints endpoints is “$state”", async ({ endpoints, state }) => {
     const page = await textOf(sampleInfo({ endpoints: Array.from({ length: endpoints }, () => sampleEndpoint()) }));
     expect(page).toContain(`${state} This server receives webhooks`);
   });
 
-  test("says since when the server runs, and how many deliveries all its endpoints had", async () => {
+  test("shows when the server started, and the number of deliveries to all endpoints", async () => {
     const page = await textOf(fullInfo);
     expect(page).toContain("Started 2 hours ago");
     expect(page).toContain("Deliveries since then 1,327");
@@ -22,9 +22,9 @@ describe("The state", () => {
 });
 
 describe("The page", () => {
-  test("is rendered once a second, and at once when what it shows changes", () => {
+  test("is rendered at most once a second, or when its content changes", () => {
     let rendered = 0;
-    /** What is shown, which counts how often it is rendered: the comparison takes the JSON. */
+    /** Counts how often the info is rendered. The comparison of two infos uses `toJSON`. */
     const counted = (info: LandingInfo) =>
       Object.defineProperties(
         { ...info },
@@ -52,19 +52,19 @@ describe("The page", () => {
 });
 
 describe("The secret", () => {
-  test("is said to be set, with no warning", async () => {
+  test("is shown as set, without a warning", async () => {
     const page = await textOf(sampleInfo({ secretIsSet: true }));
     expect(page).toContain("Secret set");
     expect(page).not.toContain("No secret is set");
   });
 
-  test("is missed loudly, with the variable that sets it", async () => {
+  test("has a prominent warning if it is missing, with the variable that sets it", async () => {
     const page = await textOf(sampleInfo({ secretIsSet: false }));
     expect(page).toContain("Secret not set");
     expect(page).toContain("Set the environment variable WEBHOOK_SECRET");
   });
 
-  test("is missed on a Space with the way to its settings", async () => {
+  test("has a warning on a Space with a link to its settings", async () => {
     const info = sampleInfo({ secretIsSet: false, space: { id: "acme/bot" } });
     expect(await textOf(info)).toContain("Add WEBHOOK_SECRET under Variables and secrets");
     expect(await htmlOf(info)).toContain(`href="https://huggingface.co/spaces/acme/bot/settings"`);
@@ -72,7 +72,7 @@ describe("The secret", () => {
 });
 
 describe("An endpoint", () => {
-  test("shows its method, URL, scopes and deliveries, and how and when the last one ended", async () => {
+  test("shows its method, URL, scopes and deliveries, and the outcome and the time of the last one", async () => {
     const page = await textOf(fullInfo);
     expect(page).toContain(
       "POST trigger_training succeeded 3 minutes ago https://acme-bot.hf.space/webhooks/trigger_training " +
@@ -84,29 +84,29 @@ describe("An endpoint", () => {
     expect(page).toContain("1 delivery ");
   });
 
-  test("gives the exact moment of its last delivery to machines", async () => {
+  test("contains the exact time of its last delivery in a datetime attribute", async () => {
     expect(await htmlOf(fullInfo)).toContain(`<time datetime="2026-09-01T11:57:00.000Z"`);
   });
 
-  test("that takes every scope and had no delivery says so", async () => {
+  test("shows that it accepts every scope, and that it had no delivery", async () => {
     expect(await textOf(sampleInfo())).toMatch(/no delivery yet .* every scope 0 deliveries/);
   });
 
-  test("with a URL elsewhere than below the server's address is shown whole", async () => {
+  test("shows the full URL if it does not start with the address of the server", async () => {
     const info = sampleInfo({ endpoints: [sampleEndpoint({ url: "https://proxy.example/in/retrain" })] });
     expect(await textOf(info)).toContain("https://proxy.example/in/retrain Copy");
   });
 });
 
 describe("The list of endpoints", () => {
-  test("shows the code that adds one while there is none, and no delivery to try", async () => {
+  test("shows the code that adds an endpoint if there is none, and no first delivery", async () => {
     const page = await textOf(sampleInfo({ endpoints: [] }));
     expect(page).toContain("No endpoint yet");
     expect(page).toContain(`server.webhook("on-update", async (payload) => {`);
     expect(page).not.toContain("curl");
   });
 
-  test("stays small with ten thousand endpoints, and says how many it leaves out", async () => {
+  test("stays small with ten thousand endpoints, and counts the omitted ones", async () => {
     const endpoints = Array.from({ length: 10_000 }, (_, index) => sampleEndpoint({ name: `bot-${index}` }));
     const page = await textOf(sampleInfo({ endpoints }));
     expect(page).toContain("webhooks/bot-199 ");
@@ -115,8 +115,8 @@ describe("The list of endpoints", () => {
   });
 });
 
-describe("What to do next", () => {
-  test("leads to the webhook settings of the Hub, a first delivery and the health", async () => {
+describe("The next steps", () => {
+  test("contain the webhook settings of the Hub, a first delivery and the health check", async () => {
     const html = await htmlOf(sampleInfo());
     expect(html).toContain(`href="https://huggingface.co/settings/webhooks"`);
     expect(html).toContain(`href="health"`);
@@ -124,7 +124,7 @@ describe("What to do next", () => {
     expect(await textOf(sampleInfo())).toContain("The handler runs for real");
   });
 
-  test("tells of sleep and lost disks on a Space, and only there", async () => {
+  test("mention sleep and lost disks only on a Space", async () => {
     expect(await textOf(sampleInfo({ space: { id: "acme/bot" } }))).toContain(
       "sleeps after 48 hours without a request",
     );
@@ -132,13 +132,13 @@ describe("What to do next", () => {
   });
 });
 
-describe("The page as a document", () => {
-  test("takes the theme asked for, and else leaves it to the system", async () => {
+describe("The HTML document", () => {
+  test("has the requested theme, or that of the system", async () => {
     expect(await htmlOf(sampleInfo({ theme: "dark" }))).toContain(`data-theme="dark"`);
     expect(await htmlOf(sampleInfo())).not.toContain("data-theme");
   });
 
-  test("is never kept, never sniffed, and framed by the Hub alone", () => {
+  test("is not cached or sniffed, and can be framed only by the Hub", () => {
     const { headers } = landingPage(sampleInfo());
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(headers.get("cache-control")).toBe("no-store");
@@ -151,13 +151,13 @@ describe("The page as a document", () => {
     );
   });
 
-  test("holds no inline script, style or handler", async () => {
+  test("contains no inline script, style or event handler", async () => {
     const html = await htmlOf(fullInfo);
     expect(html.match(/<script[^>]*>/g)).toEqual([expect.stringMatching(/src="_landing\/copy-\w+\.js"/)]);
     expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/);
   });
 
-  test("shows hostile names, hosts and scopes as the text they are", async () => {
+  test("escapes hostile names, hosts and scopes", async () => {
     const html = await htmlOf(hostileInfo);
     for (const text of hostileTexts) expect(html).not.toContain(`>${text}`);
     expect(html.match(/<script/g)).toHaveLength(1);
@@ -168,7 +168,7 @@ describe("The page as a document", () => {
 });
 
 describe("The assets", () => {
-  test("are those that the page asks for, and may be kept for ever", async () => {
+  test("are linked from the page, and can be cached forever", async () => {
     const html = await htmlOf(sampleInfo());
     const names = [...html.matchAll(/"_landing\/([^"]+)"/g)].map((match) => match[1] ?? "");
     expect(names).toEqual([expect.stringMatching(/^styles-\w{8}\.css$/), expect.stringMatching(/^copy-\w{8}\.js$/)]);
@@ -180,12 +180,12 @@ describe("The assets", () => {
     }
   });
 
-  test.each(["", "styles.css", "__proto__", "constructor", "../page.ts"])("are not “%s”", (name) => {
+  test.each(["", "styles.css", "__proto__", "constructor", "../page.ts"])("do not include “%s”", (name) => {
     expect(landingAsset(name)).toBeUndefined();
   });
 });
 
-test("The page loads no more than Hono's templates and what a receiver has loaded anyway, so it runs in a worker", async () => {
+test("The page loads only Hono's templates and modules of the receiver, so it runs in a worker", async () => {
   const { metafile } = await build({
     entryPoints: ["src/receiver/landing/landing-page.ts"],
     bundle: true,
@@ -201,7 +201,7 @@ function htmlOf(info: LandingInfo): Promise<string> {
   return landingPage(info, now).text();
 }
 
-/** What a reader of the page's body reads, with single spaces. */
+/** The visible text of the page's body, with single spaces. */
 async function textOf(info: LandingInfo): Promise<string> {
   const html = await htmlOf(info);
   const body = html.slice(html.indexOf("<body>"));

@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net";
 import type { LandingEndpoint, LandingHour, LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingAsset, landingPage } from "../../../src/receiver/landing/landing-page.ts";
 
-/** The present of every sample: what "3 minutes ago" is counted from. */
+/** The current time of every sample: "3 minutes ago" is relative to it. */
 export const now = new Date("2026-09-01T12:00:00.000Z");
 
-/** An endpoint that nothing reached yet, with `changes` laid over it. */
+/** An endpoint without deliveries, with `changes`. */
 export function sampleEndpoint(changes: Partial<LandingEndpoint> = {}): LandingEndpoint {
   const name = changes.name ?? "trigger_training";
   return {
@@ -21,7 +21,7 @@ export function sampleEndpoint(changes: Partial<LandingEndpoint> = {}): LandingE
   };
 }
 
-/** The last hours before {@link now}, in each of which what `counted` says happened: by default nothing. */
+/** The last hours before {@link now}, each with the counts that `counted` returns, by default none. */
 export function sampleHours(
   hours: number,
   counted: (index: number) => Partial<LandingHour> = () => ({}),
@@ -36,7 +36,7 @@ export function sampleHours(
   }));
 }
 
-/** A server with a secret and one endpoint, with `changes` laid over it. */
+/** A server with a secret and one endpoint, with `changes`. */
 export function sampleInfo(changes: Partial<LandingInfo> = {}): LandingInfo {
   return {
     endpoints: [sampleEndpoint()],
@@ -49,7 +49,7 @@ export function sampleInfo(changes: Partial<LandingInfo> = {}): LandingInfo {
   };
 }
 
-/** Every kind of endpoint, no secret, on a Space: all that the page can show at once. */
+/** Every kind of endpoint, no secret, on a Space: everything that the page can show. */
 export const fullInfo = sampleInfo({
   endpoints: [
     sampleEndpoint({
@@ -82,7 +82,7 @@ export const fullInfo = sampleInfo({
   },
 });
 
-/** What would run, were any of it put on the page as it is. */
+/** Text that would run if the page did not escape it. */
 export const hostileTexts = [
   `<script>document.title = "hacked"</script>`,
   `"><img src=x onerror='document.title = "hacked"'>`,
@@ -91,7 +91,7 @@ export const hostileTexts = [
   `</code></style></title><svg onload='document.title = "hacked"'>`,
 ];
 
-/** Hostile text wherever text comes from outside. */
+/** Hostile text in every field that comes from outside. */
 export const hostileInfo = sampleInfo({
   endpoints: hostileTexts.map((text) =>
     sampleEndpoint({
@@ -123,7 +123,7 @@ const scenes: Readonly<Record<string, LandingInfo>> = {
   }),
 };
 
-/** Answers as a receiver would; `?scene=` names the one that it is. */
+/** Responds like a receiver. `?scene=` selects the scene. */
 export function answer(url: URL): Response {
   if (url.pathname.startsWith("/_landing/")) {
     return landingAsset(url.pathname.slice("/_landing/".length)) ?? new Response("", { status: 404 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-describe("The addresses on the landing page of a launched server", () => {
+describe("The URLs on the landing page of a launched server", () => {
   async function pageAskedFor(
     headers: Record<string, string>,
     options: WebhooksServerOptions = {},
@@ -14,7 +14,7 @@ describe("The addresses on the landing page of a launched server", () => {
     return { page: await response.text(), url };
   }
 
-  test("are those by which the reader came", async () => {
+  test("start with the address that the browser requested", async () => {
     const { page, url } = await pageAskedFor({});
     expect(page).toContain(`${url}/webhooks/`);
   });
@@ -24,7 +24,7 @@ describe("The addresses on the landing page of a launched server", () => {
     expect(page).toContain(`${url.replace("http:", "https:")}/webhooks/`);
   });
 
-  test("take nothing from forwarding headers that any client may have sent", async () => {
+  test("ignore forwarding headers, which any client can send", async () => {
     const { page, url } = await pageAskedFor({
       "x-forwarded-proto": "https",
       "x-forwarded-host": "evil.example",

@@ -23,12 +23,12 @@ describe("The landing page of a worker", () => {
     expect(await landingPage(sampleInfo({ secretIsSet: true })).text()).not.toContain("WEBHOOK_SECRET");
   });
 
-  test("escapes what clients can choose", async () => {
+  test("escapes values from clients", async () => {
     const page = await landingPage(hostileInfo).text();
     for (const text of hostileTexts.filter((text) => /[<"']/.test(text))) expect(page).not.toContain(text);
   });
 
-  test("allows its own style and nothing else, and has no assets", async () => {
+  test("allows only its own style, and has no assets", async () => {
     const { headers, text } = await readPage(landingPage(fullInfo));
     const nonce = /style nonce="([^"]+)"/.exec(text)?.[1];
     expect(headers.get("content-security-policy")).toContain(`default-src 'none'; style-src 'nonce-${nonce}'`);
@@ -46,7 +46,7 @@ describe("The error page of a worker", () => {
     expect(html).toContain('href="/hub/"');
   });
 
-  test("has no link where there is no start page", () => {
+  test("has no link if there is no landing page", () => {
     expect(renderErrorPage({ status: 404, code: "NOT_FOUND", message: "Check the path." }).html).not.toContain("<a ");
   });
 });
