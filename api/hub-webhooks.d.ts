@@ -2922,48 +2922,48 @@ declare class RetryAfterError extends WebhookError {
     cause?: unknown;
   });
 }
-/** One endpoint, as the landing page shows it. Nothing in here comes from a payload: the page is public. */
+/** An endpoint on the landing page. The page is public, so no value comes from a payload. */
 interface LandingEndpoint {
-  /** The endpoint's name: what follows `/webhooks/` in its path. */
+  /** The part of the path after `/webhooks/`. */
   name: string;
-  /** The full public URL to register on the Hub. Escape it: its host may be the `Host` header of a stranger. */
+  /** The full public URL to register on the Hub. Escape it: its host can come from the client's `Host` header. */
   url: string;
-  /** Always `POST`: the Hub sends nothing else. */
+  /** Always `POST`, the only method that the Hub uses. */
   method: "POST";
-  /** Whether it answers first and works later, so that its owner finds its deliveries in the dashboard. */
+  /** Whether the handler runs in the background. The dashboard lists the deliveries of such endpoints. */
   background: boolean;
-  /** The scopes that its filter lets through; empty where it takes every scope. */
+  /** The scopes that match the filter of the endpoint. Empty: every scope. */
   scopes: readonly string[];
-  /** How many deliveries reached it since the process started. */
+  /** The number of deliveries since the process started. */
   deliveries: number;
   /**
-   * How many of them in the last 24 hours of the clock: the present one and the 23 before it. The Hub triggers a
-   * webhook at most 1,000 times in 24 hours.
+   * The number of deliveries in the current clock hour and the 23 before it. The Hub triggers a webhook at most 1,000
+   * times in 24 hours.
    */
   lastDay: number;
-  /** How the last of them, or the last attempt on one, ended, and when (ISO 8601); absent before the first. */
+  /** The outcome of the latest delivery or attempt, and its time (ISO 8601). Absent before the first. */
   last?: {
     outcome: ActivityOutcome;
     at: string;
   };
 }
-/** What happened in one hour of the clock. */
+/** The number of deliveries and attempts with each outcome in one clock hour. */
 interface LandingHour extends Readonly<Record<ActivityOutcome, number>> {
-  /** When it began (ISO 8601). */
+  /** The start of the hour (ISO 8601). */
   startedAt: string;
 }
-/** What came to all endpoints since the process started. It is kept in memory: a restart begins anew. */
+/** The activity of all endpoints since the process started. It is kept in memory, so a restart clears it. */
 interface LandingActivity {
   /**
-   * How deliveries ended in the last 24 hours of the clock, oldest first; none from before the start. `retrying`
-   * counts the attempts in the background that are followed by another, `failed` what failed in its answer or is dead.
+   * The current clock hour and up to 23 before it, oldest first, without hours before the start. `retrying` counts
+   * failed background attempts with a retry left, `failed` failed inline deliveries and dead background deliveries.
    */
   hours: readonly LandingHour[];
-  /** How long handlers took, in milliseconds, in their latest runs (1,024 at most); absent before the first. */
+  /** The duration of the latest handler runs (at most 1,024), in milliseconds. Absent before the first run. */
   handlerTime?: HandlerTime;
   /**
-   * How many deliveries wait in the inbox, and how many are worked on; `unknown` where it does not answer. Absent
-   * without a background endpoint, and before the inbox is open.
+   * The number of queued and running deliveries in the inbox; `unknown` if the inbox does not respond. Absent without
+   * a background endpoint, and before the inbox is open.
    */
   queue?: {
     queued: number;
@@ -2971,37 +2971,37 @@ interface LandingActivity {
   } | "unknown";
 }
 /**
- * What a landing page is told: given to the built-in page and to a function passed as `landingPage`.
+ * The data of the landing page. The built-in page renders it, and a function set as `landingPage` receives it.
  *
  * @example
  * ```ts
- * import { html } from "hono/html"; // escapes what is put into it
+ * import { html } from "hono/html"; // escapes interpolated values
  *
  * new WebhooksServer({ landingPage: (info) => html`<ul>${info.endpoints.map(({ url }) => html`<li>${url}</li>`)}</ul>` });
  * ```
  */
 interface LandingInfo {
   endpoints: readonly LandingEndpoint[];
-  /** Whether a secret is asked for. The secret itself is nowhere in here. */
+  /** Whether deliveries must contain a secret. The secret itself is not included. */
   secretIsSet: boolean;
-  /** Public address of this server, without a trailing slash. Escape it, like the URLs that begin with it. */
+  /** The public URL of the server, without a trailing slash. Escape it, like the endpoint URLs that start with it. */
   baseUrl: string;
   /**
-   * The path under which the server is mounted as the client sees it, such as `/hub`, without a trailing slash. Empty at
-   * the root, and where a proxy removes a prefix that is not configured (`basePath`, `X-Forwarded-Prefix`).
+   * The path prefix of the server as the client sees it, such as `/hub`, without a trailing slash. Empty at the root, and
+   * if a proxy removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
    */
   basePath: string;
   /** When the process started (ISO 8601). */
   startedAt: string;
   activity: LandingActivity;
-  /** The Space this runs in (`SPACE_ID`, such as `acme/bot`), where it does. */
+  /** The Space that runs the server (`SPACE_ID`, such as `acme/bot`). Absent outside a Space. */
   space?: {
     id: string;
   };
-  /** The theme asked for by `?__theme=`; absent: the reader's system decides. */
+  /** The theme from the query `?__theme=`. Absent: use the theme of the user's system. */
   theme?: "light" | "dark";
 }
-/** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
+/** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */
 type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | Promise<string | Response>) | false;
 /** Narrows the search for a delivery. */
 interface DeliveryLookup {

@@ -5,16 +5,16 @@ import type { InboxCountsReader } from "../inbox-counts.ts";
 import type { MountPoint } from "../mount-point.ts";
 import type { LandingInfo } from "./info.ts";
 
-/** What `GET /` answers: HTML, a Hono app, a function of what there is to tell, or `false` for nothing. */
+/** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */
 export type LandingPage =
   | string
   | Hono
   | ((info: LandingInfo) => string | Response | Promise<string | Response>)
   | false;
 
-/** What the landing page is made from. */
+/** The parts of the server from which the landing page is rendered. */
 export interface LandingSource {
-  /** Left out: the built-in page. */
+  /** `undefined`: the built-in page. */
   page: LandingPage | undefined;
   endpoints: ReadonlyMap<string, Endpoint>;
   secretIsSet: (bindings: unknown) => boolean;
