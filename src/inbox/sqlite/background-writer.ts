@@ -45,7 +45,7 @@ export class BackgroundWriter {
   #hasFailed = false;
   #isClosed = false;
   /** Resolves pending calls of `checkpoint`. */
-  readonly #checkpointed: (() => void)[] = [];
+  #checkpointed: (() => void)[] = [];
 
   constructor(options: BackgroundWriterOptions) {
     this.#options = options;
@@ -102,7 +102,9 @@ export class BackgroundWriter {
   }
 
   #resolveCheckpointed(): void {
-    for (const resolve of this.#checkpointed.splice(0)) resolve();
+    const waiting = this.#checkpointed;
+    this.#checkpointed = [];
+    for (const resolve of waiting) resolve();
   }
 
   #start(): void {
