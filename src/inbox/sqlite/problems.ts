@@ -31,14 +31,14 @@ async function findStorageProblem({ file, commit, storageCheck }: ProblemSources
     const failure = await failureOf(commit.write(storageCheck));
     if (file.problem) return file.problem;
     if (failure !== undefined) {
-      return unavailable(`The inbox cannot be written: ${failure} Check its disk and the permissions of its files.`);
+      return unavailable(`The inbox cannot be written (${failure}). Check its disk and the permissions of its files.`);
     }
   }
   try {
     if (file.hasSpace()) return undefined;
   } catch (error) {
     return unavailable(
-      `The inbox cannot be read: ${messageOf(error)} Check its disk and the permissions of its files.`,
+      `The inbox cannot be read (${messageOf(error)}). Check its disk and the permissions of its files.`,
     );
   }
   return unavailable("The disk of the inbox is almost full, and deliveries are refused. Free some space.");
@@ -47,7 +47,7 @@ async function findStorageProblem({ file, commit, storageCheck }: ProblemSources
 /** The message of the error of a write, if it failed. */
 async function failureOf(write: Promise<void>): Promise<string | undefined> {
   const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve("Another process holds its lock."), storageCheckMs);
+  const timer = setTimeout(() => late.resolve("another process holds its lock"), storageCheckMs);
   const failed = write.then(
     () => undefined,
     (error: unknown) => messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error),
