@@ -16,34 +16,23 @@ async function messageOf(answer: ScriptedAnswer): Promise<string> {
 }
 
 describe("A status", () => {
-  test.each<[number, HubError["code"], boolean, RegExp]>([
-    [400, "HUB_REQUEST_INVALID", false, /Correct the request/],
-    [422, "HUB_REQUEST_INVALID", false, /Correct the request/],
-    [
-      401,
-      "HUB_UNAUTHORIZED",
-      false,
-      /Set HF_TOKEN or pass a token \(--token, or "token" in code\)\. Create one at http:\/\/127\S+\/settings\/tokens\.$/,
-    ],
-    [403, "HUB_FORBIDDEN", false, /token with write permission/],
-    [404, "HUB_NOT_FOUND", false, /Check the name or the ID/],
-    [429, "HUB_RATE_LIMITED", true, /Try again later, and send fewer/],
-    [402, "HUB_REFUSED", false, /Check the request/],
-    [409, "HUB_REFUSED", false, /Check the request/],
-    [418, "HUB_REFUSED", false, /Check the request/],
-    [304, "HUB_REFUSED", false, /HF_ENDPOINT/],
-    [500, "HUB_FAILED", true, /Try again later/],
-    [502, "HUB_FAILED", true, /Try again later/],
-    [503, "HUB_FAILED", true, /Try again later/],
-    [504, "HUB_FAILED", true, /Try again later/],
-  ])("%i is %s, retryable %s, with the next step in the message", async (status, code, retryable, next) => {
-    expect(await refusal({ status })).toMatchObject({
-      name: "HubError",
-      code,
-      status,
-      retryable,
-      message: expect.stringMatching(next),
-    });
+  test.each<[number, HubError["code"], boolean]>([
+    [400, "HUB_REQUEST_INVALID", false],
+    [422, "HUB_REQUEST_INVALID", false],
+    [401, "HUB_UNAUTHORIZED", false],
+    [403, "HUB_FORBIDDEN", false],
+    [404, "HUB_NOT_FOUND", false],
+    [429, "HUB_RATE_LIMITED", true],
+    [402, "HUB_REFUSED", false],
+    [409, "HUB_REFUSED", false],
+    [418, "HUB_REFUSED", false],
+    [304, "HUB_REFUSED", false],
+    [500, "HUB_FAILED", true],
+    [502, "HUB_FAILED", true],
+    [503, "HUB_FAILED", true],
+    [504, "HUB_FAILED", true],
+  ])("%i is %s, retryable %s", async (status, code, retryable) => {
+    expect(await refusal({ status })).toMatchObject({ name: "HubError", code, status, retryable });
   });
 });
 
@@ -145,11 +134,7 @@ describe("A redirect response", () => {
   test.each([301, 302, 303, 307, 308])("%i is not followed, and does not send the token", async (status) => {
     const elsewhere = await openHub({ json: [] });
     const error = await refusal({ status, headers: { location: `${elsewhere.url}/api/settings/webhooks` } });
-    expect(error).toMatchObject({
-      code: "HUB_REFUSED",
-      status,
-      message: expect.stringContaining("HF_ENDPOINT, now http"),
-    });
+    expect(error).toMatchObject({ code: "HUB_REFUSED", status });
     expect(elsewhere.calls).toEqual([]);
   });
 

@@ -106,16 +106,14 @@ describe("An unusable response is HUB_RESPONSE_INVALID", () => {
     expect(error).toHaveProperty("message", expect.stringContaining(`(${field}: `));
   });
 
-  test.each<[string, { text: string }, RegExp]>([
-    ["a web page", { text: "<!doctype html><title>Sign in</title>" }, /a web page \(HTML\) instead of JSON/],
-    ["half of the JSON", { text: '[{"id":' }, /another format instead of JSON/],
-    ["a webhook without its wrapper object", { text: JSON.stringify(urlWebhook) }, /an unexpected response/],
-    ["nothing", { text: "" }, /an unexpected response/],
-  ])("%s: the message contains HF_ENDPOINT", async (_what, answer, reason) => {
-    const hub = await openHub(answer);
-    const error = await rejectionOf(connect(hub.url).webhooks.get("w1"));
-    expect(error).toMatchObject({ code: "HUB_RESPONSE_INVALID", message: expect.stringMatching(reason) });
-    expect(error).toHaveProperty("message", expect.stringContaining(`HF_ENDPOINT, now ${hub.url}`));
+  test.each([
+    ["a web page", "<!doctype html><title>Sign in</title>"],
+    ["half of the JSON", '[{"id":'],
+    ["a webhook without its wrapper object", JSON.stringify(urlWebhook)],
+    ["nothing", ""],
+  ])("%s", async (_what, text) => {
+    const hub = await openHub({ text });
+    expect(await rejectionOf(connect(hub.url).webhooks.get("w1"))).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
     expect(hub.calls).toHaveLength(1);
   });
 

@@ -235,7 +235,6 @@ describe("The wait before a retry", () => {
       status,
       retryable: true,
       retryAfterSeconds: seconds,
-      message: expect.stringContaining(`Try again in ${seconds} seconds.`),
     });
     expect([hub.calls.length, waits]).toEqual([1, []]);
   });
@@ -245,7 +244,6 @@ describe("The wait before a retry", () => {
     expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
       code: "HUB_RATE_LIMITED",
       retryAfterSeconds: 7,
-      message: expect.stringContaining("Try again in 7 seconds."),
     });
     expect(hub.calls).toHaveLength(4);
   });

@@ -343,7 +343,6 @@ describe("The option bodyLimit", () => {
     expect(() => new WebhooksServer({ bodyLimit })).toThrow(
       expect.objectContaining({
         code: "OPTION_INVALID",
-        message: expect.stringContaining(`"bodyLimit" is ${bodyLimit}`),
       }),
     );
   });

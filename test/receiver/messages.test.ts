@@ -1,6 +1,9 @@
+import { Hono } from "hono";
 import { beforeEach, expect, test, vi } from "vitest";
-import { RetryAfterError, WebhookError, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { RetryAfterError, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
+import { createNodeLogger } from "../../src/receiver/node/node-logger.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { errorsOf } from "../support/error-messages.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
 /*
@@ -18,23 +21,6 @@ beforeEach(() => {
 
 function createServer(options: WebhooksServerOptions = {}): WebhooksServer {
   return new WebhooksServer({ secret: "s3cret", logger: createMemoryLogger(), ...options });
-}
-
-/** Runs what must fail, and returns the code and the message of its error. */
-async function errorOf(fail: () => unknown): Promise<string> {
-  try {
-    await fail();
-  } catch (error) {
-    if (!WebhookError.isInstance(error)) throw error;
-    return `${error.code}: ${error.message}`;
-  }
-  throw new Error("No error was thrown.");
-}
-
-async function errorsOf(cases: Readonly<Record<string, () => unknown>>): Promise<Record<string, string>> {
-  const errors: Record<string, string> = {};
-  for (const [name, fail] of Object.entries(cases)) errors[name] = await errorOf(fail);
-  return errors;
 }
 
 /** Passes options that the types forbid, as JavaScript can. */
@@ -67,6 +53,13 @@ test("Invalid endpoints", async () => {
     await errorsOf({
       "name missing": () => createServer().webhook(() => {}),
       "name with invalid characters": define("re train", {}),
+      "no handler": () => Reflect.apply(exists.webhook, undefined, ["retrain", { scope: "repo" }, undefined]),
+      "decorator of a class": () =>
+        Reflect.apply(exists.webhook(), undefined, [
+          () => {},
+          { kind: "class", name: "Bot", addInitializer: () => {} },
+        ]),
+      "legacy decorator": () => Reflect.apply(exists.webhook(), undefined, [{}, "onChange", {}]),
       "existing endpoint": () => exists.webhook("retrain", () => {}),
       "unknown option": define("retrain", { retrys: 3 }),
       "attempts without background": define("retrain", { attempts: 3 }),
@@ -75,6 +68,8 @@ test("Invalid endpoints", async () => {
       backoff: define("retrain", { background: true, backoff: { first: "soon" } }),
       repository: define("retrain", { repo: "acme" }),
       "middleware after the server": () => started.app.use(() => Promise.resolve()),
+      "base path of the server": () => createServer({ basePath: "/webhooks" }),
+      "app with a prefix of its own": () => createServer({ app: new Hono().basePath("/api"), basePath: "/api" }),
       "app of another server": () => createServer({ app: started.app }),
       "no endpoint to receive": () => createServer().receive(payload),
       "unknown endpoint to receive": () => exists.receive(payload, { endpoint: "retrian" }),
@@ -92,6 +87,14 @@ test("Invalid options of launch", async () => {
     await errorsOf({
       port: launch({ port: 65_536 }),
       timeout: launch({ timeouts: { headers: "soon" } }),
+      tunnel: () => {
+        vi.stubEnv("TUNNEL", "cloudflare");
+        return launch({})().finally(() => vi.stubEnv("TUNNEL", undefined));
+      },
+      "log level": () => {
+        vi.stubEnv("LOG_LEVEL", "verbose");
+        createNodeLogger();
+      },
       "public URL": launch({ publicUrl: "nowhere" }),
       "shutdown grace": launch({ shutdownGrace: -1 }),
       host: launch({ host: "192.0.2.1", port: 7861 }),
@@ -138,6 +141,6 @@ test("Answers to deliveries", async () => {
   expect(answers).toMatchSnapshot();
 });
 
-test("An invalid time in RetryAfterError", async () => {
-  expect(await errorOf(() => new RetryAfterError(-1))).toMatchSnapshot();
+test("Invalid results of handlers", async () => {
+  expect(await errorsOf({ "negative time in RetryAfterError": () => new RetryAfterError(-1) })).toMatchSnapshot();
 });

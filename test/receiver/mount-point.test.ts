@@ -92,17 +92,13 @@ describe("A base path", () => {
     "/*",
     "http://x/hub",
   ])("may not be %j", (basePath) => {
-    expect(() => createServer({ basePath })).toThrow(
-      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(JSON.stringify(basePath)) }),
-    );
+    expect(() => createServer({ basePath })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 
   test.each(["/webhooks", "/webhooks/hub", "/health", "/_deliveries"])(
     "may not be a path of the server, of which a part would be removed: %s",
     (basePath) => {
-      expect(() => createServer({ basePath })).toThrow(
-        expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining("a path of the server") }),
-      );
+      expect(() => createServer({ basePath })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
     },
   );
 
@@ -117,7 +113,7 @@ describe("A base path", () => {
     ["Hono's own prefix", () => new Hono().basePath("/api")],
   ])("is refused where it hides paths of the app: %s", (_what, create) => {
     expect(() => createServer({ app: create(), basePath: "/api" })).toThrow(
-      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining('"/api"') }),
+      expect.objectContaining({ code: "OPTION_INVALID" }),
     );
   });
 });

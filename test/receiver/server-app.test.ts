@@ -357,9 +357,7 @@ describe("Middleware that comes too late", () => {
   ])("is refused with the remedy: %s", (_what, use) => {
     for (const app of [undefined, new Hono()]) {
       const { server } = createServer({ ...(app && { app }) });
-      expect(() => use(server.app)).toThrow(
-        expect.objectContaining({ code: "MIDDLEWARE_TOO_LATE", message: expect.stringContaining("{ app }") }),
-      );
+      expect(() => use(server.app)).toThrow(expect.objectContaining({ code: "MIDDLEWARE_TOO_LATE" }));
     }
   });
 });

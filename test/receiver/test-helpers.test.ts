@@ -70,7 +70,6 @@ describe("settled(server)", () => {
     server.webhook("retrain", background, () => {});
     await expect(settled(server, { endpoint: "retrian" })).rejects.toMatchObject({
       code: "ENDPOINT_UNKNOWN",
-      message: expect.stringContaining("Valid endpoints: retrain."),
     });
   });
 

@@ -57,7 +57,7 @@ describe("webhook with a handler", () => {
   test.each([undefined, null, "handler", {}])("rejects %j as a handler", (handler) => {
     const server = createServer();
     expect(() => Reflect.apply(server.webhook, undefined, ["retrain", { scope: "repo" }, handler])).toThrow(
-      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining('webhook("retrain"') }),
+      expect.objectContaining({ code: "OPTION_INVALID" }),
     );
     expect(server.endpointNames).toEqual([]);
   });
@@ -181,9 +181,7 @@ describe("webhook as a decorator", () => {
       on_change() {}
     }
     new Bot();
-    expect(() => new Bot()).toThrow(
-      expect.objectContaining({ code: "ENDPOINT_EXISTS", message: expect.stringContaining("instantiated only once") }),
-    );
+    expect(() => new Bot()).toThrow(expect.objectContaining({ code: "ENDPOINT_EXISTS" }));
   });
 
   test("works without parentheses, with `this` bound", async () => {
@@ -205,7 +203,6 @@ describe("webhook as a decorator", () => {
     expect(() => Reflect.apply(server.webhook(), undefined, legacyCall)).toThrow(
       expect.objectContaining({
         code: "DECORATOR_INVALID",
-        message: expect.stringContaining('"experimentalDecorators"'),
       }),
     );
     expect(server.endpointNames).toEqual([]);
@@ -216,7 +213,7 @@ describe("webhook as a decorator", () => {
     const addInitializer = vi.fn();
     const call = [() => {}, { kind, name: "on_change", addInitializer }];
     expect(() => Reflect.apply(server.webhook(), undefined, call)).toThrow(
-      expect.objectContaining({ code: "DECORATOR_INVALID", message: expect.stringContaining(`to a ${kind}`) }),
+      expect.objectContaining({ code: "DECORATOR_INVALID" }),
     );
     expect(addInitializer).not.toHaveBeenCalled();
   });

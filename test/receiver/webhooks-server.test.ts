@@ -75,7 +75,7 @@ describe("receive", () => {
   });
 
   test.each([
-    ["no endpoint", [], {}, { code: "ENDPOINT_REQUIRED", message: expect.stringContaining('endpoint: "retrain"') }],
+    ["no endpoint", [], {}, { code: "ENDPOINT_REQUIRED" }],
     [
       "several",
       ["first", "second"],
@@ -91,12 +91,7 @@ describe("receive", () => {
         message: 'Unknown endpoint "third". Valid endpoints: first, second.',
       },
     ],
-    [
-      "none of any name",
-      [],
-      { endpoint: "third" },
-      { code: "ENDPOINT_UNKNOWN", message: "The server has no endpoint. Register a handler with server.webhook()." },
-    ],
+    ["none of any name", [], { endpoint: "third" }, { code: "ENDPOINT_UNKNOWN" }],
   ])("rejects where there are: %s", async (_what, names, options, expected) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     for (const name of names) server.webhook(name, () => {});

@@ -137,9 +137,7 @@ describe("Registering a server", () => {
     const testHub = await openTestHub();
     const { skipped, steps } = await testHub.register(serverOf({ quiet: {} }));
     expect(steps).toEqual([]);
-    expect(skipped).toMatchObject([
-      { reason: "no-watch", endpoint: "quiet", message: expect.stringContaining("{ watch:") },
-    ]);
+    expect(skipped).toMatchObject([{ reason: "no-watch", endpoint: "quiet" }]);
     expect(await testHub.webhooks()).toEqual([]);
   });
 
@@ -184,9 +182,7 @@ describe("A managed webhook whose endpoint was removed", () => {
     const [, { id } = { id: "" }] = await testHub.webhooks();
     const report = await testHub.register(serverOf({ retrain }));
     expect(report.steps).toEqual([]);
-    expect(report.skipped).toMatchObject([
-      { reason: "endpoint-removed", endpoint: "former", id, message: expect.stringContaining("--prune") },
-    ]);
+    expect(report.skipped).toMatchObject([{ reason: "endpoint-removed", endpoint: "former", id }]);
     const pruned = await testHub.register(serverOf({ retrain }), { prune: true });
     expect(pruned.done).toEqual([
       { action: "delete", endpoint: "former", id, reason: "the endpoint no longer exists" },
@@ -200,7 +196,6 @@ describe("A managed webhook whose endpoint was removed", () => {
     await testHub.register(serverOf({ retrain }));
     const { skipped } = await testHub.register(serverOf({ retrain: {} }));
     expect(skipped.map(({ reason }) => reason)).toEqual(["no-watch", "endpoint-removed"]);
-    expect(skipped[1]?.message).toContain("no longer declares what to watch");
   });
 });
 
@@ -210,9 +205,7 @@ describe("A webhook that was created elsewhere and delivers to an endpoint", () 
     const theirs = await testHub.create({ url: urlOf("retrain"), secret: "theirs" });
     const { steps, skipped } = await testHub.register(serverOf({ retrain }));
     expect(steps).toEqual([]);
-    expect(skipped).toMatchObject([
-      { reason: "not-managed", endpoint: "retrain", id: theirs.id, message: expect.stringContaining("--adopt") },
-    ]);
+    expect(skipped).toMatchObject([{ reason: "not-managed", endpoint: "retrain", id: theirs.id }]);
     expect(await testHub.webhooks()).toEqual([theirs]);
   });
 
@@ -233,9 +226,7 @@ describe("A webhook that was created elsewhere and delivers to an endpoint", () 
     const { id } = await testHub.create({ url: urlOf("retrain") });
     const { steps, skipped } = await testHub.register(serverOf({ retrain }), { adopt: true, prune: true });
     expect(steps).toEqual([]);
-    expect(skipped).toMatchObject([
-      { reason: "not-managed", id, message: expect.stringContaining("may arrive twice") },
-    ]);
+    expect(skipped).toMatchObject([{ reason: "not-managed", id }]);
   });
 });
 
@@ -452,7 +443,7 @@ describe("A registration", () => {
   ])("rejects %s as public address", async (_what, address) => {
     const testHub = await openTestHub();
     const error = await testHub.register(serverOf({ retrain }), { baseUrl: address }).catch((thrown) => thrown);
-    expect(error).toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining("--base-url") });
+    expect(error).toMatchObject({ code: "OPTION_INVALID" });
     expect(error.message).not.toContain("horse");
   });
 
@@ -460,7 +451,6 @@ describe("A registration", () => {
     const hub = new HubClient({ endpoint: "https://huggingface.co", token: "hf_local" });
     await expect(register(serverOf({ retrain }), hub, { baseUrl })).rejects.toMatchObject({
       code: "OPTION_INVALID",
-      message: expect.stringContaining("hub-webhooks dev"),
     });
   });
 

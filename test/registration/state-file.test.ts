@@ -9,12 +9,12 @@ import { makePrivateFolder } from "../../src/core/private-folder.ts";
 import { withFileLock } from "../../src/registration/file-lock.ts";
 import { SecretHasher } from "../../src/registration/secret-hash.ts";
 import { StateFile } from "../../src/registration/state-file.ts";
-import { openFolder } from "./test-hub.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 
 const hub = "https://hub.example";
 
 function statePath(): string {
-  return join(openFolder(), ".hub-webhooks", "registrations.json");
+  return join(createFolder(), ".hub-webhooks", "registrations.json");
 }
 
 function openState({ path = statePath(), address = hub }: { path?: string; address?: string } = {}): StateFile {
@@ -104,7 +104,7 @@ describe("The state file", () => {
       // No file can take the name of a folder.
       mkdirSync(state.path);
     });
-    await expect(failing).rejects.toMatchObject({ code: "STATE_UNUSABLE", message: expect.stringContaining("EISDIR") });
+    await expect(failing).rejects.toMatchObject({ code: "STATE_UNUSABLE", cause: { code: "EISDIR" } });
     expect(readdirSync(dirname(state.path)).sort()).toEqual([
       ".gitignore",
       "registrations.json",
@@ -119,33 +119,26 @@ describe("The state file", () => {
   });
 
   test.each([
-    ["is no JSON", "{", "is damaged"],
-    ["is empty", "", "is damaged"],
-    ["is of another program", '{"name": "x"}', "was not written by hub-webhooks"],
-    [
-      "has an entry of another shape",
-      '{"version": 1, "hubs": {"h": {"webhooks": [{}], "pending": []}}}',
-      "was not written by hub-webhooks",
-    ],
-    ["is of a newer release", '{"version": 2, "hubs": {}}', "newer version of hub-webhooks. Update"],
-  ])("that %s is rejected with the remedy, and not changed", async (_what, text, remedy) => {
+    ["is no JSON", "{"],
+    ["is empty", ""],
+    ["is of another program", '{"name": "x"}'],
+    ["has an entry of another shape", '{"version": 1, "hubs": {"h": {"webhooks": [{}], "pending": []}}}'],
+    ["is of a newer release", '{"version": 2, "hubs": {}}'],
+  ])("that %s is rejected, and not changed", async (_what, text) => {
     const state = openState();
     mkdirSync(dirname(state.path));
     writeFileSync(state.path, text);
-    const expected = expect.objectContaining({ code: "STATE_UNUSABLE", message: expect.stringContaining(remedy) });
+    const expected = expect.objectContaining({ code: "STATE_UNUSABLE" });
     expect(() => state.read()).toThrow(expected);
     await expect(add(state, "a")).rejects.toEqual(expected);
     expect(readFileSync(state.path, "utf8")).toBe(text);
   });
 
-  test("that cannot be created is reported with its path", async () => {
-    const folder = openFolder();
+  test("that cannot be created is an error", async () => {
+    const folder = createFolder();
     writeFileSync(join(folder, "file"), "");
     const state = openState({ path: join(folder, "file", "registrations.json") });
-    await expect(add(state, "a")).rejects.toMatchObject({
-      code: "STATE_UNUSABLE",
-      message: expect.stringContaining(state.path),
-    });
+    await expect(add(state, "a")).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
   });
 
   test("loses no change of concurrent processes", async () => {

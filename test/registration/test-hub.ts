@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import {
@@ -13,16 +12,10 @@ import {
 import { type EndpointOptions, WebhooksServer } from "../../src/index.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 
 /** The secret of the test servers. It must appear in no file, report or message. */
 export const secret = "Planted-5ecret-60ad2c";
-
-/** Creates a folder that is deleted after the test. */
-export function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-registration-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** Intercepts a request to the Hub. */
 export type Intercept = (request: Request, send: (request: Request) => Promise<Response>) => Promise<Response>;
@@ -30,7 +23,7 @@ export type Intercept = (request: Request, send: (request: Request) => Promise<R
 /** A local Hub with a client, and the path of a state file that does not exist yet. */
 export class TestHub {
   readonly hub: LocalHub;
-  readonly state = join(openFolder(), ".hub-webhooks", "registrations.json");
+  readonly state = join(createFolder(), ".hub-webhooks", "registrations.json");
   /** The requests of the client, as `POST /path`. */
   readonly calls: string[] = [];
   readonly client: HubClient;

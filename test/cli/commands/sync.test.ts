@@ -2,8 +2,9 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TemporaryWebhooks } from "../../../src/registration/temporary-webhooks.ts";
-import { openFolder, openTestHub, secret, type TestHub } from "../../registration/test-hub.ts";
+import { openTestHub, secret, type TestHub } from "../../registration/test-hub.ts";
 import { root } from "../../support/project-folder.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
 
@@ -11,7 +12,7 @@ const baseUrl = "http://127.0.0.1:7860";
 
 /** A folder with the file of a server, where the package is installed. */
 class Project {
-  readonly folder = openFolder();
+  readonly folder = createFolder();
   readonly file = join(this.folder, "server.ts");
   readonly state = join(this.folder, "state.json");
   readonly testHub: TestHub;

@@ -18,17 +18,10 @@ describe("The difference between two clocks", () => {
     expect(logger.lines).toEqual([]);
   });
 
-  test.each([
-    [3_600_000, /3600\.\d s behind/],
-    [-3_600_000, /3600\.\d s ahead of/],
-  ])("is a problem above 5 s, and is logged once: %d ms", async (aheadMs, message) => {
+  test.each([3_600_000, -3_600_000])("is a problem above 5 s, and is logged once: %d ms", async (aheadMs) => {
     const { skew, logger, measure } = createSkew();
     for (const _time of [1, 2, 3]) await measure(aheadMs);
-    expect(skew.problem).toMatchObject({
-      code: "INBOX_CLOCK_SKEW",
-      severity: "degraded",
-      message: expect.stringMatching(message),
-    });
+    expect(skew.problem).toMatchObject({ code: "INBOX_CLOCK_SKEW", severity: "degraded" });
     expect(logger.lines).toMatchObject([{ level: "warn", code: "INBOX_CLOCK_SKEW" }]);
   });
 

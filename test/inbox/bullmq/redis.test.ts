@@ -124,7 +124,7 @@ describe.skipIf(!hasRedis)("A Redis without an inbox", () => {
 describe("A Redis URL whose path is not a number", () => {
   test("is rejected", async () => {
     const opening = openInbox({ ...redis, emptyStore: () => "" }, { store: "redis://127.0.0.1:1/db" });
-    await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining("number") });
+    await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });
 

@@ -69,9 +69,7 @@ describe("The file of an inbox", () => {
     const newer = new DatabaseSync(file);
     newer.exec("PRAGMA user_version = 99");
     newer.close();
-    expect(() => openInboxDatabase(file)).toThrow(
-      expect.objectContaining({ code: "INBOX_UNUSABLE", message: expect.stringContaining("newer release") }),
-    );
+    expect(() => openInboxDatabase(file)).toThrow(expect.objectContaining({ code: "INBOX_UNUSABLE" }));
     const database = new DatabaseSync(file);
     expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: 99 });
     database.close();
@@ -122,7 +120,7 @@ describe("A file that is not an inbox", () => {
     const closed = vi.spyOn(DatabaseSync.prototype, "close");
     onTestFinished(() => closed.mockRestore());
     expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger })).toThrow(
-      expect.objectContaining({ code: "INBOX_UNUSABLE", message: expect.stringContaining("INBOX_URL") }),
+      expect.objectContaining({ code: "INBOX_UNUSABLE" }),
     );
     expect(readFileSync(file).equals(before)).toBe(true);
     expect(closed).toHaveBeenCalledOnce();

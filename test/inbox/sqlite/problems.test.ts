@@ -56,9 +56,7 @@ test("An inbox is unavailable if its free space cannot be read", async () => {
     throw new Error("disk I/O error");
   });
   onTestFinished(() => space.mockRestore());
-  expect(await inbox.problems()).toMatchObject([
-    { code: "INBOX_UNAVAILABLE", severity: "unavailable", message: expect.stringContaining("disk I/O error") },
-  ]);
+  expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);
   space.mockRestore();
   expect(await inbox.problems()).toEqual([]);
 });

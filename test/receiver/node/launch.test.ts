@@ -265,7 +265,6 @@ describe("The host and port of a server", () => {
     const { server } = createReceiver();
     await expect(server.launch({ port })).rejects.toMatchObject({
       code: "OPTION_INVALID",
-      message: expect.stringContaining(`"port" is ${port}`),
     });
   });
 
@@ -323,7 +322,6 @@ describe("A server that cannot listen", () => {
     const { server } = createReceiver();
     await expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({
       code: "PORT_IN_USE",
-      message: expect.stringContaining(`Port ${taken.port} on 127.0.0.1 is in use.`),
       cause: expect.objectContaining({ code: "EADDRINUSE" }),
     });
     await using launched = server;
@@ -334,7 +332,6 @@ describe("A server that cannot listen", () => {
     const { server } = createReceiver();
     await expect(server.launch({ ...anyPort, host: "192.0.2.1" })).rejects.toMatchObject({
       code: "LISTEN_FAILED",
-      message: expect.stringContaining("192.0.2.1"),
     });
   });
 

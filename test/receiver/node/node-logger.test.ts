@@ -55,7 +55,6 @@ describe("The logger of a launched server", () => {
     expect(() => createNodeLogger()).toThrow(
       expect.objectContaining({
         code: "OPTION_INVALID",
-        message: expect.stringMatching(new RegExp(`LOG_LEVEL is "${level}".*debug.*info.*warn.*error`)),
       }),
     );
   });
