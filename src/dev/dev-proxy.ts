@@ -9,6 +9,7 @@ import { malformedRefused } from "../http-server/client-errors.ts";
 import { defaultLimits } from "../http-server/connection.ts";
 import { createHttpServer } from "../http-server/http-server.ts";
 import { webhooksPath } from "../receiver/delivery-request.ts";
+import { DeliveryObserver } from "./delivery-observer.ts";
 import type { ReplayResult } from "./dev-event.ts";
 import { listenOnFreePort } from "./listen-on-free-port.ts";
 import {
@@ -19,7 +20,6 @@ import {
   proxyRequest,
   sendBadGateway,
 } from "./proxy-request.ts";
-import { ReplayRecorder } from "./replay-recorder.ts";
 
 export interface DevProxyOptions extends ProxyOptions {
   /** The local port. Default 7860, or the next free port. */
@@ -47,7 +47,7 @@ export class DevProxy {
   readonly #options: DevProxyOptions;
   readonly #servers: readonly Server[];
   readonly #agent: Agent;
-  readonly #recorder: ReplayRecorder;
+  readonly #observer: DeliveryObserver;
 
   private constructor(
     options: DevProxyOptions,
@@ -56,7 +56,7 @@ export class DevProxy {
     this.#options = options;
     this.#servers = [local, tunnel];
     this.#agent = context.agent;
-    this.#recorder = context.recorder;
+    this.#observer = context.observer;
     this.port = portOf(local);
     this.publicPort = portOf(tunnel);
   }
@@ -67,18 +67,20 @@ export class DevProxy {
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
    */
   static async open(options: DevProxyOptions): Promise<DevProxy> {
-    const context = { agent: new Agent({ keepAlive: true }), recorder: new ReplayRecorder(), isLocal: false };
-    const isLocal = !options.allowAnyHost;
+    const context = { agent: new Agent({ keepAlive: true }), observer: new DeliveryObserver() };
+    const showsErrorDetails = !options.allowAnyHost;
     const isForeign = createHostCheck(options);
     const local = createProxyServer(options, {}, (exchange) =>
-      isForeign(exchange.incoming) ? rejectHost(exchange) : proxyRequest(options, { ...context, isLocal }, exchange),
+      isForeign(exchange.incoming)
+        ? rejectHost(exchange)
+        : proxyRequest({ options, context, showsErrorDetails }, exchange),
     );
     // The server of a tunnel opens connections in advance: idle ones are normal.
     const noTimeouts = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
     const tunnel = createProxyServer(options, noTimeouts, (exchange) => {
       const { incoming, outgoing } = exchange;
       if (isForWebhooks(incoming) || isReachabilityCheck(options.reachabilityCheck, incoming))
-        return proxyRequest(options, context, exchange);
+        return proxyRequest({ options, context, showsErrorDetails: false }, exchange);
       outgoing.writeHead(404).end();
     });
     await listen(local, options.port);
@@ -103,7 +105,7 @@ export class DevProxy {
    * @throws `SERVER_FILE_INVALID` while the server does not load.
    */
   async replay(): Promise<ReplayResult | undefined> {
-    return this.#recorder.replay(await this.#options.serverPort());
+    return this.#observer.replay(await this.#options.serverPort());
   }
 
   /** Closes both sockets and their connections. */

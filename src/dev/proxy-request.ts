@@ -6,8 +6,8 @@ import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
 import { hasDisconnected } from "../http-server/connection.ts";
 import type { Exchange } from "../http-server/exchange.ts";
 import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
+import type { DeliveryObserver, ObservedDelivery } from "./delivery-observer.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
-import type { ObservedDelivery, ReplayRecorder } from "./replay-recorder.ts";
 
 /** The options of the proxy that its two sockets share. */
 export interface ProxyOptions {
@@ -25,12 +25,18 @@ export interface ProxyOptions {
 
 const retryAfterSeconds = "1";
 
-/** The state of one socket that its requests share. */
+/** The state that all requests of a proxy share. */
 export interface ProxyContext {
   agent: Agent;
-  recorder: ReplayRecorder;
-  /** Whether the socket is only reachable from this machine, so that error pages may show source code and paths. */
-  isLocal: boolean;
+  observer: DeliveryObserver;
+}
+
+/** The socket that a request arrived at. */
+export interface ProxySocket {
+  options: ProxyOptions;
+  context: ProxyContext;
+  /** Whether error pages may show source code and paths: only if the socket is only reachable from this machine. */
+  showsErrorDetails: boolean;
 }
 
 /** A request, its response, and whether the client waits for `100 Continue`, which the server behind the proxy sends. */
@@ -38,8 +44,7 @@ export type ProxiedExchange = Pick<Exchange, "incoming" | "outgoing" | "expectsC
 
 /** Forwards a request unchanged, once the server is loaded, and streams the response back. */
 export async function proxyRequest(
-  options: ProxyOptions,
-  { agent, recorder, isLocal }: ProxyContext,
+  { options, context, showsErrorDetails }: ProxySocket,
   { incoming, outgoing, expectsContinue }: ProxiedExchange,
 ): Promise<void> {
   const { onDelivery, onProblem, reachabilityCheck } = options;
@@ -47,12 +52,12 @@ export async function proxyRequest(
     outgoing.setHeader("content-type", "text/plain").end(reachabilityCheck.answer);
     return;
   }
-  const delivery = recorder.observe({ incoming, outgoing, onAnswered: onDelivery });
+  const delivery = context.observer.observe({ incoming, outgoing, onAnswered: onDelivery });
   let port: number;
   try {
     port = await waitForServer(options);
   } catch (reason) {
-    const page = isLocal ? renderLoadFailure(incoming, reason) : undefined;
+    const page = showsErrorDetails ? renderLoadFailure(incoming, reason) : undefined;
     if (!WebhookError.isInstance(reason)) {
       sendUnavailable(outgoing, { error: "The server is not running.", delivery, page });
     } else {
@@ -64,7 +69,7 @@ export async function proxyRequest(
   if (await hasDisconnected({ incoming, outgoing })) return;
   const { method, url: path } = incoming;
   const headers = requestHeaders(incoming, expectsContinue);
-  const inner = request({ host: "127.0.0.1", port, agent, method, path, headers });
+  const inner = request({ host: "127.0.0.1", port, agent: context.agent, method, path, headers });
   inner.on("response", (response) => {
     response.on("error", () => outgoing.destroy());
     try {
@@ -80,7 +85,7 @@ export async function proxyRequest(
     if (outgoing.headersSent) outgoing.destroy();
     else {
       const error = "The server stopped during this request.";
-      const page = isLocal ? renderPage(incoming, { code: "CLOSING", error }) : undefined;
+      const page = showsErrorDetails ? renderPage(incoming, { code: "CLOSING", error }) : undefined;
       sendUnavailable(outgoing, { error, delivery, page });
     }
   });
@@ -92,7 +97,7 @@ export async function proxyRequest(
     inner.destroy();
   });
   const forwardBody = () => {
-    delivery?.recordBody();
+    delivery?.keepBody();
     incoming.pipe(inner);
   };
   if (!expectsContinue) forwardBody();

@@ -6,8 +6,8 @@ import type { ProxiedDelivery, ReplayResult } from "./dev-event.ts";
 
 /** A delivery that is being proxied. */
 export interface ObservedDelivery {
-  /** Records the body. Call it before the body is forwarded: otherwise the delivery cannot be replayed. */
-  recordBody(): void;
+  /** Keeps the body for a replay. Call it before the body is forwarded: otherwise the delivery cannot be replayed. */
+  keepBody(): void;
   /** Sets the reason why the server does not answer. */
   setFailure(reason: string): void;
 }
@@ -27,8 +27,8 @@ const notReplayable: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
 /** Headers that the replaying request sets itself, besides the hop-by-hop headers. */
 const replacedHeaders: readonly string[] = ["content-length", "expect", "host"];
 
-/** Records the latest delivery for a replay. Only in memory: it contains the secret. */
-export class ReplayRecorder {
+/** Reports answered deliveries, and keeps the latest one for a replay. Only in memory: it contains the secret. */
+export class DeliveryObserver {
   #latest: RecordedDelivery | undefined;
 
   /** Reports a request when it is answered. Returns `undefined` if it is not a delivery. */
@@ -46,12 +46,12 @@ export class ReplayRecorder {
     const startedAt = performance.now();
     const chunks: Buffer[] = [];
     let length = 0;
-    let isRecorded = false;
+    let isBodyKept = false;
     let failure: string | undefined;
     const deliveryId = incoming.headers["webhook-id"];
     outgoing.once("finish", () => {
       const status = outgoing.statusCode;
-      if (isRecorded && incoming.complete && length <= maxBodyBytes && !notReplayable.has(status)) {
+      if (isBodyKept && incoming.complete && length <= maxBodyBytes && !notReplayable.has(status)) {
         this.#latest = { path, headers: replayHeaders(incoming), body: Buffer.concat(chunks) };
       }
       onAnswered({
@@ -63,8 +63,8 @@ export class ReplayRecorder {
       });
     });
     return {
-      recordBody() {
-        isRecorded = true;
+      keepBody() {
+        isBodyKept = true;
         incoming.on("data", (chunk: Buffer) => {
           length += chunk.length;
           if (length <= maxBodyBytes) chunks.push(chunk);
