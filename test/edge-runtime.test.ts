@@ -3,7 +3,7 @@ import { transform } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
 import { bundleBuiltPackage, bundleForWorker } from "./support/worker-bundle.ts";
 
-/** What a user deploys to a worker, with its own log kept where the test can read it. */
+/** The script of a user's worker. It collects its log lines for the test. */
 const script = `
   import { Hono } from "hono";
   import { webhookEndpoint, WebhookError, WebhooksServer } from "./index.ts";
@@ -38,7 +38,7 @@ const script = `
     const response = await server.fetch(new Request("https://worker.example" + path), bindings);
     return { status: response.status, type: response.headers.get("content-type"), body: await response.text() };
   }
-  /** Registers a background endpoint, and returns what is thrown and the names of the endpoints then. */
+  /** Registers a background endpoint, and returns the error and the registered endpoints. */
   export function background(options) {
     const other = new WebhooksServer(options);
     try {
@@ -74,7 +74,7 @@ beforeAll(async () => {
   bundle = await bundleForWorker(script);
 });
 
-/** Calls the script in a runtime of its own, which has web standards and nothing else. */
+/** Runs the script in a separate runtime that supports only web standards. */
 function createWorker({ before = "" } = {}) {
   const vm = new EdgeVM();
   vm.evaluate(before);
@@ -86,7 +86,7 @@ function createWorker({ before = "" } = {}) {
 }
 
 describe("In a runtime without Node", () => {
-  test("there is no process, no require, and no code made from strings", async () => {
+  test("there is no process, no require, and no eval", async () => {
     const { run } = createWorker();
     expect(await run("[typeof process, typeof require, typeof Buffer]")).toEqual([
       "undefined",
@@ -98,7 +98,7 @@ describe("In a runtime without Node", () => {
     );
   });
 
-  test("a delivery is handled, with the secret from the bindings", async () => {
+  test("the server handles a delivery with the secret from the bindings", async () => {
     const { run } = createWorker();
     expect(await run('worker.post("/webhooks/on_change", "s3cret", { WEBHOOK_SECRET: "s3cret" })')).toEqual({
       status: 200,
@@ -106,7 +106,7 @@ describe("In a runtime without Node", () => {
     });
   });
 
-  test("it is refused without the secret, and with a wrong one", async () => {
+  test("the server rejects a delivery without the secret or with a wrong one", async () => {
     const { run } = createWorker();
     expect(await run('worker.post("/webhooks/on_change", undefined, { WEBHOOK_SECRET: "s3cret" })')).toEqual({
       status: 401,
@@ -118,7 +118,7 @@ describe("In a runtime without Node", () => {
     });
   });
 
-  test("middleware of the given app runs first, and a base path is matched", async () => {
+  test("the server runs the middleware of the given app first, and matches a base path", async () => {
     const { run } = createWorker();
     const call = (secret: string | undefined) =>
       `worker.postGuarded("/hub/webhooks/on_change", ${JSON.stringify(secret)}, { WEBHOOK_SECRET: "s3cret" })`;
@@ -126,7 +126,7 @@ describe("In a runtime without Node", () => {
     expect(await run(call("s3cret"))).toEqual({ status: 200, body: "acme/data" });
   });
 
-  test("without bindings it is open, with a warning", async () => {
+  test("the server accepts every delivery without bindings, and warns", async () => {
     const { run } = createWorker();
     expect(await run('worker.post("/webhooks/on_change")')).toMatchObject({ status: 200 });
     expect(await run("worker.lines")).toContainEqual({
@@ -140,14 +140,14 @@ describe("In a runtime without Node", () => {
     ["an unknown endpoint", "/webhooks/none", undefined, 404, "ENDPOINT_UNKNOWN"],
     ["a body that is not JSON", "/webhooks/on_change", "{", 400, "BODY_NOT_JSON"],
     ["a payload of the wrong shape", "/webhooks/on_change", "{}", 422, "PAYLOAD_INVALID"],
-    ["a handler over its time limit", "/webhooks/slow", undefined, 504, "HANDLER_TIMED_OUT"],
-  ])("%s is answered as anywhere", async (_what, path, body, status, code) => {
+    ["a handler that exceeds its timeout", "/webhooks/slow", undefined, 504, "HANDLER_TIMED_OUT"],
+  ])("the server responds to %s as on Node", async (_what, path, body, status, code) => {
     const { run } = createWorker();
     const call = [path, undefined, undefined, body].map((argument) => JSON.stringify(argument) ?? "undefined").join();
     expect(await run(`worker.post(${call})`)).toMatchObject({ status, body: { code } });
   });
 
-  test("a small landing page is served, without a style sheet of its own", async () => {
+  test("the server returns a small landing page without assets", async () => {
     const { run } = createWorker();
     const page = await run('worker.get("/", { WEBHOOK_SECRET: "s3cret" })');
     expect(page).toEqual({
@@ -159,7 +159,7 @@ describe("In a runtime without Node", () => {
     expect(await run('worker.get("/_landing/styles.css")')).toMatchObject({ status: 404 });
   });
 
-  test("each delivery has its log line on the console, as JSON", async () => {
+  test("the server writes a log line per delivery to the console, as JSON", async () => {
     const { run } = createWorker();
     await run('worker.post("/webhooks/on_change")');
     expect(await run("worker.lines")).toEqual(
@@ -170,7 +170,7 @@ describe("In a runtime without Node", () => {
     );
   });
 
-  test("a background endpoint is refused when it is registered, with the remedies", async () => {
+  test("registering a background endpoint throws an error with the alternatives", async () => {
     const { run } = createWorker();
     expect(await run("worker.background()")).toEqual({
       isOurs: true,
@@ -178,22 +178,22 @@ describe("In a runtime without Node", () => {
       message: expect.stringMatching(/^Endpoint "later" .*background: true.*new WebhooksServer\({ inbox }\).*Node/),
       names: [],
     });
-    // The URL of an inbox is of no use either, and an inbox of one's own is.
+    // The URL of an inbox is rejected too, but a custom inbox is accepted.
     expect(await run('worker.background({ inbox: "redis://localhost" })')).toMatchObject({ code: "INBOX_UNUSABLE" });
     expect(await run("worker.background({ inbox: {} })")).toEqual({ names: ["later"] });
   });
 
-  test("it is refused where a worker has a `process` as well, as nodejs_compat of Cloudflare makes one", async () => {
+  test("registering a background endpoint also throws if there is a `process`, as with nodejs_compat on Cloudflare", async () => {
     const { run } = createWorker({ before: 'globalThis.process = { env: {}, versions: { node: "22.18.0" } };' });
     expect(await run("worker.background()")).toMatchObject({ code: "INBOX_UNUSABLE", names: [] });
   });
 
-  test("metrics are refused, which need Node", async () => {
+  test("the metrics option is rejected, because it requires Node", async () => {
     const { run } = createWorker();
     expect(await run("worker.metrics()")).toBe("OPTION_INVALID");
   });
 
-  test("the dashboard is left out, which would be a sixth of the bundle", async () => {
+  test("the dashboard is not included, which would increase the bundle by a sixth", async () => {
     const { run } = createWorker();
     expect(await run("worker.dashboard()")).toEqual({ status: 404, code: "NOT_FOUND" });
   });
@@ -201,17 +201,14 @@ describe("In a runtime without Node", () => {
   test.each([
     ["of the sources", () => bundle],
     ["of the built package", bundleBuiltPackage],
-  ])(
-    "the bundle %s imports nothing while it runs: bundlers and workers refuse import() of a variable",
-    async (_what, of) => {
-      // Without its comments, some of which mention it.
-      const { code } = await transform(await of(), { minify: true });
-      expect(code).toContain("This runtime has no inbox");
-      expect(code.match(/\bimport\([^)]*\)?/g) ?? []).toEqual([]);
-    },
-  );
+  ])("the bundle %s has no import() of a variable, which bundlers and workers reject", async (_what, of) => {
+    // Removes comments, because some contain "import()".
+    const { code } = await transform(await of(), { minify: true });
+    expect(code).toContain("This runtime has no inbox");
+    expect(code.match(/\bimport\([^)]*\)?/g) ?? []).toEqual([]);
+  });
 
-  test("a launch says that there is nothing to listen on, and what to do", async () => {
+  test("launch() throws an error that recommends server.fetch", async () => {
     const { run } = createWorker();
     expect(await run("worker.launch()")).toEqual([true, "LISTEN_FAILED", expect.stringContaining("server.fetch")]);
   });

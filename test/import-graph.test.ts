@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** Follows the imports of an entry as a bundler does, and stops at what only Node can load. */
+/** Follows the imports of an entry point like a bundler, up to packages that only Node can load. */
 async function graphOf(entry: string): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: root,
@@ -26,7 +26,7 @@ async function graphOf(entry: string): Promise<Metafile> {
   return metafile;
 }
 
-/** Everything that is loaded with the entry: what `import()` may load later is left out. */
+/** The modules that an entry point loads, without those that `import()` loads later. */
 function loadedWith(entry: string, { inputs }: Metafile): readonly string[] {
   const loaded = new Set<string>();
   const pending = [entry];
@@ -40,12 +40,12 @@ function loadedWith(entry: string, { inputs }: Metafile): readonly string[] {
   return [...loaded];
 }
 
-/** Everything that may ever be loaded. */
+/** Every module that an entry point can load. */
 function reachableFrom(entry: string, { inputs }: Metafile): readonly string[] {
   return [entry, ...Object.values(inputs).flatMap(({ imports }) => imports.map(({ path }) => path))];
 }
 
-describe("What is loaded with the package", () => {
+describe("The main entry point", () => {
   let loaded: readonly string[];
   let reachable: readonly string[];
 
@@ -55,7 +55,7 @@ describe("What is loaded with the package", () => {
     reachable = reachableFrom("src/index.ts", graph);
   });
 
-  test("is the way of a delivery, with Hono and zod", () => {
+  test("loads the delivery pipeline, Hono and zod", () => {
     expect(loaded).toEqual(
       expect.arrayContaining(["src/receiver/webhooks-server.ts", "src/receiver/pipeline.ts", "src/payload/parse.ts"]),
     );
@@ -64,18 +64,18 @@ describe("What is loaded with the package", () => {
   });
 
   test.each([
-    ["a module of Node", /^node:/],
+    ["modules of Node", /^node:/],
     ["pino", /^pino$/],
     ["Hono's server for Node", /^@hono\/node-server$/],
-    ["what only a launch needs", /^src\/receiver\/node\//],
+    ["the code for launch()", /^src\/receiver\/node\//],
     ["the tunnel", /^src\/tunnel\//],
-    ["the landing page, but for its route", /^src\/receiver\/landing\/(?!serve\.ts$)/],
-    ["the inbox, but for its types and its options", /^src\/inbox\/(?!(?:retention|retry-policy)\.ts$)/],
-    ["the dashboard, but for its routes", /^src\/receiver\/dashboard\/(?!serve\.ts$)/],
-    ["the metrics, but for their route", /^src\/receiver\/metrics\.ts$/],
-    ["what the pages share", /^src\/console\//],
+    ["the landing page, except its route", /^src\/receiver\/landing\/(?!serve\.ts$)/],
+    ["the inbox, except its types and options", /^src\/inbox\/(?!(?:retention|retry-policy)\.ts$)/],
+    ["the dashboard, except its routes", /^src\/receiver\/dashboard\/(?!serve\.ts$)/],
+    ["the metrics, except their route", /^src\/receiver\/metrics\.ts$/],
+    ["the shared parts of the pages", /^src\/console\//],
     ["the samples for tests", /^src\/payload\/samples\.ts$/],
-  ])("is nothing of what a run may never use: not %s", (_what, pattern) => {
+  ])("loads %s only on first use", (_what, pattern) => {
     expect(reachable).toContainEqual(expect.stringMatching(pattern));
     expect(loaded).not.toContainEqual(expect.stringMatching(pattern));
   });
@@ -84,43 +84,43 @@ describe("What is loaded with the package", () => {
     ["the client and the contract of the Hub's API", /^src\/(hub|client\.ts)/],
     ["the local Hub", /^src\/local-hub/],
     ["the command line", /^src\/cli\//],
-    ["the libraries of these", /^node_modules\/(commander|@clack)\//],
-  ])("can never be %s", (_what, pattern) => {
+    ["the libraries of the command line", /^node_modules\/(commander|@clack)\//],
+  ])("never loads %s", (_what, pattern) => {
     expect(reachable.filter((path) => pattern.test(path))).toEqual([]);
   });
 
-  test("is nothing of the packages that may not even be installed", () => {
+  test("does not load packages that may not be installed", () => {
     expect(loaded.filter((path) => path.includes("localtunnel"))).toEqual([]);
-    // A bundler that found their names would want to find the packages.
+    // A bundler that finds their names would also require the packages.
     const optional = /^(node_modules\/)?(bullmq|ioredis|pg|prom-client)(\/|$)/;
     expect(reachable.filter((path) => optional.test(path))).toEqual([]);
   });
 });
 
-describe("What is loaded with the helpers for tests", () => {
-  test("is nothing of Node either", async () => {
+describe("The entry point with test helpers", () => {
+  test("does not load modules of Node", async () => {
     const loaded = loadedWith("src/testing.ts", await graphOf("src/testing.ts"));
     expect(loaded).toContain("src/payload/samples.ts");
     expect(loaded.filter((path) => /^(node:|pino$|@hono\/node-server$|src\/receiver\/node\/)/.test(path))).toEqual([]);
   });
 });
 
-describe("What is loaded with the client", () => {
-  test("is the contract, and nothing of Node, so that it runs in a worker too", async () => {
+describe("The entry point of the client", () => {
+  test("loads the contract and no modules of Node, so that it runs in a worker", async () => {
     const loaded = loadedWith("src/client.ts", await graphOf("src/client.ts"));
     expect(loaded).toContain("src/hub/webhooks/schemas.ts");
     expect(loaded.filter((path) => /^(node:|src\/(receiver|local-hub|cli|console)\/)/.test(path))).toEqual([]);
   });
 
-  test("uses zod/mini, without the rest of zod, which would add half to the size of a bundle", async () => {
+  test("loads zod/mini without the rest of zod, which would increase the size of a bundle by half", async () => {
     const loaded = loadedWith("src/client.ts", await graphOf("src/client.ts"));
     expect(loaded).toContainEqual(expect.stringMatching(/zod\/mini/));
     expect(loaded.filter((path) => /zod\/v4\/classic|^zod$|zod\/index/.test(path))).toEqual([]);
   });
 });
 
-describe("What is loaded with the command line before it knows what to do", () => {
-  test("is nothing of the client, the local Hub or the prompts", async () => {
+describe("The command line, before it runs a command,", () => {
+  test("does not load the client, the local Hub or the prompts", async () => {
     const loaded = loadedWith("src/cli/main.ts", await graphOf("src/cli/main.ts"));
     expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/commander\//));
     expect(
@@ -133,13 +133,13 @@ describe("What is loaded with the command line before it knows what to do", () =
   });
 });
 
-/** The files of `src` that one of them names in an import of any kind, of types alone as well. */
+/** The files of `src` that a file imports, including type imports. */
 function importsOf(file: string): string[] {
   const text = readFileSync(join(root, file), "utf8").replace(/^ *\*.*$/gm, "");
   return [...text.matchAll(/(?:\bfrom|\bimport\() *"(\.[^"]+)"/g)].map(([, path = ""]) => join(file, "..", path));
 }
 
-/** The first way from a file back to itself that is found, if there is any. */
+/** Returns the first import cycle, if there is one. */
 function findCircle(files: readonly string[]): readonly string[] | undefined {
   const done = new Set<string>();
   const follow = (file: string, way: readonly string[]): readonly string[] | undefined => {
@@ -156,13 +156,13 @@ function findCircle(files: readonly string[]): readonly string[] | undefined {
 
 const files = globSync("src/**/*.ts", { cwd: root }).filter((file) => !file.endsWith(".d.ts"));
 
-test("No file of src imports itself by way of others, not even for a type", () => {
+test("The files of src have no import cycles, not even of types", () => {
   expect(files.length).toBeGreaterThan(200);
   expect(importsOf("src/receiver/server-lifecycle.ts")).toContain("src/receiver/node/launch.ts");
   expect(findCircle(files)).toBeUndefined();
 });
 
-/** From the top to the ground: a folder imports from its own row and from those below it. */
+/** From top to bottom. A folder can import from its own layer and from those below it. */
 const layers: readonly (readonly string[])[] = [
   ["cli"],
   ["dev", "job"],
@@ -179,14 +179,14 @@ describe("The folders of src", () => {
   const folderOf = (file: string) => file.match(/^src\/([^/]+)\//)?.[1];
   const layerOf = (folder: string) => layers.findIndex((row) => row.includes(folder));
 
-  test("are those of the layers, and only entry points lie beside them", () => {
+  test("are exactly those of the layers, and only entry points are outside a folder", () => {
     const folders = new Set(files.map(folderOf).filter((folder) => folder !== undefined));
     expect([...folders].sort()).toEqual(layers.flat().sort());
     const beside = files.filter((file) => folderOf(file) === undefined).sort();
     expect(beside).toEqual(["client", "dev", "index", "job", "local-hub", "testing"].map((name) => `src/${name}.ts`));
   });
 
-  test("import downwards only", () => {
+  test("import only from their own layer and from lower ones", () => {
     const upwards = files.flatMap((file) => {
       const from = folderOf(file);
       if (from === undefined) return [];

@@ -10,9 +10,9 @@ const entryPoints = Object.keys(manifest.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => (path === "." ? "index" : path.slice("./".length)));
 
-/** Lists what an import could leave behind in a process, before and after it. */
+/** Compares the state of a process before and after an import. */
 const script = `
-  // Node opens these itself as soon as one of its own modules asks for the colors of the terminal.
+  // Node opens these as soon as one of its modules reads the colors of the terminal.
   void [process.stdout, process.stderr];
   const state = () => ({
     listeners: Object.fromEntries(process.eventNames().map((name) => [String(name), process.listenerCount(name)])),
@@ -28,7 +28,7 @@ const script = `
 describe("Importing the package", () => {
   test.each(entryPoints)("has no side effects: %s", async (name) => {
     const entry = new URL(`../src/${name}.ts`, import.meta.url).href;
-    // The process exits by itself: nothing keeps it alive. Whatever an import logs comes before the report.
+    // The process exits by itself, because nothing keeps it alive. Any output of an import precedes the report.
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [
       "--input-type=module",
       "--eval",
@@ -40,7 +40,7 @@ describe("Importing the package", () => {
     expect(stderr).toBe("");
   });
 
-  test("is declared to have none, so that bundlers drop what is unused", () => {
+  test("is declared free of side effects, so that bundlers can drop unused code", () => {
     expect(manifest.sideEffects).toBe(false);
     expect(entryPoints).toContain("index");
   });

@@ -15,7 +15,7 @@ const entryPoints = readEntryPoints();
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("The code in the docs is not compiled, which takes time. SLOW_TESTS=1 does it.");
 
-/** What a block goes on from that does not begin at nothing: its page has it above. */
+/** Declarations for names that a block uses from earlier blocks of its page. */
 const context: Record<string, string> = {
   server: 'declare const server: import("hub-webhooks").WebhooksServer;',
   train: "declare function train(payload: unknown): Promise<void>;",
@@ -25,7 +25,7 @@ const context: Record<string, string> = {
   deliveryRequest: 'import { deliveryRequest } from "hub-webhooks/testing";',
 };
 
-/** What can be imported, for the examples in doc comments, which leave that out; and what some of them go on from. */
+/** Imports and declarations for the examples in doc comments, which omit them. */
 const exampleContext: Record<string, string> = {
   ...Object.fromEntries(
     entryPoints.flatMap((entry) =>
@@ -48,7 +48,7 @@ const exampleContext: Record<string, string> = {
   body: "declare const body: string;",
 };
 
-/** The TypeScript of a page, block by block, each with what it goes on from. */
+/** The TypeScript blocks of a page, each with its missing declarations. */
 function blocksOf(page: string): string[] {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => complete(code, context));
@@ -62,7 +62,7 @@ function readExamples(): string[] {
   );
 }
 
-/** A block with what it goes on from. */
+/** Adds the missing declarations to a block. */
 function complete(code: string, known: Record<string, string>): string {
   const missing = Object.keys(known).filter(
     (name) =>
@@ -72,7 +72,7 @@ function complete(code: string, known: Record<string, string>): string {
   return [...missing.map((name) => known[name]), code, "export {};"].join("\n");
 }
 
-/** A folder in which `hub-webhooks` is what `src` holds. */
+/** Creates a folder in which `hub-webhooks` resolves to `src`. */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "docs-code-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -100,7 +100,7 @@ function makeFolder(): string {
 
 describe("The code in the docs", () => {
   test.skipIf(skipped)(
-    "compiles, as it is in every block and in every example of a doc comment",
+    "compiles, in every block and in every example of a doc comment",
     { timeout: 120_000 },
     async () => {
       const folder = makeFolder();

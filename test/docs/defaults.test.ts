@@ -6,7 +6,7 @@ import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** The cells of each row of a table whose first heading is this. */
+/** The cells of each row in the table with this first heading. */
 function tableIn(page: string, firstHeading: string): string[][] {
   const lines = readFileSync(new URL(page, root), "utf8").split("\n");
   const start = lines.findIndex((line) => line.startsWith(`| ${firstHeading} `));
@@ -19,7 +19,7 @@ function tableIn(page: string, firstHeading: string): string[][] {
   );
 }
 
-test("The docs show the default waits between the attempts", () => {
+test("The docs list the default backoff", () => {
   const { attempts, waitAfter } = createRetryPolicy({}, () => 0.5);
   const waits = Array.from({ length: attempts - 1 }, (_, index) => formatDuration(waitAfter(index + 1)));
   const rows = tableIn("docs/background.md", "attempt");
@@ -28,7 +28,7 @@ test("The docs show the default waits between the attempts", () => {
   );
 });
 
-test("The docs show the default limits of a launched server", () => {
+test("The docs list the default limits of a launched server", () => {
   const rows = new Map(tableIn("docs/security.md", "option").map(([option = "", value]) => [option, value]));
   expect(rows.get("`maxConnections`")).toBe(defaultLimits.maxConnections.toLocaleString("en-US"));
   expect(rows.get("`maxRequestsPerSocket`")).toBe(defaultLimits.maxRequestsPerSocket.toLocaleString("en-US"));

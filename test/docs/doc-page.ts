@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../support/project-folder.ts";
 
-/** Why a block may be left out: it needs what is not at hand. */
+/** The allowed reasons for a block that is not run. */
 export const reasonsNotToRun: readonly string[] = [
   "is of this repository",
   "needs an account on the Hub",
@@ -10,19 +10,19 @@ export const reasonsNotToRun: readonly string[] = [
   "needs Python",
 ];
 
-/** The languages that a shell block is marked with. */
+/** The languages of shell blocks. */
 export const shellLanguages: readonly string[] = ["sh", "bash"];
 
-/** What a comment on the line before a block says of it, as in `<!-- not run: needs Docker -->`. */
+/** The mark of a block: a comment on the line before it, such as `<!-- not run: needs Docker -->`. */
 export interface Mark {
-  /** `not run`, with a reason; `file`, with the name under which the block is kept; `output`, of what was run before. */
+  /** `not run` with a reason, `file` with the name of the file to write, or `output` of the previous block. */
   name: string;
   value: string;
 }
 
 /** A fenced block of a page. */
 export interface Block {
-  /** Where it begins, for a message: `docs/local.md:6`. */
+  /** The place of the block in messages, such as `docs/local.md:6`. */
   place: string;
   language: string;
   /** Without the indentation of its fence. */
@@ -30,7 +30,7 @@ export interface Block {
   mark: Mark | undefined;
 }
 
-/** Every page that is written by hand, by its path from the root of this repository. */
+/** Every handwritten page, as a path relative to the root of this repository. */
 export const pages: readonly string[] = globSync(
   ["README.md", "CONTRIBUTING.md", "docs/*.md", "{examples,templates}/*/README.md", "bench/README.md"],
   { cwd: root },
@@ -41,7 +41,7 @@ export function readPage(page: string): string {
   return readFileSync(join(root, page), "utf8");
 }
 
-/** The fenced blocks of a page, in their order. */
+/** The fenced blocks of a page, in order. */
 export function readBlocks(page: string): Block[] {
   const text = readPage(page);
   return [...text.matchAll(/^( *)```(\w*)[^\n]*\n(.*?)^ *```$/gms)].map(
@@ -58,7 +58,7 @@ export function readBlocks(page: string): Block[] {
   );
 }
 
-/** The commands of a shell block: lines, and those that go on over several of them. */
+/** The commands of a shell block, including those that span several lines. */
 export function commandsOf({ text }: Pick<Block, "text">): string[] {
   const commands: string[] = [];
   let command = "";
@@ -73,14 +73,14 @@ export function commandsOf({ text }: Pick<Block, "text">): string[] {
   return commands;
 }
 
-/** The folder of a page, where it is the README of a project that can be copied: an example or a template. */
+/** The folder of a page that is the README of an example or a template, which users can copy. */
 export function projectOf(page: string): string | undefined {
   return /^(examples|templates)\//.test(page) ? join(root, dirname(page)) : undefined;
 }
 
-/** What can be imported from this package under one name. */
+/** An entry point of this package. */
 export interface EntryPoint {
-  /** As in `hub-webhooks/client`. */
+  /** Such as `hub-webhooks/client`. */
   readonly specifier: string;
   /** The file in `src` that exports it. */
   readonly file: string;
@@ -102,7 +102,7 @@ export function readEntryPoints(): EntryPoint[] {
     });
 }
 
-/** What an entry point exports, as its file lists it. */
+/** The exports of an entry point, as its file lists them. */
 export function readExports({ file }: EntryPoint): { name: string; isType: boolean }[] {
   const text = readFileSync(file, "utf8");
   const listed = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(([, type, names = ""]) =>

@@ -10,14 +10,14 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 
 const page = readFileSync(new URL("../../docs/hub-api.md", import.meta.url), "utf8");
 
-/** The part of the page from a heading to the next one of its rank or above. */
+/** The section of a heading, up to the next heading of the same or a higher level. */
 function section(heading: string): string {
   const [, rank = ""] = /^(#+) /.exec(heading) ?? [];
   const [, text = ""] = page.split(`${heading}\n`);
   return text.split(new RegExp(`^#{2,${rank.length}} `, "m"))[0] ?? "";
 }
 
-/** The cells of each row of the tables in a text, without their heads. */
+/** The cells of each table row in a text, without the heads. */
 function rows(text: string): string[][] {
   return text
     .split("\n")
@@ -58,7 +58,7 @@ function statusesOf({ path, method }: { path: string; method: string }): string[
   return Object.keys(paths[path]?.[method]?.responses ?? {});
 }
 
-describe("The page of the Hub's API", () => {
+describe("The page about the Hub's API", () => {
   let hub: TestHub;
 
   beforeAll(async () => {
@@ -67,34 +67,37 @@ describe("The page of the Hub's API", () => {
     return () => local.close();
   });
 
-  test("has a row for each of the 27 operations of the contract, and for no other", () => {
+  test("has a row for exactly the 27 operations of the contract", () => {
     const known = routes.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     expect(known).toHaveLength(27);
     expect(documented.map(({ operation }) => operation).sort()).toEqual(known.sort());
   });
 
-  test.each(documented)("is right about the refusals of $operation", ({ operation, refusals }) => {
+  test.each(documented)("lists the error statuses of $operation", ({ operation, refusals }) => {
     const statuses = statusesOf(operationOf(operation)).filter(
       (status) => !["200", "302", "401", "413"].includes(status),
     );
     expect(refusals).toEqual(statuses);
   });
 
-  test.each(documented)("marks $operation as tested and answered by the local Hub only if it is", async (row) => {
-    const [, file] = /^✓ `(.+)`$/.exec(row.tick) ?? [];
-    expect(existsSync(new URL(`../local-hub/${file}.test.ts`, import.meta.url)), file).toBe(true);
-    const { operationId } = operationOf(row.operation);
-    const { id } = await hub.create({ watched: [data], url: "http://127.0.0.1:1/" });
-    await hub.trigger();
-    const [entry] = await hub.entries(id);
-    const own = ownRequests.find((request) => request.operationId === operationId);
-    const request = own ?? organizationRequests.find((known) => known.operationId === operationId);
-    const line = request?.line(own ? id : "acme").replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
-    // Wherever it is asked for, it is held to the strict schema of its answer.
-    expect((await hub.request(line, request?.body && { body: request.body })).status).toBe(200);
-  });
+  test.each(documented)(
+    "marks $operation as implemented by the local Hub only if it is tested and succeeds",
+    async (row) => {
+      const [, file] = /^✓ `(.+)`$/.exec(row.tick) ?? [];
+      expect(existsSync(new URL(`../local-hub/${file}.test.ts`, import.meta.url)), file).toBe(true);
+      const { operationId } = operationOf(row.operation);
+      const { id } = await hub.create({ watched: [data], url: "http://127.0.0.1:1/" });
+      await hub.trigger();
+      const [entry] = await hub.entries(id);
+      const own = ownRequests.find((request) => request.operationId === operationId);
+      const request = own ?? organizationRequests.find((known) => known.operationId === operationId);
+      const line = request?.line(own ? id : "acme").replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
+      // TestHub checks every response against the strict schema of its operation.
+      expect((await hub.request(line, request?.body && { body: request.body })).status).toBe(200);
+    },
+  );
 
-  test("has a row with the same text for each recorded change of the Hub", () => {
+  test("has the same text as the record for each change of the Hub", () => {
     const changed = rows(section("## What the Hub has changed")).filter(([since = ""]) => /^\d/.test(since));
     expect(changed).toEqual(hubChanges.map(({ since, what, client, localHub }) => [since, what, client, localHub]));
   });

@@ -11,7 +11,7 @@ const pages = globSync(["*.md", "{docs,templates,examples,bench}/**/*.md"], {
 
 const { files }: { files: string[] } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
 const isLeftOut = (path: string) => files.includes(`!${path.split("/", 2).join("/")}`);
-/** What npm packs: files, and folders with all that is in them. */
+/** The files and folders that npm packs. */
 const packed = ["README.md", "LICENSE", "package.json"]
   .concat(
     globSync(
@@ -21,19 +21,19 @@ const packed = ["README.md", "LICENSE", "package.json"]
   )
   .filter((path) => !isLeftOut(path));
 
-/** Whether a file of this repository, or something in a folder of it, comes with the package. */
+/** Returns whether the package contains a file, or a part of a folder. */
 function isPacked(path: string): boolean {
   return packed.some((item) => item === path || path.startsWith(`${item}/`) || item.startsWith(`${path}/`));
 }
 
-/** The text of a page without its code, in which brackets mean something else. */
+/** The text of a page without brackets in code, which are not links. */
 function proseOf(page: string): string {
   return readFileSync(resolve(root, page), "utf8")
     .replace(/^```.*?^```$/gms, "")
     .replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]()]/g, ""));
 }
 
-/** Headings as GitHub makes anchors of them. */
+/** The anchors that GitHub creates for the headings. */
 function anchorsOf(page: string): string[] {
   return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
     heading
@@ -44,7 +44,7 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-/** Where the links of a page lead that stay in this repository. */
+/** The links of a page to files of this repository. */
 function linksOf(page: string): { target: string; file: string; anchor: string | undefined }[] {
   return [...proseOf(page).matchAll(/\]\(([^()\s]+)\)/g)]
     .map(([, target = ""]) => target)
@@ -56,7 +56,7 @@ function linksOf(page: string): { target: string; file: string; anchor: string |
     });
 }
 
-/** What a link of a page leads to, where that is not there. */
+/** The links of a page whose target does not exist. */
 function brokenLinks(page: string): string[] {
   return linksOf(page)
     .filter(({ file, anchor }) => {
@@ -75,7 +75,7 @@ test.each(pages.filter(isPacked))("Every link of %s has a target inside the pack
   expect(missing.map(({ target }) => target)).toEqual([]);
 });
 
-test("Pages with links are found", () => {
+test("The pages contain links", () => {
   expect(pages).toContain("README.md");
   expect(pages.length).toBeGreaterThan(15);
   expect(

@@ -11,7 +11,7 @@ import { readBlocks } from "./doc-page.ts";
 
 const secret = "s3cret";
 
-/** Serves the route handlers of a file as Next.js does: the one that is named like the method, with the whole path. */
+/** Serves the route handlers of a file like Next.js: calls the export with the name of the method. */
 const nextServer = `import { serve } from "@hono/node-server";
 const route = await import(process.argv[2]);
 const answer = (request) => route[request.method]?.(request) ?? new Response(null, { status: 405 });
@@ -39,7 +39,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a program of the page, with what it printed so far. */
+/** Runs a program of the page, and collects its output. */
 async function run(file: string): Promise<{ url: string; output: () => string }> {
   const port = await freePort();
   const script = file.startsWith("app/") ? ["next-server.js", `./${file}`] : [file];
@@ -71,8 +71,8 @@ const post = (url: string) => {
   return fetch(url, { method: "POST", headers, body: JSON.stringify(webhookPayload("repo")) });
 };
 
-describe("The programs on the page about mounts", () => {
-  test("are all tested here", () => {
+describe("The programs on the page mount.md", () => {
+  test("are all tested in this file", () => {
     const files = programs.map(({ file }) => file);
     expect(files).toEqual([...prefixes.map(([file]) => file)]);
   });
@@ -101,14 +101,14 @@ describe("The programs on the page about mounts", () => {
     }
   });
 
-  test("express.ts parses the bodies of the app's own routes", async () => {
+  test("express.ts parses the bodies of the app's other routes", async () => {
     const { url } = await run("express.ts");
     const headers = { "content-type": "application/json" };
     const response = await fetch(`${url}/mine`, { method: "POST", headers, body: '{"a":1}' });
     expect(await response.json()).toEqual({ received: { a: 1 } });
   });
 
-  test("middleware.ts sets headers, traces, and limits the rate", async () => {
+  test("middleware.ts sets headers, traces requests, and limits their rate", async () => {
     const { url, output } = await run("middleware.ts");
     const first = await post(`${url}/webhooks/retrain`);
     expect([first.status, first.headers.get("x-content-type-options")]).toEqual([200, "nosniff"]);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 const root = new URL("../../", import.meta.url);
 const page = readFileSync(new URL("docs/security.md", root), "utf8");
 
-/** The promises of the page with their tests: files, and ids of rows in them. */
+/** The promises of the page with their tests: files, and row ids in them. */
 const promises = page
   .slice(page.indexOf("| promise | held by |"))
   .split("\n\n")[0]
@@ -22,6 +22,6 @@ test.each(promises ?? [])("The named tests exist for: $promise", ({ held }) => {
   }
 });
 
-test("The table of promises is found", () => {
+test("The page contains the table of promises", () => {
   expect(promises?.length).toBeGreaterThan(15);
 });

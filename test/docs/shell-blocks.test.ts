@@ -8,17 +8,17 @@ import { type Block, commandsOf, pages, readBlocks, readPage, reasonsNotToRun, s
 const blocks = pages.flatMap(readBlocks);
 const shellBlocks = blocks.filter(({ language }) => shellLanguages.includes(language));
 
-/** Options of npm, where the docs name them alone. */
+/** Options of npm that the docs mention without a command. */
 const optionsOfNpm: readonly string[] = ["--save-exact"];
 
-/** The options of a command as its help tells them, by the words that call it: `deliveries list`. */
+/** The options in the help of each command, by its name such as `deliveries list`. */
 const known = new Map<string, ReadonlySet<string>>();
 
-/** Reads the help of every command and of those below it, from `hub-webhooks` itself on. */
+/** Reads the help of a command and its subcommands, starting with `hub-webhooks`. */
 async function readHelp(words: readonly string[]): Promise<void> {
   const { stdout } = await runCommand([...words, "--help"]);
   known.set(words.join(" "), new Set(stdout.match(/--[a-z][a-z-]*/g)));
-  // The commands stand in groups of their own; in the other groups no line begins with a word.
+  // Only groups of commands contain lines that start with a word.
   const groups = stdout.matchAll(/\n(?!Arguments|Examples?)[A-Z][a-z ]*:\n(.*?)\n(?=\n|$)/gs);
   for (const [, list = ""] of groups) {
     for (const [, name = ""] of list.matchAll(/^ {2}(\w[\w-]*)/gm)) {
@@ -28,14 +28,14 @@ async function readHelp(words: readonly string[]): Promise<void> {
 }
 await readHelp([]);
 
-/** Calls of `hub-webhooks` in a text, each from its first word on, without what other programs get. */
+/** The calls of `hub-webhooks` in a text, without the program's name and other programs. */
 function callsIn(text: string): string[] {
   const joined = text.replaceAll("\\\n", " ").replaceAll(/\s+# .*$/gm, "");
   const calls = joined.matchAll(/(?:^|\bnpx |\bexec |\.bin\/|\| *)hub-webhooks((?: [^|;&\n]*)?)(?=[|;&\n]|$)/gm);
   return [...calls].map(([, words = ""]) => words.trim());
 }
 
-/** What a call asks for that `hub-webhooks` does not have. */
+/** The command and options of a call that do not exist. */
 function unknownIn(call: string): string[] {
   const words = call.split(/\s+/).filter((word) => word !== "");
   let name = "";
@@ -47,14 +47,14 @@ function unknownIn(call: string): string[] {
   return options.filter((option) => !known.get(name)?.has(option)).map((option) => `${name} ${option}`);
 }
 
-/** The code within the sentences of a page, one piece each. */
+/** The inline code of a page. */
 function inlineCode(page: string): string[] {
   const prose = readPage(page).replaceAll(/^ *```.*?^ *```$/gms, "");
   return [...prose.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code.replaceAll(/\s+/g, " "));
 }
 
 describe("The shell blocks of the docs", () => {
-  test("are found, and so is the help of the commands", () => {
+  test("exist, and so does the help of their commands", () => {
     expect(shellBlocks.length).toBeGreaterThan(30);
     expect([...known.keys()]).toEqual(expect.arrayContaining(["", "create", "dev", "deliveries list"]));
     expect(shellBlocks.flatMap(({ text }) => callsIn(text)).length).toBeGreaterThan(40);

@@ -16,7 +16,7 @@ export default server;
 await server.launch();
 `;
 
-test("A local Hub runs the handler on a push, when the job of a webhook is `hub-webhooks job server.ts`", async () => {
+test("A local Hub runs the handler on a push if the job of a webhook is `hub-webhooks job server.ts`", async () => {
   await using project = await makeProject({ "server.ts": source });
   const hub = await openLocalHub({ runJobs: true });
   const bin = join(project.path, "node_modules/hub-webhooks/dist/cli/bin.js");

@@ -7,7 +7,7 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 
 const WEBHOOK_PAYLOAD = JSON.stringify(webhookPayload("repo.content"), null, 1);
 
-/** A server with one endpoint, and the way to run a job of it. */
+/** A server with one endpoint, and a function that runs a job of it. */
 function createJob(handler: Handler = () => "done", options: EndpointOptions = {}) {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger, secret: "s3cret", createId: () => "made-here" });
@@ -33,7 +33,7 @@ describe("A job", () => {
     });
   });
 
-  test.each([undefined, "", "two words", "x".repeat(201)])("with the ID %j gets a generated one", async (id) => {
+  test.each([undefined, "", "two words", "x".repeat(201)])("gets a generated ID if WEBHOOK_ID is %j", async (id) => {
     const { run } = createJob((_payload, { delivery }) => delivery.id);
     expect(await run({ environment: { WEBHOOK_ID: id } })).toMatchObject({ result: "made-here" });
   });
@@ -45,7 +45,7 @@ describe("A job", () => {
     expect(await runJob(server)).toEqual({ status: "succeeded", result: "of-the-process" });
   });
 
-  test("removes its signal handlers when it is done", async () => {
+  test("removes its signal handlers when it ends", async () => {
     const { run } = createJob(() => process.listenerCount("SIGTERM"));
     const before = process.listenerCount("SIGTERM");
     expect(await run()).toMatchObject({ result: before + 1 });
@@ -64,7 +64,7 @@ describe("A job", () => {
     ]);
   });
 
-  test("that does not match the filter is ignored with a reason, and not run", async () => {
+  test("that does not match the filter is ignored with a reason, and its handler does not run", async () => {
     const handler = vi.fn();
     const { run, logger } = createJob(handler, { scope: "discussion" });
     const reason = "scope repo.content is not discussion";
@@ -196,7 +196,7 @@ describe("The endpoint of a job", () => {
   });
 });
 
-test("runJob() throws in a file that a tool of this package runs: the job would run twice", async () => {
+test("runJob() throws in a file that a tool of this package runs, because the job would run twice", async () => {
   const handler = vi.fn();
   const { run } = createJob(handler);
   onTestFinished(interceptLaunches({ onLaunch: () => ({ port: 0, url: "", publicUrl: "" }), onSharedServer() {} }));

@@ -1,6 +1,6 @@
 import { ServerProcess } from "../../src/server-file/server-process-handle.ts";
 
-/** Serves the file of its first argument until it is killed, and reports on standard output. */
+/** Serves the file in its first argument until it is killed, and prints reports to standard output. */
 const [path = ""] = process.argv.slice(2);
 const launchResult = { port: 7860, url: "http://localhost:7860", publicUrl: "http://localhost:7860" };
 const started = ServerProcess.serve({

@@ -12,7 +12,7 @@ const repository = fileURLToPath(new URL("../../", import.meta.url));
 
 const head = 'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\n';
 
-/** The frames of Node and of this package do not help the author of a file. */
+/** Frames of Node and of this package do not help the author of a server file. */
 function expectOwnFramesOnly({ stack, stderr }: FailedFile): void {
   expect(stderr).toBe("");
   expect(stack).not.toMatch(/node:|\/src\/|\/dist\/|Node\.js v/);

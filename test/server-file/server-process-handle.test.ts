@@ -35,7 +35,7 @@ const servingFile = `
   console.log(JSON.stringify(await server.launch()));
 `;
 
-/** The process ID that a server file printed. */
+/** The process id that a server file printed. */
 function processIn(lines: readonly string[]): number {
   return Number(lines.find((line) => line.startsWith("pid "))?.slice(4));
 }
@@ -145,14 +145,14 @@ describe("ServerProcess", () => {
     const exits = process.listenerCount("exit");
     await started.stop();
     expect(isRunning(processIn(lines))).toBe(false);
-    // Neither the timer that would kill it nor the listener that would do so at the end of this process is left.
+    // Both the timer that would kill it and the listener on the exit of this process are removed.
     expect(timers.of(5_000)).toMatchObject([{ cleared: 1 }]);
     expect(timers.of(500)).toMatchObject([{ cleared: 1 }]);
     expect(process.listenerCount("exit")).toBe(exits - 1);
     await expect(started.serving()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
   });
 
-  test("ends although a grandchild holds its output open", async () => {
+  test("ends even if a grandchild keeps its output open", async () => {
     const { started, lines } = serve("leaving-a-child.ts");
     await started.serving();
     await expect.poll(() => processIn(lines)).toBeGreaterThan(0);
@@ -195,7 +195,7 @@ describe("ServerProcess", () => {
     expect(isRunning(pid)).toBe(true);
     parent.kill("SIGKILL");
     await once(parent, "exit");
-    // With it goes its socket; another process may use the port by now.
+    // Its socket closes with it. Another process can use the port by then.
     await expect.poll(() => isRunning(pid)).toBe(false);
   });
 });

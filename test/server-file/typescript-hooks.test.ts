@@ -4,11 +4,11 @@ import { describeFiles, endpointsOf } from "./describe-files.ts";
 const head = 'import { WebhooksServer } from "hub-webhooks";\nexport const server = new WebhooksServer();\n';
 const foot = "\nexport default server;\n";
 
-/** A server's file of which `body` registers the endpoint. */
+/** The source of a server file whose `body` registers an endpoint. */
 const withBody = (body: string) => `${head}${body}${foot}`;
 
-describe.concurrent("A server's file", () => {
-  test("has decorators", async () => {
+describe.concurrent("A server file", () => {
+  test("can use decorators", async () => {
     const body = `
       class Bot {
         @server.webhook("retrain", { watch: "dataset:me/data" })
@@ -18,18 +18,18 @@ describe.concurrent("A server's file", () => {
     expect(await endpointsOf({ "server.ts": withBody(body) })).toEqual(["retrain"]);
   });
 
-  test("has decorators in the middle of a line", async () => {
+  test("can use decorators in the middle of a line", async () => {
     const body = 'class Bot { @server.webhook("retrain") retrain(): void {} }\nnew Bot();';
     expect(await endpointsOf({ "server.ts": withBody(body) })).toEqual(["retrain"]);
   });
 
-  test("has standard decorators, even if tsconfig.json sets legacy ones", async () => {
+  test("can use standard decorators, even if tsconfig.json enables legacy ones", async () => {
     const body = 'class Bot {\n  @server.webhook("retrain")\n  retrain(): void {}\n}\nnew Bot();';
     const tsconfig = JSON.stringify({ compilerOptions: { experimentalDecorators: true } });
     expect(await endpointsOf({ "server.ts": withBody(body), "tsconfig.json": tsconfig })).toEqual(["retrain"]);
   });
 
-  test("has enums, namespaces and parameter properties", async () => {
+  test("can use enums, namespaces and parameter properties", async () => {
     const body = `
       enum Kind { Retrain = "retrain" }
       const enum Fixed { Second = "second" }
@@ -51,11 +51,11 @@ describe.concurrent("A server's file", () => {
       "a parameter property",
       'class Named { constructor(private readonly name = "first") {} tell() { return this.name; } }\nserver.webhook(new Named().tell(), () => {});',
     ],
-  ])("has %s alone", async ([, body]) => {
+  ])("can use only %s", async ([, body]) => {
     expect(await endpointsOf({ "server.ts": withBody(body ?? "") })).toEqual(["first"]);
   });
 
-  test("is TSX, or imports TSX", async () => {
+  test("can be TSX or import TSX", async () => {
     const files = {
       "server.ts": withBody('import { element } from "./view.tsx";\nserver.webhook(element.type, () => {});'),
       "view.tsx": "/** @jsxImportSource ./made */\nexport const element = <retrain />;",
@@ -67,7 +67,7 @@ describe.concurrent("A server's file", () => {
     expect(await endpointsOf({ ...files, "view.tsx": view })).toEqual(["retrain"]);
   });
 
-  test("imports ./x.ts as ./x.js, and ./x.mts as ./x.mjs", async () => {
+  test("can import ./x.ts as ./x.js, and ./x.mts as ./x.mjs", async () => {
     const files = {
       "server.ts": withBody(
         'import { first } from "./lib/first.js";\nimport { second } from "./second.mjs";\nserver.webhook(first, () => {});\nserver.webhook(second, () => {});',
@@ -77,7 +77,7 @@ describe.concurrent("A server's file", () => {
       "name.js": 'export const name = "from-javascript";',
       "name.ts": 'export const name: string = "from-typescript";',
     };
-    // What is there under its own name is what is meant.
+    // A file that exists with the imported name takes precedence.
     expect(await endpointsOf(files)).toEqual(["from-javascript", "second"]);
   });
 
@@ -86,7 +86,7 @@ describe.concurrent("A server's file", () => {
     ["without a type", {}],
     ["of type module", { type: "module" }],
     ["of type commonjs", { type: "commonjs" }],
-  ] as const)("is a module in a package %s, and says nothing of its own", async ([, fields]) => {
+  ] as const)("is a module in a package %s, and no warning is printed", async ([, fields]) => {
     const files = {
       "server.ts": withBody('import { name } from "./name.ts";\nserver.webhook(name, () => {});'),
       "name.ts": 'export const name: string = "retrain";',
@@ -107,17 +107,17 @@ describe.concurrent("A server's file", () => {
     expect(await endpointsOf({ "server.ts": source, "package.json": "{}" })).toEqual(["retrain"]);
   });
 
-  test("is JavaScript", async () => {
+  test("can be JavaScript", async () => {
     expect(await endpointsOf({ "server.mjs": withBody('server.webhook("retrain", () => {});') })).toEqual(["retrain"]);
   });
 
-  test("has a top-level await", async () => {
+  test("can use top-level await", async () => {
     const body =
       'const name = await new Promise<string>((resolve) => setImmediate(() => resolve("late")));\nserver.webhook(name, () => {});';
     expect(await endpointsOf({ "server.ts": withBody(body) })).toEqual(["late"]);
   });
 
-  test("imports JSON, and its output is passed on line by line", async () => {
+  test("can import JSON, and its output is passed on line by line", async () => {
     const body = `
       import names from "./names.json" with { type: "json" };
       server.webhook(names.first, () => {});
@@ -136,7 +136,7 @@ describe.concurrent("A server's file", () => {
     expect(output.filter(({ stream }) => stream === "stderr").map(({ text }) => text)).toEqual(["three é"]);
   });
 
-  test("prints megabytes without a loss", async () => {
+  test("can print megabytes of output", async () => {
     const body = `
       server.webhook("retrain", () => {});
       const line = "x".repeat(9_999);
@@ -147,7 +147,7 @@ describe.concurrent("A server's file", () => {
     expect(output.filter(({ stream, text }) => stream === "stderr" && text.length === 9_999)).toHaveLength(100);
   });
 
-  test("sends its own messages", async () => {
+  test("can send its own messages to its parent process", async () => {
     const body = `
       server.webhook("retrain", () => {});
       process.on("message", () => {});

@@ -7,7 +7,7 @@ import { isRunning } from "../support/program.ts";
 
 /** A fake `cloudflared` or `ngrok`, first on PATH until the end of its scope. */
 export interface FakeProgram extends AsyncDisposable {
-  /** The process ids so far, the newest last. */
+  /** The process ids so far, newest last. */
   processes(): Promise<number[]>;
   /** The arguments and the names of the environment variables of each start. */
   starts(): Promise<{ arguments: string[]; environment: string[] }[]>;

@@ -13,7 +13,7 @@ test.each([
   ["an IPv6 address", "::1", "127.0.0.1"],
   ["a host name", "localhost", "127.0.0.1"],
   ["a number", 7, "127.0.0.1"],
-])("a server that sends %s (%s) as its own address is contacted at %s", async (_name, ip, remoteHost) => {
+])("A server that sends %s (%s) as its own address is contacted at %s", async (_name, ip, remoteHost) => {
   await using host = await startLocaltunnelServer({ answer: { ip } });
 
   expect((await requestTunnel(host.url, options)).remoteHost).toBe(remoteHost);
@@ -25,7 +25,7 @@ test.each([
   ["10", 1],
   [3, 3],
   [1e9, 10],
-])("a server that allows %s connections gets %s", async (max_conn_count, connections) => {
+])("A server that allows %s connections gets %s", async (max_conn_count, connections) => {
   await using host = await startLocaltunnelServer({ answer: { max_conn_count } });
 
   expect((await requestTunnel(host.url, options)).connections).toBe(connections);
@@ -36,7 +36,7 @@ test.each([
   ["the first label of the URL", { id: undefined, url: "https://quiet-owl.example.com" }, "quiet-owl"],
   ["undefined if the id is a path and the URL an IP address", { id: "../admin" }, undefined],
   ["undefined if the id is not a string", { id: { length: 5 } }, undefined],
-])("the name of a tunnel is %s", async (_name, answer, name) => {
+])("The name of a tunnel is %s", async (_name, answer, name) => {
   await using host = await startLocaltunnelServer({ answer });
 
   expect((await requestTunnel(host.url, options)).name).toBe(name);
@@ -47,7 +47,7 @@ test.each([
   ["is a JSON string", `"https://example.com"`, /an unknown response instead of a tunnel/],
   ["is null", "null", /an unknown response instead of a tunnel/],
   ["is empty", "", /an unknown response instead of a tunnel/],
-])("a response that %s is rejected", async (_name, answer, reason) => {
+])("A response that %s is rejected", async (_name, answer, reason) => {
   await using server = await startLocalServer((_request, response) => {
     response.write(answer);
     if (answer.length < 70_000) response.end();
@@ -58,7 +58,7 @@ test.each([
   await expect(registering).rejects.toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
 });
 
-test("a response that ends early is reported as such", async () => {
+test("A response that ends early is reported as such", async () => {
   await using server = await startLocalServer((_request, response) => {
     response.writeHead(200, { "content-length": 1_000 });
     response.write(`{ "url": `, () => response.destroy());

@@ -14,7 +14,7 @@ export interface ManualClock extends TunnelClock {
   expire(milliseconds: number, count?: number): Promise<void>;
 }
 
-/** Creates a clock that stands still. */
+/** Creates a clock that only moves when the test advances it. */
 export function createManualClock(): ManualClock {
   const pauses: number[] = [];
   const pending: { milliseconds: number; end: () => void }[] = [];

@@ -56,7 +56,7 @@ async function failureOf(provider: "cloudflared" | "ngrok", program?: FakeProgra
   return failing;
 }
 
-describe("a tunnel of cloudflared", () => {
+describe("A tunnel of cloudflared", () => {
   test("has the URL that the program prints, and passes the port to the program", async () => {
     await using program = await installProgram("cloudflared", cloudflaredLines());
     await using tunnel = await openTunnel({ provider: "cloudflared", port: 7860 });
@@ -127,7 +127,7 @@ describe("a tunnel of cloudflared", () => {
   });
 });
 
-describe("a tunnel of ngrok", () => {
+describe("A tunnel of ngrok", () => {
   test("has the URL of the line that reports the tunnel", async () => {
     await using program = await installProgram("ngrok", ngrokLines);
     await using tunnel = await openTunnel({ provider: "ngrok", port: 7860 });
@@ -169,7 +169,7 @@ describe("a tunnel of ngrok", () => {
   });
 });
 
-describe("a tunnel's program", () => {
+describe("A tunnel's program", () => {
   test.each(["cloudflared", "ngrok"] as const)(
     "that is not installed is reported with its download page: %s",
     async (name) => {
@@ -187,7 +187,7 @@ describe("a tunnel's program", () => {
     },
   );
 
-  test("that prints its URL while it is stopped after the timeout has failed nevertheless", async () => {
+  test("that prints its URL after the timeout, while it is stopped, still fails", async () => {
     const body = `process.once("SIGTERM", () => { ${ngrokLines}\n process.exit(0); });`;
     await using program = await installProgram("ngrok", body);
     expect(await failureOf("ngrok", program)).toMatchObject({
@@ -290,11 +290,11 @@ describe("a tunnel's program", () => {
     await expect.poll(() => program.isAlive()).toBe(false);
   });
 
-  test("that dies is restarted with a new URL", async () => {
+  test("is restarted with a new URL when it exits unexpectedly", async () => {
     await using local = await startLocalServer((_request, response) => response.end("pong"));
     const laterLine = `console.error("2026-01-12T15:41:18Z INF Connected");`;
     await using program = await installProgram("cloudflared", cloudflaredLines("first-name") + laterLine);
-    // The names do not exist: answer the requests to them here.
+    // The host names do not exist, so the test answers the requests.
     const fetch = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("pong"));
     onTestFinished(() => void fetch.mockRestore());
     const clock = createManualClock();

@@ -4,7 +4,7 @@ import { startCheckedServer, startLocalServer } from "./local-server.ts";
 import { createManualClock, recordEvents } from "./manual-clock.ts";
 import { tunnelProcesses } from "./tunnel-processes.ts";
 
-describe("a tunnel with publicUrl", () => {
+describe("A tunnel with publicUrl", () => {
   test("checks the URL and starts no process", async () => {
     await using local = await startCheckedServer();
     await using tunnel = await openCheckedTunnel(

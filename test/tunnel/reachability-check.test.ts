@@ -12,7 +12,7 @@ import { startCheckedServer, startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { runningProcesses } from "./tunnel-processes.ts";
 
-test("creates a new unguessable reachability check each time", () => {
+test("Each reachability check is new and unguessable", () => {
   const { path, answer } = createReachabilityCheck();
 
   expect(path).toMatch(/^\/_hub-webhooks\/reachability\/[0-9a-f]{32}$/);
@@ -21,7 +21,7 @@ test("creates a new unguessable reachability check each time", () => {
   expect(createReachabilityCheck().path).not.toBe(path);
 });
 
-test("answers a reachability check as plain text, and only at its path", async () => {
+test("A reachability check is answered as plain text, and only at its path", async () => {
   const reachabilityCheck = createReachabilityCheck();
 
   const response = answerReachabilityCheck(reachabilityCheck, new Request(`http://127.0.0.1${reachabilityCheck.path}`));
@@ -34,7 +34,7 @@ test("answers a reachability check as plain text, and only at its path", async (
   expect(answerReachabilityCheck(reachabilityCheck, new Request("http://127.0.0.1/"))).toBeUndefined();
 });
 
-test("closes the connection of a response with an unexpected status without reading it", async () => {
+test("A response with an unexpected status is closed without reading its body", async () => {
   const canceled = vi.spyOn(ReadableStream.prototype, "cancel");
   onTestFinished(() => canceled.mockRestore());
   await using local = await startLocalServer((_request, response) => void response.writeHead(503).write("endless"));
@@ -45,7 +45,7 @@ test("closes the connection of a response with an unexpected status without read
   expect(canceled).toHaveBeenCalledOnce();
 });
 
-describe("opening with a reachability check", () => {
+describe("Opening with a reachability check", () => {
   test("requests the public URL and skips the interstitial page of the service", async () => {
     await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
@@ -99,7 +99,7 @@ describe("opening with a reachability check", () => {
   ];
 
   test.each(wrongAnswers)(
-    "fails with the reason when the answer %s, and leaves nothing",
+    "fails with the reason when the answer %s, and leaves nothing running",
     async (_name, reason, answer) => {
       const clock = createManualClock();
       await using local = await startCheckedServer();

@@ -44,7 +44,7 @@ async function pong(tunnel: Tunnel): Promise<string> {
 
 const isDown = [expect.stringMatching(/^error TUNNEL_FAILED: /), "down TUNNEL_FAILED"];
 
-describe("a tunnel whose server crashes", () => {
+describe("A tunnel whose server crashes", () => {
   test("reconnects at the same URL when the server is back", async () => {
     await using here = await openTestTunnel();
     const { clock, host, tunnel, heard } = here;
@@ -125,7 +125,7 @@ describe("a tunnel whose server crashes", () => {
   });
 });
 
-test("a tunnel that gets another name is closed, and its name requested again, before that name is accepted", async () => {
+test("A tunnel that gets another name is closed, and its name requested again, before that name is accepted", async () => {
   const clock = createManualClock();
   await using local = await startLocalServer((_request, response) => response.end());
   const url = `http://127.0.0.1:${local.port}`;
@@ -154,7 +154,7 @@ test("a tunnel that gets another name is closed, and its name requested again, b
   expect(closed).not.toContain("third");
 });
 
-test("a tunnel whose worker is killed reconnects at the same URL", async () => {
+test("A tunnel whose worker is killed reconnects at the same URL", async () => {
   await using here = await openTestTunnel();
   const { clock, tunnel, heard } = here;
   const { url } = tunnel;
@@ -167,7 +167,7 @@ test("a tunnel whose worker is killed reconnects at the same URL", async () => {
   expect(tunnel.url).toBe(url);
 });
 
-test("a tunnel that was closed to reconnect is reopened even if its old URL responds", async () => {
+test("A tunnel that was closed to reconnect is reopened even if its old URL responds", async () => {
   await using here = await openTestTunnel({}, { hasReachabilityCheck: false });
   const { clock, host, tunnel, heard } = here;
   host.stall();
@@ -189,7 +189,7 @@ test("a tunnel that was closed to reconnect is reopened even if its old URL resp
   expect(await pong(tunnel)).toBe("pong");
 });
 
-describe("a requested name that is taken", () => {
+describe("A requested name that is taken", () => {
   test("is reported as an error once the tunnel is open, with the assigned URL", async () => {
     const local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
@@ -222,7 +222,7 @@ describe("a requested name that is taken", () => {
   });
 });
 
-describe("the heartbeat", () => {
+describe("The heartbeat", () => {
   test("detects a server that dropped the tunnel but kept its connections", async () => {
     await using here = await openTestTunnel();
     const { clock, host, tunnel, heard } = here;
@@ -337,12 +337,12 @@ describe("the heartbeat", () => {
   });
 });
 
-describe("closing a tunnel that is down", () => {
+describe("Closing a tunnel that is down", () => {
   test.each([
     ["before the next attempt", undefined],
     ["while the server is asked for a new tunnel", "silent"],
     ["while the new tunnel is checked", "reachabilityCheck"],
-  ] as const)("%s takes effect immediately, leaves nothing behind and emits nothing", async (_name, moment) => {
+  ] as const)("%s takes effect immediately, leaves nothing running and emits nothing", async (_name, moment) => {
     await using here = await openTestTunnel();
     const { clock, host, local, tunnel, heard } = here;
     if (moment === "silent") host.misbehave("silent");
@@ -363,7 +363,7 @@ describe("closing a tunnel that is down", () => {
     expect(heard).toEqual(isDown);
   });
 
-  test("just after it has reconnected closes the new connection too", async () => {
+  test("just after it has reconnected also closes the new connection", async () => {
     const clock = createManualClock();
     const sockets: Socket[] = [];
     await using local = await startLocalServer((_request, response) => response.end(), {
@@ -395,7 +395,7 @@ describe("closing a tunnel that is down", () => {
     expect(tunnel.status).toBe("closed");
     expect(connections).toEqual([]);
     expect(heard).toEqual(isDown);
-    // Including the socket that checked whether the port is listening.
+    // Includes the socket that checked whether the port is open.
     await expect.poll(() => sockets.map((socket) => socket.closed)).toEqual([true, true]);
   });
 
@@ -414,7 +414,7 @@ describe("closing a tunnel that is down", () => {
   });
 });
 
-test("a tunnel that a listener closes emits no further event", async () => {
+test("A tunnel that a listener closes emits no further event", async () => {
   await using here = await openTestTunnel();
   const { tunnel, heard } = here;
   tunnel.on("error", () => tunnel.close());
@@ -426,7 +426,7 @@ test("a tunnel that a listener closes emits no further event", async () => {
   expect(heard).toEqual([expect.stringMatching(/^error TUNNEL_FAILED/)]);
 });
 
-describe("listeners that fail", () => {
+describe("Listeners that fail", () => {
   test("do not affect other listeners or the tunnel, and are reported as warnings", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     await using here = await openTestTunnel();

@@ -34,7 +34,7 @@ const badServers: [name: string, reason: RegExp, server: LocaltunnelServerOption
   ["assigns a port behind a firewall", /port \d+ did not answer in time: a firewall/, { mode: "deaf-port" }],
 ];
 
-describe("Opening a tunnel fails with the reason and leaves nothing behind if the server", () => {
+describe("Opening a tunnel fails with the reason and leaves nothing running if the server", () => {
   test.each(badServers)("%s", { timeout: 90_000 }, async (_name, reason, server) => {
     await using host = await startLocaltunnelServer(server);
     const before = tunnelProcesses().length;

@@ -59,7 +59,7 @@ describe("An open tunnel whose server dies", () => {
   });
 });
 
-test("a tunnel whose worker is killed emits the reason and is down", async () => {
+test("A tunnel whose worker is killed emits the reason and is down", async () => {
   await using host = await startLocaltunnelServer();
   await using tunnel = await openTunnel({ port: 1, host: host.url });
   const heard = recordEvents(tunnel);
@@ -73,7 +73,7 @@ test("a tunnel whose worker is killed emits the reason and is down", async () =>
   ]);
 });
 
-test("the worker exits when its parent is killed with SIGKILL", async () => {
+test("The worker exits when its parent is killed with SIGKILL", async () => {
   await using host = await startLocaltunnelServer();
   const script = `
     const { openTunnel } = await import(${JSON.stringify(new URL("../../src/tunnel/tunnel.ts", import.meta.url))});
@@ -90,7 +90,7 @@ test("the worker exits when its parent is killed with SIGKILL", async () => {
   await expect.poll(() => host.connections).toBe(0);
 });
 
-test("the worker reports an unreachable server as lost", async () => {
+test("The worker reports an unreachable server as lost", async () => {
   const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url));
   const ready = await once(child, "message");
   expect(ready[0]).toBe("ready");
@@ -110,8 +110,8 @@ test("the worker reports an unreachable server as lost", async () => {
   await once(child, "exit");
 });
 
-test("the worker reports a loss only after a time without a connection", async () => {
-  /** The reports of a worker with this timeout. */
+test("The worker reports a loss only after a time without a connection", async () => {
+  /** Returns the reports of a worker with this timeout. */
   async function reportsWith(timeoutMs: number): Promise<unknown[]> {
     await using server = await startLocalServer(() => {});
     const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url));
@@ -128,7 +128,7 @@ test("the worker reports a loss only after a time without a connection", async (
     };
     child.send(order);
     await expect.poll(() => reports).toContain("connected");
-    // Long enough that a loss would have been reported. Only the order counts: no time is too long.
+    // Wait longer than the timeout of a loss. Only the order of the events counts.
     await new Promise((resolve) => setTimeout(resolve, 2 * timeoutMs));
     reports.push("cut off");
     await server[Symbol.asyncDispose]();
@@ -139,7 +139,7 @@ test("the worker reports a loss only after a time without a connection", async (
 
   let timeoutMs = 50;
   let reports = await reportsWith(timeoutMs);
-  // A busy machine may take longer than that to connect at all.
+  // On a busy machine, connecting can take longer than this timeout.
   while (reports[1] !== "connected") {
     timeoutMs *= 4;
     reports = await reportsWith(timeoutMs);

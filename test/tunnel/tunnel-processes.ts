@@ -8,7 +8,7 @@ subscribe("child_process", (message) => {
   if (message.process instanceof ChildProcess) started.push(message.process);
 });
 
-/** Every process that `openTunnel` has forked in this test file, the newest last. */
+/** Every process that `openTunnel` has forked in this test file, newest last. */
 export function tunnelProcesses(): ChildProcess[] {
   return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-process/.test(argument)));
 }
@@ -20,7 +20,7 @@ export function newestProcess(): ChildProcess {
   return child;
 }
 
-/** The process ids of the processes that are still running, according to the system. */
+/** The ids of the processes that are still running. */
 export function runningProcesses(): (number | undefined)[] {
   return tunnelProcesses()
     .map(({ pid }) => pid)

@@ -8,7 +8,7 @@ import { startLocalServer } from "./local-server.ts";
 import { newestProcess, runningProcesses, tunnelProcesses } from "./tunnel-processes.ts";
 
 describe("An open tunnel", () => {
-  test("forwards a request byte for byte, and the response back", async () => {
+  test("forwards a request and the response byte for byte", async () => {
     const arrived: { method: string | undefined; url: string | undefined; body: Buffer }[] = [];
     await using local = await startLocalServer(async (request, response) => {
       arrived.push({ method: request.method, url: request.url, body: await buffer(request) });
@@ -17,7 +17,7 @@ describe("An open tunnel", () => {
     await using host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: local.port, host: host.url });
 
-    // Large enough to arrive in several pieces, so that some characters are cut in two.
+    // Large enough to arrive in several pieces, so that multi-byte characters are split.
     const body = Buffer.from(JSON.stringify({ title: "Größe 大小 🤗".repeat(20_000) }));
     const response = await fetch(`${tunnel.url}/webhooks/größe?x=1`, { method: "POST", body });
 

@@ -24,7 +24,7 @@ type Flavor = (typeof hardwareFlavors)[number];
 
 declare const hub: HubClient;
 
-/** Takes what it is told to, and does nothing: only its types are looked at. */
+/** Accepts a call without running it, so that only its types are checked. */
 function typed(_call: () => unknown): void {}
 
 describe("The types of the client", () => {
@@ -33,28 +33,28 @@ describe("The types of the client", () => {
       const notification: Notification = JSON.parse("");
       if (notification.type === "repo") expectTypeOf(notification.repo.name).toEqualTypeOf<string>();
       if (notification.type === "paper") expectTypeOf(notification.paperDiscussion.id).toEqualTypeOf<string>();
-      // @ts-expect-error Only a notification of a repository has one.
+      // @ts-expect-error Only a repository notification has one.
       return notification.repo;
     });
   });
 
-  test("know the roles, and take custom ones", () => {
+  test("list the known roles, and accept custom ones", () => {
     expectTypeOf<"contributor">().toExtend<OrganizationRole>();
     expectTypeOf<string>().toExtend<OrganizationRole>();
     typed(() => hub.organizations.setMemberRole("acme", "ada", { role: "reviewer" }));
   });
 
-  test("let every field of a search be left out, or be undefined", () => {
+  test("make every query field optional, even as undefined", () => {
     expectTypeOf<{ p: undefined; readStatus: undefined; repoName: undefined }>().toExtend<NotificationSearch>();
     expectTypeOf<{ limit: undefined; search: undefined }>().toExtend<MemberSearch>();
     typed(() => hub.notifications.delete({ discussionIds: ["a"] as const, applyToAll: undefined }));
-    // @ts-expect-error a page is a number
+    // @ts-expect-error A page is a number.
     typed(() => hub.notifications.list({ p: "1" }));
-    // @ts-expect-error there is no such field
+    // @ts-expect-error There is no such field.
     typed(() => hub.notifications.list({ applyToAll: true, p: 1 }));
   });
 
-  test("give members and events one by one, and members in pages as well", () => {
+  test("yield members and events one by one, and members also in pages", () => {
     typed(async () => {
       for await (const member of hub.organizations.members("acme"))
         expectTypeOf(member).toEqualTypeOf<OrganizationMember>();
@@ -65,15 +65,15 @@ describe("The types of the client", () => {
     });
   });
 
-  test("tell a group that joins by itself from one that does not", () => {
+  test("require a role if autoJoin is enabled", () => {
     typed(() =>
       hub.organizations.resourceGroups.create("acme", { name: "a", autoJoin: { enabled: true, role: "read" } }),
     );
-    // @ts-expect-error a role is needed
+    // @ts-expect-error A role is required.
     typed(() => hub.organizations.resourceGroups.create("acme", { name: "a", autoJoin: { enabled: true } }));
   });
 
-  test("know the values of today, and take newer ones", () => {
+  test("list the known values, and accept unknown ones", () => {
     expectTypeOf<WebhookJobRequest["flavor"]>().toEqualTypeOf<Flavor | (string & {})>();
     expectTypeOf<Watched["type"]>().toEqualTypeOf<WatchedType | (string & {})>();
     expectTypeOf<WebhookRequest["domains"][number]>().toEqualTypeOf<"repo" | "discussion" | (string & {})>();
@@ -84,13 +84,13 @@ describe("The types of the client", () => {
     typed(() =>
       hub.webhooks.update("w1", { job: { flavor: "b300", volumes: [{ type: "app", source: "a/b", mountPath: "/" }] } }),
     );
-    // @ts-expect-error a flavor is a text
+    // @ts-expect-error A flavor is a string.
     typed(() => hub.webhooks.update("w1", { job: { flavor: 300 } }));
-    // @ts-expect-error a field that is not listed is most likely misspelled
+    // @ts-expect-error An unknown field is probably misspelled.
     typed(() => hub.webhooks.update("w1", { job: { flavour: "cpu-basic" } }));
   });
 
-  test("let a read be written again", () => {
+  test("allow a webhook from a response in a request", () => {
     expectTypeOf<Webhook["watched"]>().toExtend<WebhookRequest["watched"]>();
     expectTypeOf<Webhook["domains"]>().toExtend<WebhookRequest["domains"]>();
   });
@@ -106,18 +106,18 @@ describe("The types of the client", () => {
     });
   });
 
-  test("hold both names of what the Hub has renamed", () => {
+  test("contain both names of renamed fields", () => {
     expectTypeOf<NetworkSecurity["blockedContents"]>().toExtend<{ resource: string; scope: string }[] | undefined>();
     expectTypeOf<NetworkSecurity["blockedUrls"]>().toEqualTypeOf<string[] | undefined>();
     expectTypeOf<Webhook["hasSecret"]>().toEqualTypeOf<boolean | undefined>();
     typed(() => hub.organizations.networkSecurity.update("acme", { allowedContents: [{ resource: "*", scope: "a" }] }));
     typed(() => hub.organizations.revokeToken("acme", { tokenId: "a" }));
     typed(() => hub.organizations.revokeToken("acme", { token: "hf_a" }));
-    // @ts-expect-error one of them is needed
+    // @ts-expect-error One of them is required.
     typed(() => hub.organizations.revokeToken("acme", {}));
   });
 
-  test("describe the user of a token, and hardware", () => {
+  test("describe the user of a token, and the hardware", () => {
     typed(() => expectTypeOf(hub.whoami()).resolves.toEqualTypeOf<Whoami>());
     typed(() => expectTypeOf(hub.jobs.hardware()).resolves.toEqualTypeOf<JobHardware[]>());
     expectTypeOf<Whoami["orgs"][number]["roleInOrg"]>().toEqualTypeOf<OrganizationRole | undefined>();

@@ -17,7 +17,7 @@ import {
 import { webhookPayload } from "../../src/testing.ts";
 
 describe("isScope", () => {
-  test("narrows the payload to what its scope promises", () => {
+  test("narrows the payload to the fields of its scope", () => {
     const payload = parsePayload(webhookPayload("discussion.comment"));
     if (!isScope(payload, "discussion.comment")) throw new Error("This is a comment.");
     expectTypeOf(payload).toExtend<DiscussionCommentPayload>();
@@ -25,7 +25,7 @@ describe("isScope", () => {
     expect(payload.comment.content).toBeTypeOf("string");
   });
 
-  test("leaves a payload of another scope as it was", () => {
+  test("does not change the type of a payload of another scope", () => {
     const payload = parsePayload(webhookPayload("repo.config", { updatedConfig: { private: true } }));
     if (isScope(payload, "repo.config")) {
       expectTypeOf(payload.updatedConfig).toExtend<RepoConfigPayload["updatedConfig"]>();
@@ -35,26 +35,26 @@ describe("isScope", () => {
     }
   });
 
-  test("takes known scopes only: of others nothing is known to narrow to", () => {
+  test("accepts known scopes only, because the fields of others are unknown", () => {
     const payload = parsePayload(webhookPayload("repo"));
-    // @ts-expect-error A misspelt scope.
+    // @ts-expect-error A misspelled scope.
     expect(isScope(payload, "repo.contents")).toBe(false);
   });
 });
 
 describe("A payload", () => {
-  test("names its known scopes, actions and repository types, and allows for others", () => {
+  test("lists the known scopes, actions and repository types, and accepts others", () => {
     expectTypeOf<"scroll">().toExtend<WebhookPayload["repo"]["type"]>();
     expectTypeOf<"archive">().toExtend<WebhookPayload["event"]["action"]>();
     expectTypeOf<"dataset" | (string & {})>().toExtend<WebhookPayload["repo"]["type"]>();
     expectTypeOf<WebhookPayload["repo"]["type"]>().not.toEqualTypeOf<string>();
   });
 
-  test("always has event, repo and webhook, whatever its scope", () => {
+  test("always has event, repo and webhook", () => {
     expectTypeOf<PayloadOf<KnownScope>>().toExtend<Pick<WebhookPayload, "event" | "repo" | "webhook">>();
   });
 
-  test("has everything else only perhaps", () => {
+  test("has only optional fields otherwise", () => {
     type Further = Omit<WebhookPayload, "event" | "repo" | "webhook">;
     expectTypeOf<Record<never, never>>().toExtend<Further>();
     expectTypeOf<keyof Further>().toEqualTypeOf<
@@ -62,33 +62,33 @@ describe("A payload", () => {
     >();
   });
 
-  test("made for a test has the type of its scope and repository type", () => {
+  test("from webhookPayload() has the type of its scope and repository type", () => {
     expectTypeOf(webhookPayload("discussion.comment").comment.id).toEqualTypeOf<string>();
     expectTypeOf(webhookPayload("repo.content").updatedRefs).toExtend<readonly object[]>();
     const bucket = webhookPayload("repo.content", { repo: { type: "bucket" } });
     expectTypeOf(bucket.updatedFiles).toExtend<readonly object[]>();
     // @ts-expect-error A bucket has no refs.
     expect(bucket.updatedRefs).toBeUndefined();
-    // @ts-expect-error The samples are of known scopes.
+    // @ts-expect-error Samples exist for known scopes only.
     expect(() => parsePayload(webhookPayload("repo.seals"))).not.toThrow();
   });
 });
 
 describe("A logger", () => {
-  test("may be pino's", () => {
+  test("can be one from pino", () => {
     const logger = pino({ level: "silent" });
     expectTypeOf(logger).toExtend<Logger>();
     expectTypeOf(logger.info).toExtend<LogMethod>();
     expect(new WebhooksServer({ logger }).endpointNames).toEqual([]);
   });
 
-  test("may not be the console, which has no children", () => {
+  test("cannot be the console, which has no child loggers", () => {
     expectTypeOf(console).not.toExtend<Logger>();
   });
 });
 
 describe("WebhookError", () => {
-  test("is narrowed to by isInstance, its code one of a known few", () => {
+  test("is narrowed by isInstance, with a union of known codes", () => {
     const error: unknown = new WebhookError("nothing there", { code: "NOT_FOUND" });
     if (!WebhookError.isInstance(error)) throw new Error("This is one.");
     expectTypeOf(error).toEqualTypeOf<WebhookError>();
@@ -98,7 +98,7 @@ describe("WebhookError", () => {
   });
 });
 
-test("isScope leaves the rest of a chain to be narrowed further", () => {
+test("A chain of isScope checks narrows the remaining cases", () => {
   const read = (payload: WebhookPayload) => {
     if (isScope(payload, "repo.content")) return payload.updatedRefs ?? payload.updatedFiles;
     if (isScope(payload, "repo.config")) return payload.updatedConfig.private;

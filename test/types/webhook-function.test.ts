@@ -17,8 +17,8 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 
 const createServer = () => new WebhooksServer({ logger: createMemoryLogger() });
 
-describe("The payload's type", () => {
-  test("is that of any delivery where no option says more", () => {
+describe("The type of a payload", () => {
+  test("is WebhookPayload without a scope", () => {
     const server = createServer();
     server.webhook("any", (payload) => expectTypeOf(payload).toEqualTypeOf<WebhookPayload>());
     server.webhook("limited", { timeout: "5s" }, (payload) => expectTypeOf(payload).toEqualTypeOf<WebhookPayload>());
@@ -44,19 +44,19 @@ describe("The payload's type", () => {
     );
   });
 
-  test("has what the scope promises, and not what it does not", () => {
+  test("has exactly the fields of the scope", () => {
     createServer().webhook("comment", { scope: "discussion.comment" }, (payload) => {
       expectTypeOf(payload.comment.content).toEqualTypeOf<string | undefined>();
       expectTypeOf(payload.comment.hidden).toEqualTypeOf<boolean>();
       expectTypeOf(payload.discussion.num).toEqualTypeOf<number>();
-      // @ts-expect-error A comment updates no refs.
+      // @ts-expect-error A comment has no updated refs.
       payload.updatedRefs;
-      // @ts-expect-error Only a change of settings has this.
+      // @ts-expect-error Only a settings change has this.
       payload.updatedConfig;
     });
     createServer().webhook("config", { scope: "repo.config" }, (payload) => {
       expectTypeOf(payload.updatedConfig.private).toEqualTypeOf<boolean | undefined>();
-      // @ts-expect-error Settings have no discussion.
+      // @ts-expect-error A settings change has no discussion.
       payload.discussion;
     });
     createServer().webhook("repo", { scope: "repo" }, (payload) => {
@@ -67,21 +67,21 @@ describe("The payload's type", () => {
     });
   });
 
-  test("is that of any of several scopes", () => {
+  test("is a union for several scopes", () => {
     createServer().webhook("some", { scope: ["repo.config", "discussion.comment"] }, (payload) => {
       expectTypeOf(payload).toEqualTypeOf<RepoConfigPayload | DiscussionCommentPayload>();
-      // @ts-expect-error The delivery may be of the other scope.
+      // @ts-expect-error The delivery can have the other scope.
       payload.comment;
     });
   });
 
-  test("is that of any delivery for a scope that is not known yet", () => {
+  test("is WebhookPayload for an unknown scope", () => {
     createServer().webhook("dois", { scope: "repo.config.dois" }, (payload) =>
       expectTypeOf(payload).toEqualTypeOf<WebhookPayload>(),
     );
   });
 
-  test("is that of any delivery where a scope may be left out after all", () => {
+  test("is WebhookPayload if the scope can be undefined", () => {
     const scope = process.argv.length > 1_000 ? "repo.config" : undefined;
     createServer().webhook("perhaps", { scope }, (payload) => expectTypeOf(payload).toEqualTypeOf<WebhookPayload>());
     createServer().webhook("never", { scope: undefined }, (payload) =>
@@ -89,7 +89,7 @@ describe("The payload's type", () => {
     );
   });
 
-  test("of changed content follows from the repository type: files of a bucket, refs of the others", () => {
+  test("of a content update follows from the repository type: files for a bucket, refs for others", () => {
     const server = createServer();
     server.webhook("bucket", { scope: "repo.content", repo: "bucket:me/*" }, (payload) => {
       expectTypeOf(payload).toEqualTypeOf<BucketContentPayload>();
@@ -121,7 +121,7 @@ describe("The payload's type", () => {
     );
   });
 
-  test("is the output of the schema", () => {
+  test("is the output type of the schema", () => {
     const server = createServer();
     const schema = z.object({ at: z.string().transform((text) => text.length) });
     server.webhook("zod", { schema }, (payload) => expectTypeOf(payload).toEqualTypeOf<{ at: number }>());
@@ -135,7 +135,7 @@ describe("The payload's type", () => {
     server.webhook("any", { schema: null }, (payload) => expectTypeOf(payload).toEqualTypeOf<null>());
   });
 
-  test("is in the context's delivery too", () => {
+  test("is also the type of the payload in the context", () => {
     createServer().webhook("config", { scope: "repo.config" }, (_payload, context) => {
       expectTypeOf(context).toEqualTypeOf<HandlerContext<RepoConfigPayload>>();
       expectTypeOf(context.delivery.payload).toEqualTypeOf<RepoConfigPayload>();
@@ -145,7 +145,7 @@ describe("The payload's type", () => {
 });
 
 describe("A handler", () => {
-  test("comes back with the type that it had", () => {
+  test("is returned with its own type", () => {
     const server = createServer();
     const handler = async (payload: WebhookPayload, context?: HandlerContext) => [payload.repo.name, context] as const;
     expectTypeOf(server.webhook("named", handler)).toEqualTypeOf<typeof handler>();
@@ -155,11 +155,11 @@ describe("A handler", () => {
     expect(server.endpointNames).toEqual(["named", "filtered"]);
   });
 
-  test("may ask for less than the payload has", () => {
+  test("can have a parameter with fewer fields than the payload", () => {
     createServer().webhook("name", (payload: { repo: { name: string } }) => payload.repo.name);
   });
 
-  test("may say what its webhook watches, by type and name", () => {
+  test("can declare its watched items by type and name", () => {
     const server = createServer();
     server.webhook("one", { watch: "dataset:me/data", domains: "repo", scope: "repo.config" }, (payload) =>
       expectTypeOf(payload).toEqualTypeOf<RepoConfigPayload>(),
@@ -168,33 +168,33 @@ describe("A handler", () => {
       expectTypeOf(payload).toEqualTypeOf<WebhookPayload>(),
     );
     expect(() => {
-      // @ts-expect-error What is watched needs its type in front.
+      // @ts-expect-error A watched item requires its type as a prefix.
       server.webhook("untyped", { watch: "me/data" }, () => {});
     }).toThrow();
-    // @ts-expect-error The Hub's word has no s.
+    // @ts-expect-error The domain has no s.
     server.webhook("plural", { domains: ["discussions"] }, () => {});
   });
 
-  test("may not ask for more than its options promise", () => {
+  test("cannot require more fields than its options guarantee", () => {
     const server = createServer();
     // @ts-expect-error Not every delivery has a comment.
     server.webhook("comment", (payload: DiscussionCommentPayload) => payload.comment);
-    // @ts-expect-error A changed setting has no comment.
+    // @ts-expect-error A settings change has no comment.
     server.webhook("config", { scope: "repo.config" }, (payload: DiscussionCommentPayload) => payload.comment);
   });
 
-  test("is not taken for one with misspelt options", () => {
+  test("is not accepted with misspelled options", () => {
     expect(() => {
-      // @ts-expect-error `scopes` is no option.
+      // @ts-expect-error `scopes` is not an option.
       createServer().webhook("typo", { scopes: "repo" }, () => {});
-      // @ts-expect-error A repository needs its type in front.
+      // @ts-expect-error A repository requires its type as a prefix.
       createServer().webhook("repo", { repo: "me/data" }, () => {});
     }).toThrow();
   });
 });
 
 describe("A decorated method", () => {
-  test("takes the payload that follows from the options", () => {
+  test("receives the payload type of the options", () => {
     const server = createServer();
     class Bot {
       @server.webhook()
@@ -218,10 +218,10 @@ describe("A decorated method", () => {
     expect(server.endpointNames).toEqual(["number", "any", "comment", "content"]);
   });
 
-  test("may not take another", () => {
+  test("cannot have another payload type", () => {
     const server = createServer();
     class Bot {
-      // @ts-expect-error The option says that a setting changed, the method wants a comment.
+      // @ts-expect-error The option selects settings changes, the method requires a comment.
       @server.webhook({ scope: "repo.config" })
       config(payload: DiscussionCommentPayload) {
         return payload;
@@ -236,7 +236,7 @@ describe("A decorated method", () => {
     expect(server.endpointNames).toEqual(["config", "comment"]);
   });
 
-  test("is a method, and nothing else", () => {
+  test("cannot be a field", () => {
     const server = createServer();
     expect(() => {
       class Bot {
