@@ -1,8 +1,8 @@
 /**
- * Milliseconds to wait after a failed attempt: `firstMs` after the first, twice as long after each further one, and never
- * more than `maxMs`.
+ * Returns the milliseconds to wait after a failed attempt: `firstMs` after the first attempt, and twice as long after each
+ * further attempt, up to `maxMs`.
  *
- * @param attempt the number of the attempt that failed, from 1.
+ * @param attempt the number of the attempt that failed, starting at 1.
  */
 export function exponentialBackoff(
   attempt: number,

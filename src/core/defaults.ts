@@ -1,11 +1,11 @@
-/** The port of a launched server, which is also that of a Space. */
+/** The default port of a launched server. Spaces use the same port. */
 export const defaultPort = 7860;
 
-/** The port of a local Hub. */
+/** The default port of a local Hub. */
 export const defaultHubPort = 5050;
 
-/** The address of a local Hub at its default port. */
+/** The URL of a local Hub on the default port. */
 export const defaultLocalHubUrl = `http://127.0.0.1:${defaultHubPort}`;
 
-/** The inbox of a launched server, relative to its working directory. */
+/** The default inbox of a launched server. The path is relative to the working directory. */
 export const defaultInboxUrl = "sqlite:./.hub-webhooks/inbox.db";

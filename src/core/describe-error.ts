@@ -5,10 +5,10 @@ export interface ErrorDescription {
   /** The name of the error, such as `TypeError`, or the type of any other thrown value, such as `string`. */
   name: string;
   message: string;
-  /** Such as `ECONNREFUSED`. */
+  /** An error code such as `ECONNREFUSED`. */
   code?: string | number;
   stack?: string;
-  /** At most {@link maxCauses} deep. */
+  /** The cause of the error. Causes are at most {@link maxCauses} levels deep. */
   cause?: ErrorDescription;
 }
 
@@ -36,7 +36,7 @@ export function toError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown;
   } catch {
-    // A revoked `Proxy`: its prototype cannot be read.
+    // `instanceof` throws for a revoked `Proxy`.
   }
   return new Error(describeError(thrown).message);
 }
@@ -67,7 +67,10 @@ function readName(thrown: object): string {
   return candidates.find((name): name is string => typeof name === "string" && name !== "") ?? "Object";
 }
 
-/** Node throws an `AggregateError` without a message when it cannot connect to any of several addresses. */
+/**
+ * Falls back to the first nested error: when all addresses of a host fail, Node throws an `AggregateError` without a
+ * message.
+ */
 function readMessage(thrown: object): string {
   const message = readField(thrown, "message");
   if (typeof message === "string" && message !== "") return message;

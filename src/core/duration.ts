@@ -7,24 +7,24 @@ type Unit = keyof typeof unitMs;
 type LeadingZeros = "" | "0" | "00" | "000";
 type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 
-// `${number}${Unit}` would accept "-5s", "25 s" and "1e3s". A `bigint` has no spaces and no exponent, and the first character
-// excludes a sign.
+// The type `${number}${Unit}` would accept "-5s", "25 s" and "1e3s". A `bigint` has no spaces or exponent, and the first
+// character excludes a sign.
 type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) &
   (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
 
 /**
- * A span of time above zero: a number of milliseconds, or a text with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
- * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. At most 24 days, the longest time that a timer can wait.
+ * A duration above zero: a number of milliseconds, or a string with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
+ * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. The maximum is 24 days, because a JavaScript timer cannot wait longer.
  */
 export type Duration = number | DurationText;
 
-/** A JavaScript timer that waits longer fires immediately: 2^31 - 1 ms, about 24.8 days. */
+/** The maximum delay of a JavaScript timer, about 24.8 days. A timer with a longer delay fires immediately. */
 export const maxTimerMs = 2_147_483_647;
 
 /**
  * Converts a {@link Duration} to whole milliseconds.
  *
- * @throws `OPTION_INVALID`, naming `option`, unless the duration is valid.
+ * @throws `OPTION_INVALID` when the duration is invalid. The message includes `option`.
  * @example
  * ```ts
  * toMilliseconds("10m", "timeout"); // 600000
@@ -50,7 +50,7 @@ function isUnit(text: string | undefined): text is Unit {
   return text !== undefined && Object.hasOwn(unitMs, text);
 }
 
-/** Units of time as people write them, the largest first. */
+/** Units of time for {@link formatDuration}, largest first. */
 export const timeUnits = [
   { name: "d", milliseconds: unitMs.d },
   { name: "h", milliseconds: unitMs.h },
@@ -59,7 +59,7 @@ export const timeUnits = [
 ] as const;
 
 /**
- * Formats a duration for people, in the largest unit that fits, with one decimal below ten.
+ * Formats a duration for display in the largest unit that fits. Values below ten have one decimal place.
  *
  * @example
  * ```ts

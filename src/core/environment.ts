@@ -1,12 +1,12 @@
 /**
- * Reads an environment variable; an empty one counts as unset. Always `undefined` in workers, which have no `process` and get
- * their settings with each request.
+ * Reads an environment variable. Treats an empty variable as unset. Returns `undefined` on edge workers, which have no
+ * `process` and receive their settings with each request.
  */
 export function readEnvironment(name: string): string | undefined {
   return readRawEnvironment(name) || undefined;
 }
 
-/** Like {@link readEnvironment}, but an empty variable is an empty text. */
+/** Like {@link readEnvironment}, but returns an empty string for an empty variable. */
 export function readRawEnvironment(name: string): string | undefined {
   return typeof process === "undefined" ? undefined : process.env?.[name];
 }

@@ -3,61 +3,66 @@ import { readField } from "./read-field.ts";
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
- * The value of a code is where it occurs: in the `response` to a delivery or to a browser, in an error that is `thrown` at
- * you, or in a failed call of the `hub` API.
+ * The type of each code lists where the code occurs: in the `response` to a delivery or a browser, in an error that is
+ * `thrown` by a function of this package, or in a failed call of the `hub` API.
  */
 export interface WebhookErrorCodes {
-  /** 401: the delivery has no secret. Set the secret of the webhook on the Hub to that of the server. */
+  /** 401: the delivery has no secret. Set the same secret on the server and on the webhook in the Hub. */
   SECRET_MISSING: "response";
-  /** 403: the delivery has another secret. Set the secret of the webhook on the Hub to that of the server. */
+  /** 403: the delivery has a wrong secret. Set the same secret on the server and on the webhook in the Hub. */
   SECRET_INVALID: "response";
-  /** 429: a client sent many wrong secrets or passwords. Wait for the time in `Retry-After`. */
+  /** 429: a client sent too many wrong secrets or passwords. Wait for the time in `Retry-After`. */
   TOO_MANY_FAILURES: "response";
   /** The server has no endpoint with this name. Check the URL of the webhook, or the option `endpoint`. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
-  /** 405: the request has another method than those in `Allow`. Send deliveries with POST. */
+  /** 405: the route does not support the method of the request. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
-  /** 415: the request does not declare JSON. Set `Content-Type: application/json`. */
+  /** 415: the content type of the request is not JSON. Set `Content-Type: application/json`. */
   MEDIA_TYPE_UNSUPPORTED: "response";
   /** 415: the body is compressed. Send it without `Content-Encoding`. */
   ENCODING_UNSUPPORTED: "response";
-  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send less. */
+  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send a smaller body. */
   BODY_TOO_LARGE: "response";
   /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
   BODY_INCOMPLETE: "response";
-  /** The body is not valid JSON. Send the payload as JSON in UTF-8. */
+  /** The body is not valid JSON in UTF-8. Send the payload as JSON in UTF-8. */
   BODY_NOT_JSON: "response" | "thrown";
-  /** The body nests more than 100 levels deep. Send a flatter payload. */
+  /** The body is nested more than 100 levels deep. Send a flatter payload. */
   BODY_TOO_DEEP: "response" | "thrown";
-  /** 500: a body parser read the body before the server did. Mount the server before the body parser. */
+  /** 500: a body parser read the body before the server could. Mount the server before the body parser. */
   BODY_CONSUMED: "response";
-  /** 422: the body is JSON, but not a payload that the endpoint accepts. Fix the paths in the message. */
+  /** 422: the body is JSON, but the endpoint does not accept it as a payload. Fix the paths in the message. */
   PAYLOAD_INVALID: "response" | "thrown";
-  /** 500: the handler threw an error. See `cause` or the log of the server. */
+  /** 500: the handler threw an error. See `cause` or the server's log. */
   HANDLER_FAILED: "response" | "thrown";
   /** 504: the handler took longer than its `timeout`. Make it faster, or run it in the background. */
   HANDLER_TIMED_OUT: "response" | "thrown";
-  /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
+  /** 500: the handler returned a value that cannot be converted to JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
   /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
   DASHBOARD_TOKEN_MISSING: "response";
   /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
   DASHBOARD_TOKEN_INVALID: "response";
-  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
+  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN` and sign in with its value. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
   CROSS_SITE_REFUSED: "response";
-  /** The server is shutting down. Send the delivery again: the next start accepts it. */
+  /** The server is shutting down. Send the delivery again after the server has restarted. */
   CLOSING: "response" | "thrown";
-  /** 503: too many deliveries of the endpoint are queued. Send it again later; raise `concurrency`. */
+  /** 503: too many deliveries of the endpoint are queued. Send the delivery again later, or raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
-  /** 503: the inbox cannot store or read deliveries right now. Send it again; check the disk or the server of the inbox. */
+  /**
+   * 503: the inbox cannot store or read deliveries right now. Check its disk or database server, then send the delivery
+   * again.
+   */
   INBOX_UNAVAILABLE: "response" | "thrown";
-  /** 404: no route has this path. Check the URL, and the option `basePath`. */
+  /** 404: no route matches the path. Check the URL and the option `basePath`. */
   NOT_FOUND: "response";
-  /** An unexpected error. See `cause` or the log of the server. */
+  /** An unexpected error occurred. See `cause` or the server's log. */
   INTERNAL: "response" | "thrown";
-  /** An endpoint was registered without a name, and its handler has none. Name the endpoint or the function. */
+  /**
+   * An endpoint was registered without a name, and its handler is an anonymous function. Name the endpoint or the function.
+   */
   ENDPOINT_NAME_MISSING: "thrown";
   /** The name of an endpoint cannot be part of a URL. Use letters, digits, `-` and `_`. */
   ENDPOINT_NAME_INVALID: "thrown";
@@ -65,53 +70,53 @@ export interface WebhookErrorCodes {
   ENDPOINT_EXISTS: "thrown";
   /** `@webhook` decorates something other than a method of a class. Register other functions with `server.webhook()`. */
   DECORATOR_INVALID: "thrown";
-  /** An option or environment variable has a wrong value. The message has its name and what is valid. */
+  /** An option or environment variable has an invalid value. The message contains its name and the valid values. */
   OPTION_INVALID: "response" | "thrown" | "hub";
-  /** A middleware was added after a route that it should run before. Add it before the first endpoint. */
+  /** A middleware was added after a route that it should run before. Add the middleware before the first endpoint. */
   MIDDLEWARE_TOO_LATE: "thrown";
-  /** The server has several endpoints, and none was chosen. Pass the option `endpoint`. */
+  /** The server has several endpoints, and the call does not choose one. Pass the option `endpoint`. */
   ENDPOINT_REQUIRED: "thrown";
   /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
   PAYLOAD_MISSING: "thrown";
-  /** Another process listens on the port. Stop it, or choose another `port`. */
+  /** Another process listens on the port. Stop that process, or choose another `port`. */
   PORT_IN_USE: "thrown";
   /** The server cannot listen on the host and port. See `cause`. */
   LISTEN_FAILED: "thrown";
-  /** The tunnel could not be opened, or was lost. Follow the message, or try another provider. */
+  /** The tunnel could not be opened, or its connection was lost. Follow the message, or try another provider. */
   TUNNEL_FAILED: "thrown";
-  /** Another client has the requested tunnel name. Choose another `subdomain`. */
+  /** Another client uses the requested tunnel name. Choose another `subdomain`. */
   TUNNEL_NAME_TAKEN: "thrown";
-  /** The state file cannot be read or written. Fix or delete the file in the message. */
+  /** The state file cannot be read or written. Fix or delete the file that the message names. */
   STATE_UNUSABLE: "thrown";
-  /** The server file does not exist, does not load, or exports no server. Fix it as the message says. */
+  /** The server file does not exist, does not load, or exports no server. Follow the message to fix the file. */
   SERVER_FILE_INVALID: "thrown";
-  /** The command needs a newer Node. Install the version in the message. */
+  /** The command does not support this runtime or this version of Node. Follow the message. */
   NODE_REQUIRED: "thrown";
-  /** The folder cannot be created or written to. Choose another one, or fix its permissions. */
+  /** The folder cannot be created or written to. Choose another folder, or fix its permissions. */
   FOLDER_UNUSABLE: "thrown";
-  /** The inbox cannot be opened. Check `INBOX_URL`, and the file or server that it points to. */
+  /** The inbox cannot be opened. Check `INBOX_URL` and the file or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file. Stop the server first. */
+  /** Another process uses the inbox file. Stop that process first. */
   INBOX_IN_USE: "thrown";
-  /** The inbox has no such delivery, or no longer its body. Check the id and the endpoint. */
+  /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
-  /** The reason of a handler's aborted signal: another process took over its delivery. Stop working on it. */
+  /** The abort reason of a handler's signal: another process took over the delivery. Stop processing the delivery. */
   LEASE_LOST: "thrown";
-  /** A `NonRetriableError` of a handler: the delivery is not retried. */
+  /** A handler threw a `NonRetriableError`. The delivery is not retried. */
   NON_RETRIABLE: "response" | "thrown";
-  /** A `RetryAfterError` of a handler: the delivery is retried at that time. */
+  /** A handler threw a `RetryAfterError`. The delivery is retried at the requested time. */
   RETRY_LATER: "response" | "thrown";
-  /** A handler asked for a retry at an invalid time. Pass a duration or a valid date to `RetryAfterError`. */
+  /** A handler requested a retry at an invalid time. Pass a duration or a valid date to `RetryAfterError`. */
   RETRY_TIME_INVALID: "response" | "thrown";
   /** Deliveries were still queued or running when `settled()` timed out. Raise its `timeout`, or shorten `backoff`. */
   NOT_SETTLED: "thrown";
-  /** An argument has a wrong value. The message and `fields` have its name. */
+  /** An argument has an invalid value. The message and `fields` contain the name of the argument. */
   ARGUMENT_INVALID: "thrown" | "hub";
   /** No access token for the Hub was found. Set `HF_TOKEN`, or run `hf auth login`. */
   HUB_TOKEN_MISSING: "hub";
-  /** The access token for the Hub has a wrong format. Copy it again, on one line. */
+  /** The access token for the Hub has an invalid format. Copy the token again, without line breaks. */
   HUB_TOKEN_INVALID: "hub";
-  /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
+  /** An update would lose values of the webhook that the Hub does not return. Pass these values again. */
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
   HUB_REQUEST_INVALID: "hub";
@@ -119,15 +124,15 @@ export interface WebhookErrorCodes {
   HUB_UNAUTHORIZED: "hub";
   /** 403: the token lacks a permission. Grant it in the settings of the token. */
   HUB_FORBIDDEN: "hub";
-  /** 404: the Hub has no such resource, or the token cannot see it. Check its name or id. */
+  /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
   HUB_NOT_FOUND: "hub";
   /** 429: too many requests. Wait for `retryAfterSeconds`. */
   HUB_RATE_LIMITED: "hub";
-  /** Another 4xx status or a redirect. The message has the reason of the Hub. */
+  /** The Hub responded with another 4xx status or a redirect. The message contains the Hub's reason. */
   HUB_REFUSED: "hub";
-  /** 5xx: the Hub failed. Try again later. */
+  /** 5xx: an error occurred on the Hub. Try again later. */
   HUB_FAILED: "hub";
-  /** There was no connection to the Hub. Check the network and `HF_ENDPOINT`. */
+  /** The connection to the Hub failed. Check the network and `HF_ENDPOINT`. */
   HUB_UNREACHABLE: "hub";
   /** The Hub took longer than `timeout` to respond. Try again, or raise `timeout`. */
   HUB_TIMED_OUT: "hub";
@@ -135,7 +140,7 @@ export interface WebhookErrorCodes {
   HUB_RESPONSE_INVALID: "hub";
 }
 
-/** The stable name of an error: see {@link WebhookErrorCodes} for cause and fix of each. */
+/** The stable name of an error. See {@link WebhookErrorCodes} for the cause and fix of each code. */
 export type WebhookErrorCode = keyof WebhookErrorCodes;
 
 /** The options of a {@link WebhookError}. */
@@ -143,9 +148,9 @@ export interface WebhookErrorOptions {
   code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
   status?: number;
-  /** Whether trying again may succeed. Default `false`. */
+  /** Whether a retry may succeed. Default `false`. */
   retryable?: boolean;
-  /** The original error. Never sent to clients. */
+  /** The original error, which is never sent to clients. */
   cause?: unknown;
   /** Seconds to wait before trying again, sent as `Retry-After`. */
   retryAfterSeconds?: number;
@@ -155,8 +160,8 @@ const brand = Symbol.for("hub-webhooks.WebhookError");
 const hubBrand = Symbol.for("hub-webhooks.HubError");
 
 /**
- * The error class of this package. `message` is for people: what happened and what to do next. `code` is for programs, and
- * does not change between releases.
+ * The error class of this package. `message` is for people and describes what happened and what to do next. `code` is for
+ * programs and does not change between releases.
  *
  * @example
  * ```ts
@@ -169,11 +174,11 @@ const hubBrand = Symbol.for("hub-webhooks.HubError");
  */
 export class WebhookError extends Error {
   override readonly name: string = "WebhookError";
-  /** What went wrong, for programs: see {@link WebhookErrorCodes}. */
+  /** The error code, for programs. See {@link WebhookErrorCodes}. */
   readonly code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
   readonly status: number | undefined;
-  /** Whether trying again may succeed. */
+  /** Whether a retry may succeed. */
   readonly retryable: boolean;
   /** Seconds to wait before trying again, if known. */
   readonly retryAfterSeconds: number | undefined;
@@ -188,8 +193,8 @@ export class WebhookError extends Error {
   }
 
   /**
-   * Recognizes a `WebhookError` of any installed copy of this package, unlike `instanceof`. Never throws, even for values
-   * whose fields cannot be read.
+   * Whether a value is a `WebhookError`. Unlike `instanceof`, this method also recognizes errors of other installed copies
+   * of this package. Never throws, even for values whose fields cannot be read.
    */
   static isInstance(value: unknown): value is WebhookError {
     return isBranded(value, brand);
@@ -198,15 +203,15 @@ export class WebhookError extends Error {
 
 /** The options of a {@link HubError}. */
 export interface HubErrorOptions extends WebhookErrorOptions {
-  /** The `X-Request-Id` of the response: quote it to the Hub's support. */
+  /** The `X-Request-Id` of the response. Include it when you contact the support of the Hub. */
   requestId?: string | undefined;
-  /** The arguments that the error is about, as in `watched[0].type`. */
+  /** The arguments that caused the error, such as `watched[0].type`. */
   fields?: readonly string[];
 }
 
 /**
- * A failed call of the Hub's REST API: the Hub refused it, did not respond, or an argument was invalid and nothing was sent.
- * `status` is that of the Hub. Messages and causes contain no tokens and secrets.
+ * A failed call of the Hub's REST API: the Hub refused the request or did not respond, or an argument was invalid and no
+ * request was sent. `status` is the HTTP status of the Hub's response. Messages and causes contain no tokens or secrets.
  *
  * @example
  * ```ts
@@ -219,9 +224,9 @@ export interface HubErrorOptions extends WebhookErrorOptions {
  */
 export class HubError extends WebhookError {
   override readonly name = "HubError";
-  /** The `X-Request-Id` of the response: quote it to the Hub's support. */
+  /** The `X-Request-Id` of the response. Include it when you contact the support of the Hub. */
   readonly requestId: string | undefined;
-  /** The arguments that the error is about, as in `watched[0].type`. */
+  /** The arguments that caused the error, such as `watched[0].type`. */
   readonly fields: readonly string[];
   readonly [hubBrand] = true;
 
@@ -231,7 +236,7 @@ export class HubError extends WebhookError {
     this.fields = options.fields ?? [];
   }
 
-  /** Recognizes a `HubError` of any installed copy of this package. Never throws. */
+  /** Whether a value is a `HubError` of any installed copy of this package. Never throws. */
   static override isInstance(value: unknown): value is HubError {
     return isBranded(value, hubBrand);
   }

@@ -1,4 +1,4 @@
-// RFC 9110, 7.6.1.
+// The hop-by-hop headers of RFC 9110, section 7.6.1.
 const hopByHop: readonly string[] = [
   "connection",
   "keep-alive",
@@ -16,10 +16,10 @@ const headerName = /^[!#$%&'*+.^`|~\w-]+$/;
 const hopByHopNames: ReadonlySet<string> = new Set(hopByHop);
 
 /**
- * The headers of a message that a proxy must not forward, in lower case: the standard ones and those that its `Connection`
- * header lists.
+ * Returns the names, in lowercase, of the headers that a proxy must not forward: the standard hop-by-hop headers and the
+ * headers that the `Connection` header of the message lists.
  *
- * @param connection the value of its `Connection` header.
+ * @param connection the value of the `Connection` header.
  */
 export function hopByHopHeaders(connection: string | null | undefined): ReadonlySet<string> {
   if (!connection) return hopByHopNames;
@@ -27,7 +27,9 @@ export function hopByHopHeaders(connection: string | null | undefined): Readonly
   return new Set([...hopByHop, ...listed.filter((name) => headerName.test(name))]);
 }
 
-/** Whether a browser navigates to a page: it accepts HTML explicitly, which neither the Hub nor programs do by default. */
+/**
+ * Whether a request is a page navigation in a browser. Browsers accept HTML explicitly; the Hub and HTTP libraries do not.
+ */
 export function wantsHtml({ method, accept }: { method: string; accept: string | null | undefined }): boolean {
   return (method === "GET" || method === "HEAD") && /\btext\/html\b/i.test(accept ?? "");
 }

@@ -1,9 +1,9 @@
-/** Deeper levels are not indented further: the output of a deeply nested text must not grow quadratically. */
+/** The maximum number of indented levels. Without it, the output for deeply nested JSON would grow quadratically. */
 const maxIndent = 32;
 
 /**
- * Yields the tokens of a JSON text with line breaks and spaces between them, so that each value is on a line of its own. The
- * text is not parsed: numbers keep their digits, objects keep duplicate keys, and the text may be truncated.
+ * Yields the tokens of a JSON text with line breaks and spaces between them, so that each value is on its own line. The text
+ * is not parsed: numbers keep their digits, objects keep duplicate keys, and the text may be truncated.
  *
  * @example
  * ```ts

@@ -2,19 +2,19 @@ import { describeError } from "./describe-error.ts";
 import { readField } from "./read-field.ts";
 import { base64Forms, minFormLength, type SecretForm, SecretMatcher, secretForms } from "./secret-matcher.ts";
 
-/** The replacement of a secret. */
+/** The text that replaces a secret. */
 export const redacted = "[redacted]";
 
 /**
- * Shorter secrets are not redacted in logs: they occur inside ordinary words, and the gaps would reveal them. Choose longer
- * ones.
+ * The minimum length of a secret that is redacted. Shorter secrets occur inside ordinary words, and the replaced words would
+ * reveal the secret.
  */
 export const minRedactedLength = minFormLength;
 
-/** A process that serves many tenants adds secrets all the time: the oldest are dropped first. */
+/** Limits memory in a process that keeps adding secrets for new tenants. The oldest secrets are removed first. */
 const maxSecrets = 1_000;
 
-/** Access tokens of the Hub are redacted without being added. */
+/** Matches access tokens of the Hub, which are always redacted. */
 const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
 
 /**
@@ -28,12 +28,12 @@ const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
  * ```
  */
 export class LogRedaction {
-  /** The forms of each secret, oldest first. */
+  /** The encoded forms of each secret, oldest secret first. */
   readonly #forms = new Map<string, readonly SecretForm[]>();
-  /** Created when first needed after a change. */
+  /** Created lazily after each change of the secrets. */
   #matcher: SecretMatcher | undefined;
 
-  /** Adds secrets to redact. Ignores `undefined` and those that are too short. */
+  /** Adds secrets to redact. Ignores `undefined` and secrets that are too short. */
   add(secrets: Iterable<string | undefined>): void {
     for (const secret of secrets) {
       if (secret === undefined || secret.length < minRedactedLength || this.#forms.has(secret)) continue;
@@ -48,7 +48,7 @@ export class LogRedaction {
 
   /** Redacts a text. */
   text(text: string): string {
-    // Too short to contain a secret: true for most names and values of fields.
+    // Most field names and values are too short to contain a secret.
     if (text.length < minRedactedLength) return text;
     const rest = this.#forms.size > 0 ? this.#matching().replace(text, redacted) : text;
     return rest.includes("hf_") ? rest.replace(hubToken, redacted) : rest;
@@ -63,7 +63,7 @@ export class LogRedaction {
   line(line: string): string {
     if (this.text(line) === line) return line;
     try {
-      // Redacting the raw line would break numbers that contain a secret of digits.
+      // Redacting the raw line would break the JSON if a number contained a secret that consists of digits.
       const copy = JSON.stringify(this.#copy(JSON.parse(line), new Map()));
       return line.endsWith("\n") ? `${copy}\n` : copy;
     } catch {
@@ -72,8 +72,8 @@ export class LogRedaction {
   }
 
   /**
-   * Redacts a value for a logger that serializes it in its own way. Returns the same object if it contains no secret, else a
-   * copy in which errors are still errors. Never throws.
+   * Redacts a value that the logger serializes. Returns the same object if it contains no secret. Otherwise returns a copy
+   * in which errors are still errors. Never throws.
    */
   value(value: unknown): unknown {
     try {
@@ -90,7 +90,7 @@ export class LogRedaction {
     if (Object.getPrototypeOf(value) !== Object.prototype || "toJSON" in value) {
       return partsOf(value).some(([name, part]) => this.text(name) !== name || this.#hasSecret(part, seen));
     }
-    // Most log fields are plain objects. Not building a list of their parts halves the time.
+    // Most log fields are plain objects. Iterating without building a list takes half the time.
     for (const name in value) {
       if (this.text(name) !== name || this.#hasSecret(readField(value, name), seen)) return true;
     }
@@ -114,7 +114,7 @@ export class LogRedaction {
 
 const hiddenFields: readonly string[] = ["message", "stack", "cause", "errors"];
 
-/** The parts of an object that a logger may write: its own fields, and the contents of errors and collections. */
+/** Returns the parts of an object that a logger may write: own fields, and the contents of errors and collections. */
 function partsOf(value: object): [name: string, part: unknown][] {
   if (value instanceof URL) return [["href", value.href]];
   if (value instanceof Map || value instanceof Set || isHeaders(value)) {

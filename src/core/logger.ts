@@ -1,14 +1,14 @@
 import { describeError } from "./describe-error.ts";
 import type { LogRedaction } from "./log-redaction.ts";
 
-/** One level of a {@link Logger}: fields and a message, or a message alone. */
+/** The method of one log level of a {@link Logger}. Takes fields and an optional message, or only a message. */
 export interface LogMethod {
   (fields: object, message?: string): void;
   (message: string): void;
 }
 
 /**
- * The logger interface of this package. A pino logger implements it; `console` does not, since it has no `child`.
+ * The logger interface of this package. A pino logger implements it. `console` does not, because it has no `child` method.
  *
  * @example
  * ```ts
@@ -28,9 +28,9 @@ export interface Logger {
 type Level = Exclude<keyof Logger, "child">;
 
 /**
- * Wraps a logger so that no call throws: a field that cannot be serialized or a failing logger must not end a request or
- * the process. If the logger throws, the line is written again with its fields as plain data, then without fields. The first
- * line that is lost nevertheless is reported on the console.
+ * Wraps a logger so that no call throws. A field that cannot be serialized or a failing logger must not end a request or the
+ * process. If the logger throws, the wrapper logs the line again with plain fields, and then without fields. If that fails
+ * too, the wrapper reports the first lost line on the console.
  */
 export function createSafeLogger(logger: Logger): Logger {
   return wrap(logger, { isReported: false });
@@ -63,10 +63,8 @@ function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
     }
     if (failure.isReported) return;
     failure.isReported = true;
-    // Its message may contain the fields that were to be logged.
-    console.error(
-      `The logger throws (${describeError(thrown).name}), and log lines are lost. Check the "logger" option.`,
-    );
+    // The message of the error is omitted, because it may contain log fields.
+    console.error(`The logger threw ${describeError(thrown).name}, and log lines are lost. Check the "logger" option.`);
   };
   return {
     debug: write("debug"),
@@ -84,7 +82,7 @@ function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
   };
 }
 
-/** Wraps a logger so that messages, fields, errors and bindings of children reach it without secrets. */
+/** Wraps a logger so that secrets are redacted in messages, fields, errors, and the bindings of child loggers. */
 export function createRedactingLogger(logger: Logger, redaction: LogRedaction): Logger {
   const write = (level: Level): LogMethod => {
     return (fields: object | string, message?: string) => {
@@ -101,14 +99,14 @@ export function createRedactingLogger(logger: Logger, redaction: LogRedaction): 
   };
 }
 
-/** A value that cannot be inspected is redacted to a text. */
+/** Wraps the text that redaction returns for a value that cannot be inspected. */
 function asObject(value: unknown): object {
   return typeof value === "object" && value !== null ? value : { fields: value };
 }
 
 const notSerializable = "[cannot be serialized]";
 
-/** Converts log fields to plain data, with a placeholder for each one that cannot be serialized. */
+/** Converts log fields to plain data. A placeholder replaces each field that cannot be serialized. */
 export function toPlainFields(fields: object): Record<string, unknown> {
   try {
     return Object.fromEntries(Object.keys(fields).map((name) => [name, toPlainField(fields, name)]));

@@ -1,17 +1,17 @@
 import { WebhookError } from "./errors.ts";
 
-/** An option or an environment variable with a wrong value. */
+/** An option or environment variable with an invalid value. */
 export type WrongOption = ({ option: string } | { variable: string }) & {
-  /** The value that was given. Leave it out if it may contain a secret. */
+  /** The invalid value. Omit this field if the value may contain a secret. */
   value?: unknown;
-  /** What is valid, to follow "Use", as in `a number from 0 to 65535`. */
+  /** A description of valid values that completes "Use …", such as `a number from 0 to 65535`. */
   expected: string;
 };
 
 /**
- * The `OPTION_INVALID` error for wrong options of a function or settings of the environment.
+ * Creates the `OPTION_INVALID` error for an invalid option or environment variable.
  *
- * @param problem the wrong option, or a full message where the problem is not the value of one option.
+ * @param problem the invalid option, or a full message when the problem is not the value of one option.
  * @example
  * ```ts
  * // Option "port" is 70000. Use a number from 0 to 65535.
@@ -23,14 +23,14 @@ export function optionError(problem: WrongOption | string, { cause }: { cause?: 
   return new WebhookError(message, { code: "OPTION_INVALID", cause });
 }
 
-/** The message of {@link optionError}, for other classes of errors. */
+/** Formats the message of {@link optionError}, for use in other error classes. */
 export function formatWrongOption(wrong: WrongOption): string {
   const problem = "value" in wrong ? `is ${formatValue(wrong.value)}` : "is invalid";
   const name = "option" in wrong ? `Option "${wrong.option}"` : wrong.variable;
   return `${name} ${problem}. Use ${wrong.expected}.`;
 }
 
-/** Quotes texts, and writes numbers such as `NaN` as they are. */
+/** Formats a value for a message. Quotes strings, and keeps numbers that JSON does not support, such as `NaN`. */
 function formatValue(value: unknown): string {
   if (typeof value === "string" || (typeof value === "object" && value !== null)) {
     try {
@@ -44,16 +44,16 @@ function formatValue(value: unknown): string {
 
 const maxPort = 65_535;
 
-/** Whether a number is a TCP port. Port 0 lets the system choose a port to listen on; it cannot be connected to. */
+/** Whether a number is a TCP port. Pass `min: 1` to exclude port 0, which lets the system choose a port to listen on. */
 export function isPort(port: number, { min = 0 }: { min?: 0 | 1 } = {}): boolean {
   return Number.isInteger(port) && port >= min && port <= maxPort;
 }
 
 /**
- * Checks the port to listen on.
+ * Checks and returns the port to listen on.
  *
- * @param source the setting that it comes from. Default: the option `port`.
- * @throws `OPTION_INVALID`.
+ * @param source the option or variable that sets the port. Default: the option `port`.
+ * @throws `OPTION_INVALID` when the port is not a number from 0 to 65535.
  */
 export function checkPort(
   port: number,
@@ -64,9 +64,9 @@ export function checkPort(
 }
 
 /**
- * Checks an option that is a count.
+ * Checks and returns an option that is a count.
  *
- * @throws `OPTION_INVALID` unless it is a whole number of at least 1, or `Infinity` where that is allowed.
+ * @throws `OPTION_INVALID` unless the value is a whole number of at least 1, or `Infinity` if `allowsInfinity` is set.
  */
 export function checkCount(
   value: number,
@@ -81,7 +81,10 @@ export function checkCount(
 
 const maxEdits = 2;
 
-/** ` Did you mean "dataset"?` if one of the valid words is similar to `word`, else an empty text: append it to an error. */
+/**
+ * Returns a hint to append to an error message, such as ` Did you mean "dataset"?`. Returns an empty string if no valid word
+ * is similar to `word`.
+ */
 export function suggest(word: string, valid: readonly string[]): string {
   const near = valid
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate) }))
@@ -90,7 +93,7 @@ export function suggest(word: string, valid: readonly string[]): string {
   return near ? ` Did you mean "${near.candidate}"?` : "";
 }
 
-/** The number of letters to insert, delete or replace to turn one word into the other (Levenshtein). */
+/** Returns the Levenshtein distance: the number of letters to insert, delete or replace to turn one word into the other. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [position, letter] of [...from].entries()) {

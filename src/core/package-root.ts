@@ -1,14 +1,14 @@
-/** Whether this runs from the sources rather than from the bundled package. */
+/** Whether this module runs from the TypeScript sources rather than from the bundled package. */
 const isSource = import.meta.url.endsWith(".ts");
 
-/** The root folder of this package, with a slash at the end. */
+/** The URL of the root folder of this package, with a trailing slash. */
 export const packageRoot = new URL(isSource ? "../../" : "../", import.meta.url);
 
 /**
- * The URL of a file that runs in a thread or a process of its own. In the sources it lies beside the module that starts
- * it; the bundler puts all of them beside its chunks.
+ * Returns the URL of a file that runs in a separate thread or process. In the sources, the file is in the folder of the
+ * module that starts it. In the bundled package, all such files are in the folder of the chunks.
  *
- * @param name without extension, and unique in this package.
+ * @param name the file name without its extension. It must be unique in this package.
  * @example
  * ```ts
  * new Worker(programUrl("background-writer-thread", import.meta.url));

@@ -3,14 +3,14 @@ import { basename, dirname, join } from "node:path";
 import { WebhookError, type WebhookErrorCode } from "./errors.ts";
 
 const defaultName = ".hub-webhooks";
-/** Write permission of the group and of others. */
+/** The mode bits that permit the group and other users to write. */
 const writableByOthers = 0o022;
 
 /**
- * Creates a folder that only the current user can read, with missing parents, and syncs it to disk so that it survives a
- * power failure as the files in it do. The default folder is inside a project, so it gets a `.gitignore`.
+ * Creates a folder that only the current user can read, including missing parent folders. Syncs the folder to disk, so that
+ * a power failure does not lose it. Adds a `.gitignore` to the default folder, which is inside the user's project.
  *
- * @throws `code` when the folder is unsafe, as {@link checkPrivateFolder}; else the error of the file system.
+ * @throws `code` when the folder is unsafe (see {@link checkPrivateFolder}), and errors of the file system.
  */
 export function makePrivateFolder(folder: string, code: WebhookErrorCode): void {
   checkPrivateFolder(folder, code);
@@ -21,29 +21,29 @@ export function makePrivateFolder(folder: string, code: WebhookErrorCode): void 
 }
 
 /**
- * Refuses a `.hub-webhooks` that is a symbolic link or writable by the group or others: they could replace its files
- * (payloads, the IDs of registered webhooks). Accepts a missing folder, and any other name: the user chose it.
+ * Checks that no other user can replace the files in a `.hub-webhooks` folder (payloads, IDs of registered webhooks).
+ * Accepts a missing folder, and any folder with another name, because the user chose that folder.
  *
- * @throws `code`.
+ * @throws `code` when the folder is a symbolic link, or the group or other users can write to it.
  */
 export function checkPrivateFolder(folder: string, code: WebhookErrorCode): void {
   if (basename(folder) !== defaultName) return;
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found?.isSymbolicLink()) {
     throw new WebhookError(
-      `"${folder}" is a symbolic link. Replace it with a folder of your own, or set the path of the file in it (INBOX_URL, --state).`,
+      `"${folder}" is a symbolic link, which may point to files of other users. Replace the link with a folder that you own, or set another path with INBOX_URL or --state.`,
       { code },
     );
   }
-  // Windows has no such permissions.
+  // Windows does not have these permission bits.
   if (process.platform === "win32" || !found?.isDirectory() || (found.mode & writableByOthers) === 0) return;
   throw new WebhookError(
-    `Other users may write to "${folder}" (mode ${(found.mode & 0o777).toString(8)}). Check that its files are yours, then run: chmod go-w "${folder}"`,
+    `Other users can write to "${folder}" (mode ${(found.mode & 0o777).toString(8)}). Check that you own all files in the folder, then run: chmod go-w "${folder}"`,
     { code },
   );
 }
 
-/** Syncs the list of files in a folder to disk. */
+/** Syncs a folder's list of files to disk. */
 export function syncFolder(folder: string): void {
   try {
     const descriptor = openSync(folder, "r");

@@ -8,8 +8,8 @@ export interface SecretForm {
 }
 
 /**
- * The encodings in which a text may contain a secret: plain, in JSON, in JSON within JSON, percent-encoded and as a form
- * field. Base64 is separate: see {@link base64Forms}.
+ * Returns the encodings in which a text may contain a secret: plain, in JSON, in JSON within JSON, percent-encoded, and as a
+ * form field. For base64, see {@link base64Forms}.
  */
 export function secretForms(secret: string): string[] {
   return [...new Set([secret, inJson(secret), inJson(inJson(secret)), ...percentForms(secret.toWellFormed())])];
@@ -19,7 +19,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Libraries differ in the characters that they escape, the case of the hexadecimal digits, and the encoding of a space. */
+/** Covers the differences between libraries: the escaped characters, the case of the digits, and the encoding of a space. */
 function percentForms(secret: string): string[] {
   const component = encodeURIComponent(secret);
   const strict = component.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -31,8 +31,9 @@ function percentForms(secret: string): string[] {
 }
 
 /**
- * The characters of a secret in base64 that do not depend on the text around it, as in `Basic <user:secret>`: one form for
- * each of the three offsets at which it can start in a group of three bytes, in both alphabets.
+ * Returns the base64 characters of a secret that do not depend on the text around the secret, as in `Basic <user:secret>`.
+ * There is one form for each of the three offsets at which the secret can start in a group of three bytes, in the standard
+ * and in the URL-safe alphabet.
  */
 export function base64Forms(secret: string): SecretForm[] {
   const bytes = Array.from(new TextEncoder().encode(secret), (byte) => String.fromCharCode(byte)).join("");
@@ -46,10 +47,10 @@ export function base64Forms(secret: string): SecretForm[] {
   });
 }
 
-/** Shorter forms are not supported. */
+/** The minimum length of a form that {@link SecretMatcher} supports. */
 export const minFormLength = 8;
 
-/** How many characters the table looks up at a time. */
+/** The number of characters in each table lookup. */
 const blockLength = 3;
 const maxShift = minFormLength - blockLength + 1;
 const tableSize = 2 ** 16;
@@ -62,9 +63,9 @@ interface Span {
 }
 
 /**
- * Finds any of many texts in one pass (Wu-Manber): for each three characters, a table holds how far the search can skip.
- * Unlike an alternation in a regular expression, it is cheap to rebuild with a thousand secrets when one is added, and it
- * skips most characters of a text.
+ * Finds any of many forms in one pass with the Wu-Manber algorithm: a table contains, for every three characters, how far
+ * the search can skip. Unlike a regular expression with alternatives, it skips most characters of the text and is cheap to
+ * rebuild when a secret is added, even with a thousand secrets.
  */
 export class SecretMatcher {
   readonly #shifts = new Uint8Array(tableSize).fill(maxShift);
@@ -85,7 +86,7 @@ export class SecretMatcher {
       sameStart.sort((left, right) => right.text.length - left.text.length);
   }
 
-  /** Replaces every form in a text. Overlapping forms are replaced as one. */
+  /** Replaces every form in a text. Overlapping forms are replaced together. */
   replace(text: string, replacement: string): string {
     const spans = this.#spansIn(text);
     if (spans.length === 0) return text;
@@ -111,7 +112,10 @@ export class SecretMatcher {
     return spans;
   }
 
-  /** The span of the longest form that starts at `start`, including the characters at its edges that encode parts of it. */
+  /**
+   * Returns the span of the longest form that starts at `start`, including the characters at the edges that encode parts of
+   * the secret.
+   */
   #spanAt(text: string, start: number): Span | undefined {
     const sameStart = this.#byStart.get(text.slice(start, start + minFormLength));
     const form = sameStart?.find((candidate) => text.startsWith(candidate.text, start));

@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from "node:util";
 import { deceptiveCharacters, escapeHidden } from "./escape.ts";
 
 /**
- * Untrusted text as one line that is safe to print on a terminal: without escape codes, control characters, line breaks,
- * tabs, bidirectional overrides and invisible characters.
+ * Converts untrusted text to one line that is safe to print on a terminal: without escape codes, control characters, line
+ * breaks, tabs, bidirectional overrides, or invisible characters.
  */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text)
@@ -11,7 +11,7 @@ export function plainText(text: string): string {
     .replace(deceptiveCharacters, "");
 }
 
-/** A value as JSON that is safe to print on a terminal: characters that a terminal would interpret are escaped. */
+/** Converts a value to JSON that is safe to print on a terminal. Escapes the characters that a terminal would interpret. */
 export function plainJson(value: unknown, indent?: number): string {
   return escapeHidden(JSON.stringify(value, null, indent));
 }

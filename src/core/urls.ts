@@ -1,7 +1,7 @@
 /**
- * Reads an http(s) URL that paths are appended to, and returns it without a trailing slash. Returns `undefined` for anything
- * else, and for a URL with a user name, password, query or fragment. Error messages must not quote the rejected URL: it may
- * contain a password.
+ * Reads an http or https URL to which paths are appended, and returns the URL without a trailing slash. Returns `undefined`
+ * for any other text, and for a URL with a username, password, query, or fragment. Error messages must not quote the
+ * rejected URL, because it may contain a password.
  *
  * @example
  * ```ts
@@ -16,7 +16,7 @@ export function readBaseUrl(text: string): string | undefined {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-// The Hub sends the secret as `?secret=` to receivers that cannot read headers.
+// The URL of a webhook may contain the secret as `?secret=`.
 const secretParameter = /([?&](?:secret|token|password)=)([^&#\s'"]*)/gi;
 const password = /(:\/\/[^\s/?#@:]*:)([^\s/?#]*)@/g;
 

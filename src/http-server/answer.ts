@@ -1,21 +1,22 @@
 import type { WebhookError } from "../core/errors.ts";
 
-/** The response to a request: JSON or an empty body, or a `Response` that the handler returned. */
+/** The result of a request: a status with a JSON or empty body, or a `Response`. */
 export type Answer = JsonAnswer | Response;
 
-/** A status with a JSON body. */
+/** A status with a JSON or empty body. */
 export interface JsonAnswer {
   readonly status: number;
-  /** JSON text; `null` for an empty body. */
+  /** The JSON text of the body, or `null` for an empty body. */
   readonly content: string | null;
-  /** The error behind the content, for an error page. */
+  /** The error that the content describes, for an error page. */
   readonly error?: WebhookError;
-  /** In addition to the content type. */
+  /** Headers in addition to the content type. */
   readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 
 /**
- * The answer for an error: its message and its code, never a stack or a cause. Use {@link toResponse} for a `Response`.
+ * Converts an error to an answer that contains the message and code, but never the stack or cause. Use {@link toResponse} to
+ * convert the answer to a `Response`.
  */
 export function errorAnswer(error: WebhookError): JsonAnswer {
   const { code, message, status = 500, retryAfterSeconds } = error;
@@ -26,12 +27,12 @@ export function errorAnswer(error: WebhookError): JsonAnswer {
   return { status, content: JSON.stringify({ error: message, code }), extraHeaders, error };
 }
 
-/** Whether the status is 2xx: the Hub counts any other one as a failure. */
+/** Whether the status is 2xx. The Hub counts any other status as a failure. */
 export function isSuccess({ status }: Answer): boolean {
   return status >= 200 && status <= 299;
 }
 
-/** The headers of an answer that has a body. */
+/** Returns the headers of an answer that has a body. */
 export function headersOf({ extraHeaders }: JsonAnswer): Record<string, string> {
   return { "content-type": "application/json", ...extraHeaders };
 }
@@ -45,17 +46,17 @@ export function toResponse(answer: Answer): Response {
   return response;
 }
 
-/** The errors behind the responses of {@link toResponse}. */
+/** The errors from which {@link toResponse} created responses. */
 const errors = new WeakMap<Response, WebhookError>();
 
-/** Returns the error behind a response of {@link toResponse}; `undefined` for other responses. */
+/** Returns the error from which {@link toResponse} created a response, or `undefined` for other responses. */
 export function errorBehind(response: Response): WebhookError | undefined {
   return errors.get(response);
 }
 
 /**
- * Whether a value is a `Response`. Not by `instanceof`: Hono's Node adapter replaces the global class, and `fetch` returns
- * the original one. Never throws, whatever a handler returned.
+ * Whether a value is a `Response`. Does not use `instanceof`, because Hono's Node adapter replaces the global class, but
+ * `fetch` returns instances of the original class. Never throws, even for values that cannot be inspected.
  */
 export function isResponse(value: unknown): value is Response {
   try {

@@ -4,15 +4,17 @@ import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Connections } from "./connection.ts";
 
-/** The log message for requests that are not valid HTTP, or that Node cannot parse. */
+/** The log message for requests that are not valid HTTP or that Node cannot parse. */
 export const malformedRefused = "malformed HTTP request refused";
 
-/** Answers clients that never send a complete request (invalid HTTP, TLS, a truncated body, a timeout), with one log line. */
+/**
+ * Responds to clients whose request is invalid or incomplete (TLS, a truncated body, a timeout), and logs one line for each.
+ */
 export function handleClientErrors(
   server: Server,
   { connections, log }: { connections: Connections; log: () => Logger },
 ): void {
-  /** The sockets whose error is handled: Node may emit several. */
+  /** The sockets whose first error is handled. Node may emit several errors for one socket. */
   const broken = new WeakSet<Duplex>();
 
   const refuse = (socket: Duplex, status: string, reason: object) => {
@@ -22,7 +24,7 @@ export function handleClientErrors(
   };
 
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // After a reset there is no client to answer.
+    // A client that has reset the connection cannot receive a response.
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
     if (broken.has(socket)) return;
     broken.add(socket);
@@ -32,12 +34,12 @@ export function handleClientErrors(
     if (!exchange || (connection?.isIdle && exchange.incoming.complete)) {
       refuse(socket, status, { code: error.code });
     } else if (exchange.incoming.complete) {
-      // The request before the garbage is still running, and its response comes first.
+      // The response to the valid request before the malformed data must be sent first.
       exchange.outgoing.once("close", () => refuse(socket, status, { code: error.code }));
     } else if (exchange.outgoing.headersSent) {
       socket.destroy();
     } else if (exchange.hasBodyReader) {
-      // The reader of the body logs the error.
+      // The reader of the body logs this error.
       socket.end(emptyResponse(status), () => exchange.incoming.destroy(bodyBroken(error, status)));
     } else {
       refuse(socket, status, { code: error.code });
@@ -45,7 +47,7 @@ export function handleClientErrors(
   });
 
   server.on("connect", (_request, socket) => {
-    // Node passes the socket without listeners: a reset would crash the process.
+    // Node removes its own listeners from the socket, so without this listener a reset would crash the process.
     socket.on("error", () => socket.destroy());
     if (connections.get(socket)?.isFull) {
       log().warn({ reason: "Too many pipelined requests" }, "connection closed");
@@ -73,7 +75,7 @@ function emptyResponse(status: string): string {
 function bodyBroken(cause: NodeJS.ErrnoException, status: string): WebhookError {
   const message =
     cause.code === "ERR_HTTP_REQUEST_TIMEOUT"
-      ? "The body did not arrive in time."
-      : `The body is truncated or malformed (${cause.code}).`;
+      ? "The body did not arrive in time. Send the request again."
+      : `The body is truncated or malformed (${cause.code}). Send the request again.`;
   return new WebhookError(message, { code: "BODY_INCOMPLETE", status: Number(status.slice(0, 3)) });
 }

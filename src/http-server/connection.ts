@@ -4,33 +4,33 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Exchange } from "./exchange.ts";
 
-/** Limits on the connections that clients open and the responses that they do not read. */
+/** Limits on connections, and on responses that clients do not read. */
 export interface ConnectionLimits {
-  /** Open connections; further ones are closed at once. `Infinity` for no limit. */
+  /** The maximum number of open connections. Further connections are closed immediately. `Infinity` disables the limit. */
   maxConnections: number;
-  /** Requests on one connection, which is closed after the last one. `Infinity` for no limit. */
+  /** The maximum number of requests on one connection, which is closed after the last one. `Infinity` disables the limit. */
   maxRequestsPerSocket: number;
-  /** How long a response may wait for the client to read. */
+  /** How long a response may wait until the client reads it. */
   writeTimeoutMs: number;
 }
 
-/** The default limits, which the options of `launch()` override. */
+/** The default limits. Options of `launch()` override them. */
 export const defaultLimits: ConnectionLimits = {
   maxConnections: 2_000,
   maxRequestsPerSocket: 1_000,
   writeTimeoutMs: 30_000,
 };
 
-/** Requests on one connection that may wait for their responses. Clients that pipeline send a handful. */
+/** The maximum number of requests on one connection that wait for their responses. Pipelining clients send only a few. */
 const maxUnanswered = 16;
-/** Time between two warnings about refused connections. */
+/** The minimum time between two warnings about refused connections. */
 const warningIntervalMs = 60_000;
-/** The interval of probes to a half-closed client, from the moment it half-closes. */
+/** The interval between probes to a client that has half-closed its connection. */
 const defaultProbeMs = 1_000;
-/** How long a reset may take to arrive. On the same machine it arrives at once. */
+/** How long to wait for a reset after a probe. On the same machine, a reset arrives immediately. */
 const resetMs = 25;
 
-/** Logs a warning for the owner of the server. */
+/** Logs a warning with its fields. */
 export type Warn = (fields: object, message: string) => void;
 
 /** The open connections of a server. */
@@ -38,9 +38,9 @@ export type Connections = Map<Duplex, Connection>;
 
 /** An open connection. */
 export class Connection {
-  /** The last exchange on it; `undefined` before the first. */
+  /** The last exchange on this connection, or `undefined` before the first exchange. */
   exchange: Exchange | undefined;
-  /** Responses that were not sent when the next request arrived, oldest first. */
+  /** Responses that were incomplete when the next request arrived, oldest first. */
   #pipelined: ServerResponse[] = [];
   readonly #maxRequests: number;
   #requests = 0;
@@ -49,24 +49,24 @@ export class Connection {
     this.#maxRequests = maxRequests;
   }
 
-  /** Adds the next exchange. The response to the last allowed one closes the connection. */
+  /** Adds the next exchange. The response to the last allowed request closes the connection. */
   add(exchange: Exchange): void {
     this.#requests += 1;
-    // Node itself only announces the close, and waits for the client to close.
+    // By default, Node only sends `Connection: close` and waits until the client closes the connection.
     if (this.#requests >= this.#maxRequests) exchange.outgoing.shouldKeepAlive = false;
     const previous = this.exchange?.outgoing;
     this.exchange = exchange;
     if (previous && !previous.writableFinished) this.#pipelined.push(previous);
   }
 
-  /** Whether the maximum number of requests wait for their responses. */
+  /** Whether the maximum number of requests is waiting for responses. */
   get isFull(): boolean {
     if (this.#pipelined.length < maxUnanswered) return false;
     this.#pipelined = this.#pipelined.filter(({ writableFinished }) => !writableFinished);
     return this.#pipelined.length >= maxUnanswered;
   }
 
-  /** Whether every request on it is answered; `false` before the first. */
+  /** Whether every request on this connection is answered. `false` before the first request. */
   get isIdle(): boolean {
     return this.exchange?.outgoing.writableFinished ?? false;
   }
@@ -88,10 +88,10 @@ export function limitConnections(
     if (performance.now() - warnedAt < warningIntervalMs) return;
     warnedAt = performance.now();
     const { maxConnections } = limits;
-    warn({ maxConnections }, "connections refused: maxConnections are open");
+    warn({ maxConnections }, "Connections refused: the limit maxConnections is reached.");
   });
 
-  // 0 means no limit.
+  // For Node, 0 means no limit.
   server.maxRequestsPerSocket = Number.isFinite(limits.maxRequestsPerSocket) ? limits.maxRequestsPerSocket : 0;
 
   server.timeout = limits.writeTimeoutMs;
@@ -107,17 +107,17 @@ export function limitConnections(
 }
 
 /**
- * Returns the request class of a server that stops reading a connection on which too many requests wait. Node's parser
- * creates a request for each one in a packet of 64 KiB, even after the connection is closed: 2,000 requests of 32 bytes.
- * Only CONNECT stops it, so the first request beyond the limit looks like one, and reaches the `connect` listener.
+ * Returns the request class for a server that must stop reading a connection on which too many requests wait. Node's parser
+ * creates every request in a packet of 64 KiB, such as 2,000 requests of 32 bytes, even after the connection is closed. Only
+ * CONNECT stops the parser, so the first request beyond the limit claims to be CONNECT, which emits a `connect` event.
  */
 export function boundedMessages(connections: Connections): typeof IncomingMessage {
   return class extends IncomingMessage {
-    // Bun passes more arguments.
+    // Bun passes several arguments.
     constructor(...given: [socket: Socket]) {
       super(...given);
       if (!connections.get(this.socket)?.isFull) return;
-      // The parser sets both, and then reads them.
+      // The parser sets both properties and then reads them, so accessors must override the values.
       Object.defineProperty(this, "method", { get: () => "CONNECT", set() {} });
       Object.defineProperty(this, "upgrade", { get: () => true, set() {} });
     }
@@ -125,13 +125,13 @@ export function boundedMessages(connections: Connections): typeof IncomingMessag
 }
 
 /**
- * Answers half-closed clients, which end their side of the connection after the request, as `shutdown(SHUT_WR)` does. They
- * look like disconnected clients until something is sent to them. While the response takes long, they are sent
- * `100 Continue`, which HTTP/1.1 clients skip. If the client has disconnected, that resets the connection, which aborts
- * the request.
+ * Supports half-closed clients, which end their side of the connection after the request, for example with
+ * `shutdown(SHUT_WR)`. Until the server sends data, such a client cannot be distinguished from a disconnected client. While
+ * the response is pending, the server therefore sends `100 Continue` as a probe, which HTTP/1.1 clients ignore. If the
+ * client has disconnected, the probe resets the connection, which aborts the request.
  */
 export function answerHalfClosed(server: Server, connections: Connections, probeMs = defaultProbeMs): void {
-  // A property of Node's server that its types lack.
+  // The types of Node do not include this property of its server.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => {
     socket.once("end", () => {
@@ -142,13 +142,13 @@ export function answerHalfClosed(server: Server, connections: Connections, probe
   });
 }
 
-/** Whether the client of a request has disconnected, as far as two probes show. Sends nothing unless it is half-closed. */
+/** Whether the client of a request has disconnected. Sends two probes if the client has half-closed its connection. */
 export async function hasDisconnected({
   incoming,
   outgoing,
 }: Pick<Exchange, "incoming" | "outgoing">): Promise<boolean> {
   if (!incoming.socket.readableEnded) return outgoing.destroyed;
-  // The first probe causes the reset, the second one fails because of it: Node stops reading after the end.
+  // The first probe causes a reset. Node no longer reads the connection, so only the second probe detects the reset.
   for (let probes = 0; probes < 2 && !outgoing.destroyed; probes += 1) {
     sendProbe(outgoing);
     await once(outgoing, "close", { signal: AbortSignal.timeout(resetMs) }).catch(() => {});
@@ -157,7 +157,7 @@ export async function hasDisconnected({
 }
 
 function sendProbe(outgoing: ServerResponse | undefined): void {
-  // A response behind another one has no socket yet, and HTTP/1.0 has no interim responses.
+  // A pipelined response has no socket until the previous response is sent. HTTP/1.0 does not support interim responses.
   if (!outgoing?.socket?.writable || outgoing.headersSent || outgoing.req.httpVersionMinor === 0) return;
   outgoing.writeContinue();
 }

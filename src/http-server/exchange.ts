@@ -4,17 +4,18 @@ import { hopByHopHeaders } from "../core/http-headers.ts";
 import { type Answer, headersOf, isResponse, type JsonAnswer } from "./answer.ts";
 import { checkBodyHeaders, decodeText, readIncoming } from "./request-body.ts";
 
-/** How long and how much a client may still send after an early response, so that it can read the response. */
+/** How long the connection stays open after an early response, so that a client that is still sending can read it. */
 const lingerMs = 500;
+/** How many bytes a client may send after an early response. */
 const maxLingerBytes = 256 * 1024;
 
-/** A request of Node's HTTP server and its response: reads the body and sends the answer. */
+/** A request of Node's HTTP server and its response. Reads the body and sends the answer. */
 export class Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
-  /** `taken`: read in one piece, before Node has noticed the end of the request. */
+  /** `taken` means that the whole body was read before Node detected the end of the request. */
   #body: "unread" | "reading" | "taken" = "unread";
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean) {
@@ -24,15 +25,15 @@ export class Exchange {
     if (expectsContinue) this.#continueOnRead();
   }
 
-  /** Whether the body is being read: the reader then reports an error of `incoming`. */
+  /** Whether the body is being read. If so, the reader reports errors of `incoming`. */
   get hasBodyReader(): boolean {
     // Other readers, such as the web stream of Hono's adapter, listen for errors.
     return this.#body !== "unread" || this.incoming.listenerCount("error") > 0;
   }
 
   /**
-   * Reads the body. If it arrived in one packet with the headers, it is taken from Node's stream at once: the events of
-   * the stream cost more than validating a payload.
+   * Reads the body. If the body arrived in one packet with the headers, it is read without waiting for the events of Node's
+   * stream, which take longer than validating a payload.
    *
    * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400), `BODY_NOT_JSON` (400).
    */
@@ -42,9 +43,9 @@ export class Exchange {
     const length = headers["content-length"];
     checkBodyHeaders({ encoding: headers["content-encoding"], length }, limit);
     this.#body = "reading";
-    // Node's parser continues with the rest of the packet.
+    // Lets Node's parser process the rest of the packet.
     await undefined;
-    // With Node's insecure parser a request may have both headers, and the length is wrong.
+    // With Node's insecure parser, a request may have both headers. Its length is then wrong.
     const isThere = incoming.readableLength === Number(length) && headers["transfer-encoding"] === undefined;
     if (!isThere || incoming.destroyed) return readIncoming(incoming, limit);
     this.#body = "taken";
@@ -55,7 +56,7 @@ export class Exchange {
   /**
    * Sends an answer. The body of a `Response` must be in memory.
    *
-   * @throws when a header contains what HTTP cannot carry. Nothing is sent then.
+   * @throws before anything is sent, when a header contains a character that is not valid in an HTTP header.
    */
   send(answer: Answer): Promise<void> | undefined {
     if (!this.incoming.complete && this.#body !== "taken") this.lingerAfterAnswer();
@@ -65,24 +66,24 @@ export class Exchange {
   }
 
   /**
-   * Keeps the connection readable for a while after the response if the body has not arrived. Closing it at once would
-   * reset it, and the client might never read the response.
+   * Keeps the connection readable for a while after the response if the body has not arrived. Closing the connection
+   * immediately would reset it, and the client might not be able to read the response.
    */
   lingerAfterAnswer(): void {
     const { incoming, outgoing } = this;
     outgoing.once("finish", () => {
-      // A body in one packet with the headers is parsed after an early response is sent.
+      // Waits, because a body in one packet with the headers is parsed after an early response is sent.
       if (!incoming.complete) setImmediate(linger, incoming);
     });
   }
 
-  /** Sends `100 Continue` when the body is first read: a request refused by its headers is answered without its body. */
+  /** Sends `100 Continue` when the body is first read, so that a request can be refused before the client sends the body. */
   #continueOnRead(): void {
     const { incoming, outgoing } = this;
     const read = incoming._read;
     incoming._read = (size) => {
       incoming._read = read;
-      // Node drains the unread body after the response.
+      // After a response, Node reads the rest of the body only to discard it.
       if (!outgoing.headersSent) outgoing.writeContinue();
       incoming._read(size);
     };
@@ -96,7 +97,7 @@ function linger(incoming: IncomingMessage): void {
   const onData = (chunk: Uint8Array) => {
     bytes += chunk.length;
     if (bytes <= maxLingerBytes) return;
-    // Stops reading. Closing now would reset the connection, and the client might not have read the response.
+    // Stops reading, but does not destroy the socket: a reset might prevent the client from reading the response.
     socket.pause();
     socket.end();
   };
@@ -121,34 +122,34 @@ async function sendResponse(outgoing: ServerResponse, response: Response): Promi
   const headers = new Map<string, string | string[]>(response.headers);
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) headers.set("set-cookie", cookies);
-  // As Hono's adapter does.
+  // Uses the same default as Hono's Node adapter.
   if (hasBody && !headers.has("content-type")) headers.set("content-type", "text/plain; charset=UTF-8");
-  // Responses with these statuses must not have a length (RFC 9110, 8.6).
+  // Responses with these statuses must not have a length (RFC 9110, section 8.6).
   if (response.status !== 204 && response.status !== 304) headers.set("content-length", String(bytes.length));
   outgoing.writeHead(response.status, Object.fromEntries(headers)).end(bytes);
 }
 
-/** Headers that Node sets itself. `connection` stays, because it may close the connection. */
+/** Headers that Node sets itself. Excludes `connection`, with which a handler may close the connection. */
 const framingHeaders: readonly string[] = [...hopByHopHeaders(undefined), "content-length"].filter(
   (name) => name !== "connection",
 );
 
-/** Characters that `Headers` allows and Node does not. */
+/** Characters that `Headers` accepts but Node rejects. */
 const invalidInHeader = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /**
- * Returns a `Response` without framing headers, which Node derives from the body. Responses that a handler forwards from
- * another server have them.
+ * Returns a `Response` without framing headers, because Node derives these headers from the body. A response has framing
+ * headers when a handler forwards it from another server.
  *
- * @throws when a header contains what HTTP cannot carry.
+ * @throws when a header contains a character that is not valid in an HTTP header.
  */
 export function withoutFraming(response: Response, method: string | undefined): Response {
   const { headers, status } = response;
   for (const [name, value] of headers) {
     if (invalidInHeader.test(value))
-      throw new TypeError(`Header "${name}" contains a character that HTTP cannot carry.`);
+      throw new TypeError(`Header "${name}" contains a character that is not valid in an HTTP header.`);
   }
-  // In these responses, the length is that of the response to GET, or of the unchanged resource.
+  // These responses have no body: their length describes the response to GET, or the unchanged resource.
   const keepsLength = method === "HEAD" || status === 304;
   const dropped = framingHeaders.filter((name) => headers.has(name) && !(keepsLength && name === "content-length"));
   if (dropped.length === 0) return response;

@@ -11,20 +11,20 @@ import { Exchange } from "./exchange.ts";
 import { headProblem } from "./request-head.ts";
 
 interface HttpServerOptions {
-  /** Timeouts and other options of Node. */
+  /** Timeouts and other options of Node's HTTP server. */
   server: ServerOptions;
   limits: ConnectionLimits;
-  /** How often a half-closed client is sent a probe, in milliseconds. Default 1,000. */
+  /** The interval between probes to half-closed clients, in milliseconds. Default `1000`. */
   probeMs: number | undefined;
   onRequest: (exchange: Exchange) => void;
-  /** Called with the reason when a request is answered with 400. */
+  /** Called with the reason when the server answers 400 to an ambiguous request. */
   onMalformed: (reason: string) => void;
   warn: Warn;
 }
 
 /**
- * Creates an HTTP server that limits what a client may use, refuses ambiguous requests, and answers half-closed clients
- * and `Expect: 100-continue`.
+ * Creates an HTTP server that limits the resources of each client and refuses ambiguous requests. Supports half-closed
+ * clients and `Expect: 100-continue`.
  */
 export function createHttpServer({
   server: options,

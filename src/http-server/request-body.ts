@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { WebhookError } from "../core/errors.ts";
 
-// Keeps a byte order mark, so that the text is what arrived. JSON.parse then refuses it.
+// Keeps a byte order mark, so that the text matches the received bytes. `JSON.parse` then rejects the mark.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Checks the headers that describe the body, before it is read.
+ * Checks the headers that describe the body before the body is read.
  *
  * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413).
  */
@@ -13,7 +13,7 @@ export function checkBodyHeaders(
   { encoding, length }: { encoding: string | null | undefined; length: string | null | undefined },
   limit: number,
 ): void {
-  // A few kilobytes of gzip can become gigabytes, and the Hub does not compress.
+  // A few kilobytes of gzip can expand to gigabytes, and the Hub does not compress bodies.
   if (encoding !== null && encoding !== undefined) {
     throw new WebhookError("Content-Encoding is not supported. Send the body uncompressed.", {
       code: "ENCODING_UNSUPPORTED",
@@ -24,7 +24,8 @@ export function checkBodyHeaders(
 }
 
 /**
- * Reads the body of a request of Node's HTTP server. A web stream around it would cost more than the rest of a delivery.
+ * Reads the body of a request of Node's HTTP server. Does not use a web stream, which would take longer than the rest of a
+ * delivery.
  *
  * @throws `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400, or the error that destroyed the request), `BODY_NOT_JSON`.
  */
@@ -49,7 +50,7 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
       }
     };
     const onClose = (reason?: unknown) => {
-      // "close" also follows "end".
+      // Node emits "close" after "end", too.
       if (hasEnded) return;
       reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
     };
@@ -58,7 +59,7 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
   });
 }
 
-/** Joins the chunks of a body; a single chunk is not copied. */
+/** Joins the chunks of a body. Does not copy a single chunk. */
 export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   return first && chunks.length === 1 ? first : concatenate(chunks);
@@ -67,13 +68,13 @@ export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
 /**
  * Decodes a body.
  *
- * @throws `BODY_NOT_JSON` (400) when it is not UTF-8.
+ * @throws `BODY_NOT_JSON` (400) when the body is not UTF-8.
  */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw new WebhookError("The body is not UTF-8.", { code: "BODY_NOT_JSON", status: 400 });
+    throw new WebhookError("The body is not UTF-8. Send JSON in UTF-8.", { code: "BODY_NOT_JSON", status: 400 });
   }
 }
 
@@ -88,14 +89,14 @@ export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return bytes;
 }
 
-/** The error of a body that is larger than the limit. */
+/** Creates the error for a body that is larger than the limit. */
 export function bodyTooLarge(limit: number): WebhookError {
   return new WebhookError(`The body is larger than ${limit} bytes.`, { code: "BODY_TOO_LARGE", status: 413 });
 }
 
-/** The error of a body whose connection ended too early. */
+/** Creates the error for a body that is incomplete because the connection ended. */
 export function bodyIncomplete(): WebhookError {
-  return new WebhookError("The connection ended before the body was complete.", {
+  return new WebhookError("The connection ended before the body was complete. Send the request again.", {
     code: "BODY_INCOMPLETE",
     status: 400,
   });

@@ -6,18 +6,18 @@ import { ServerFileLoader } from "../server-file/server-file-loader.ts";
 import { type JobOutcome, jobStopped, type RunJobOptions, runJob } from "./run-job.ts";
 
 const url = `http://localhost:${defaultPort}`;
-/** The result of `launch()` in the file, which starts nothing here. */
+/** The result of `launch()` in the server file. In a job, `launch()` does not start a server. */
 const launchResult = { port: defaultPort, url, publicUrl: url };
-/** How long the process may stay after its job when the file has left something open, such as a timer. */
+/** The delay before the process exits after the job, even if the file has left a timer or connection open. */
 const exitAfterMs = 250;
 
 /**
- * Runs a job with the server of a file, in this process. The process belongs to the job from then on: if it exits before
- * the job is done, its exit code is 1, and it exits once the job is done.
+ * Runs a job with the server of a file in this process, and then exits the process. If the file or a handler exits the
+ * process before the job is done, the exit code is 1.
  *
  * @param options.file The file that creates the server.
  * @param options.stopped Resolves when the job should stop.
- * @throws everything that {@link runJob} throws; `SERVER_FILE_INVALID` with what the file threw; `CLOSING` when the job
+ * @throws all errors of {@link runJob}; `SERVER_FILE_INVALID` with the error of the file as `cause`; `CLOSING` when the job
  * is stopped while the file loads.
  */
 export async function runJobFile({
@@ -44,7 +44,9 @@ export async function runJobFile({
 
 function failUnfinished(code: number): void {
   if (code !== 0) return;
-  console.error("error: The process exited before the job was done. The file and its handlers must not exit it.");
+  console.error(
+    "error: The process exited before the job was done. Remove calls of process.exit() from the file and its handlers.",
+  );
   process.exitCode = 1;
 }
 

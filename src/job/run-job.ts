@@ -8,29 +8,32 @@ import { serverFileInvalid } from "../server-file/load-failure.ts";
 
 /** Options of {@link runJob}. */
 export interface RunJobOptions {
-  /** The endpoint to run. Default: the only one. */
+  /** The endpoint to run. Required if the server has several endpoints. */
   endpoint?: string | undefined;
-  /** Contains `WEBHOOK_PAYLOAD` and `WEBHOOK_ID`. Default: the environment of the process. */
+  /** Variables that contain `WEBHOOK_PAYLOAD` and `WEBHOOK_ID`. Default `process.env`. */
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Aborts the handler's signal. Default: the first SIGTERM or SIGINT aborts it, and the second ends the process. */
+  /**
+   * Aborts the handler's signal. By default, the first SIGTERM or SIGINT aborts the handler's signal, and the second one
+   * exits the process.
+   */
   signal?: AbortSignal;
 }
 
-/** The outcome of a job that did not fail. */
+/** The outcome of a job whose handler succeeded or ignored the delivery. */
 export type JobOutcome = Exclude<Outcome, { status: "failed" }>;
 
 /**
- * Runs an endpoint of a server inside a job of a webhook, on the payload in `WEBHOOK_PAYLOAD`, with `WEBHOOK_ID` as the
- * delivery ID. Filter, schema, timeout and log line are the same as for a delivery over HTTP. The secret is not checked:
- * setting the environment of a process needs more rights than sending a request. A background endpoint runs
- * immediately, with one attempt and without an inbox: the job itself can be retried.
+ * Runs an endpoint of a server inside a job of a webhook. The payload is `WEBHOOK_PAYLOAD`, and the delivery ID is
+ * `WEBHOOK_ID`. The filter, schema, timeout and log line are the same as for a delivery over HTTP. The secret is not
+ * checked, because setting the environment of a process requires more permissions than sending a request. A background
+ * endpoint runs immediately, with one attempt and without an inbox, because the job itself can be retried.
  *
- * A failure is thrown. As the last line of a file, that sets the exit code of the process to 1; otherwise it is 0.
+ * If the handler fails, `runJob` throws its error. An uncaught error sets the exit code of the process to 1.
  *
- * @throws `HANDLER_FAILED` with what the handler threw as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`;
- * `PAYLOAD_MISSING`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`;
- * `SERVER_FILE_INVALID` when a file that `hub-webhooks` runs calls it; `OPTION_INVALID`; the reason of `signal` when it
- * is already aborted.
+ * @throws `HANDLER_FAILED` with the handler's error as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`; `PAYLOAD_MISSING`,
+ * `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`; `SERVER_FILE_INVALID` when a
+ * file that the `hub-webhooks` command runs calls `runJob`; `OPTION_INVALID`; the reason of `signal` when `signal` is
+ * already aborted.
  * @example
  * ```ts
  * import { runJob } from "hub-webhooks/job";
@@ -41,7 +44,9 @@ export type JobOutcome = Exclude<Outcome, { status: "failed" }>;
  */
 export async function runJob(server: WebhooksServer, options: RunJobOptions = {}): Promise<JobOutcome> {
   if (launchInterceptor()) {
-    throw serverFileInvalid("It calls runJob() itself: start it with node, or move that call to a separate file.");
+    throw serverFileInvalid(
+      "The file calls runJob() itself. Run the file with node, or move the call to a separate file.",
+    );
   }
   const { environment = process.env } = options;
   const endpoint = chooseEndpoint(server, options.endpoint);
@@ -58,16 +63,16 @@ export async function runJob(server: WebhooksServer, options: RunJobOptions = {}
   }
 }
 
-/** The reason with which a handler's signal is aborted when its job is stopped. */
+/** The abort reason of a handler's signal when its job is stopped. */
 export function jobStopped(): WebhookError {
-  return new WebhookError("The job was stopped: run it again to finish the rest.", { code: "CLOSING" });
+  return new WebhookError("The job was stopped. Run the job again to finish its work.", { code: "CLOSING" });
 }
 
 const stopSignals = ["SIGTERM", "SIGINT"] as const;
 
 /**
- * The first SIGTERM or SIGINT aborts the signal. The second exits with 1: the first process of a container would
- * otherwise ignore it. `release()` removes the handlers.
+ * Aborts the returned signal at the first SIGTERM or SIGINT. The second one exits the process with code 1, because the first
+ * process of a container ignores signals that it does not handle. `release()` removes the signal handlers.
  */
 function handleSignals(): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
@@ -84,7 +89,7 @@ function handleSignals(): { signal: AbortSignal; release: () => void } {
   };
 }
 
-/** Never chooses by filter: adding another endpoint could change the result. */
+/** Ignores the filters of the endpoints: otherwise, adding an endpoint could change which one a job runs. */
 function chooseEndpoint({ endpointNames: names }: ControllableServer, name: string | undefined): string {
   const [first] = names;
   if (first === undefined) throw endpointUnknown(name, names);
@@ -102,7 +107,7 @@ function chooseEndpoint({ endpointNames: names }: ControllableServer, name: stri
 function readPayload({ WEBHOOK_PAYLOAD: body }: Readonly<Record<string, string | undefined>>): string {
   if (body) return body;
   throw new WebhookError(
-    "WEBHOOK_PAYLOAD is not set. The Hub sets it in the job of a webhook. To test here, run the job on a local Hub (npx hub-webhooks hub --run-jobs), or set the variable to a payload.",
+    "WEBHOOK_PAYLOAD is not set. The Hub sets this variable in the job of a webhook. To test locally, run the job on a local Hub (npx hub-webhooks hub --run-jobs), or set the variable to a payload.",
     { code: "PAYLOAD_MISSING" },
   );
 }
@@ -115,7 +120,7 @@ async function deliver(server: ControllableServer, job: JobDelivery): Promise<Ou
   } catch (error) {
     if (!WebhookError.isInstance(error) || !payloadCodes.has(error.code)) throw error;
     throw new WebhookError(
-      `Endpoint "${job.endpoint}" cannot process WEBHOOK_PAYLOAD: ${error.message} Set it to the payload of a delivery, or choose another endpoint.`,
+      `Endpoint "${job.endpoint}" cannot process WEBHOOK_PAYLOAD: ${error.message} Set WEBHOOK_PAYLOAD to the payload of a delivery, or choose another endpoint.`,
       { code: error.code, cause: error },
     );
   }

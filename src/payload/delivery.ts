@@ -3,17 +3,20 @@ import type { WebhookPayload } from "./schema.ts";
 
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
 export interface Delivery<Payload = WebhookPayload> {
-  /** The `Webhook-Id`, which stays the same when the Hub retries or replays it; generated if the request has none. */
+  /**
+   * The `Webhook-Id` header, which stays the same when the Hub retries or replays the delivery. Generated if the request has
+   * no such header.
+   */
   readonly id: string;
   /** The name of the endpoint. */
   readonly endpoint: string;
-  /** The body exactly as it was received. */
+  /** The body exactly as the server received it. */
   readonly body: string;
   /** The parsed and validated body. */
   readonly payload: Payload;
-  /** When it was first received. */
+  /** When the server first received the delivery. */
   readonly receivedAt: Date;
-  /** The number of this attempt, from 1. */
+  /** The number of this attempt, starting at 1. */
   readonly attempt: number;
 }
 
@@ -26,5 +29,5 @@ export type Outcome =
   | { readonly status: "succeeded"; readonly result: unknown }
   /** The filter did not match. */
   | { readonly status: "ignored"; readonly reason: string }
-  /** The handler failed. `retryAt` is set if it asked for a retry at a certain time. */
+  /** The handler failed. `retryAt` is set if the handler requested a retry at a certain time. */
   | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };

@@ -1,8 +1,8 @@
 import { WebhookError } from "../core/errors.ts";
 
-/** One change of a payload: sets or removes the value at a path. */
+/** One change to a payload, which sets or removes the value at a path. */
 export interface PayloadEdit {
-  /** Keys separated by dots; numbers are list indexes from 0: `updatedRefs.0.ref`. */
+  /** Keys separated by dots, such as `updatedRefs.0.ref`. Numbers are list indexes, starting at 0. */
   path: string;
   /** Any JSON value. */
   value?: unknown;
@@ -10,16 +10,16 @@ export interface PayloadEdit {
   remove?: true | undefined;
 }
 
-/** Whether a text is a path of {@link PayloadEdit}: keys separated by dots, none of them empty. */
+/** Whether a text is a valid path of a {@link PayloadEdit}: nonempty keys separated by dots. */
 export function isEditPath(text: string): boolean {
   return text.split(".").every((key) => key !== "");
 }
 
 /**
- * Applies edits to a copy of a payload, in order. Creates missing objects and lists on the path; a list grows by one item at
- * a time. Removing a missing value changes nothing, and neither does a path with `__proto__`.
+ * Applies edits to a copy of a payload, in order. Creates missing objects and lists on the path. Each edit can append at
+ * most one item to a list. Ignores edits that remove a missing value, and paths that contain `__proto__`.
  *
- * @throws `ARGUMENT_INVALID` when a path continues below a text, number or boolean, or skips items of a list.
+ * @throws `ARGUMENT_INVALID` when a path continues below a string, number or boolean, or skips items of a list.
  * @example
  * ```ts
  * editPayload(payload, [{ path: "repo.private", value: true }, { path: "repo.tags", remove: true }]);
@@ -34,7 +34,7 @@ export function editPayload(payload: object, edits: readonly PayloadEdit[]): Rec
   return edited;
 }
 
-/** The position of an edit while it descends: `keys[depth]` is next. */
+/** The position of an edit in the payload. The next key is `keys[depth]`. */
 interface Step {
   edit: PayloadEdit;
   keys: readonly string[];
@@ -76,7 +76,7 @@ function editList(list: readonly unknown[], step: Step): readonly unknown[] {
   return [...list, editValue(undefined, descend(step))];
 }
 
-/** Whether the edit removes this key. */
+/** Whether the edit removes the key at the current depth. */
 function isRemoval({ edit, keys, depth }: Step): boolean {
   return edit.remove === true && depth === keys.length - 1;
 }
@@ -93,12 +93,13 @@ function wrongPath({ edit, keys, depth }: Step, found: string): WebhookError {
 }
 
 /**
- * Merges `changes` into a copy of `base`: objects key by key, everything else as a whole. `undefined` removes a key.
+ * Merges `changes` into a copy of `base`. Objects are merged key by key, and other values are replaced. A value of
+ * `undefined` removes its key.
  */
 export function deepMerge(base: object, changes: object): Record<string, unknown> {
   const merged: Record<string, unknown> = { ...base };
   for (const [key, change] of Object.entries(changes)) {
-    // Assigning it would set the prototype.
+    // Assigning this key would set the prototype.
     if (key === "__proto__") continue;
     if (change === undefined) delete merged[key];
     else merged[key] = isRecord(change) ? deepMerge(asRecord(merged[key]), change) : change;

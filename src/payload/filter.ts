@@ -11,14 +11,17 @@ import {
 } from "./schema.ts";
 import { actionOf, coversScope, hasShapeOf } from "./scope.ts";
 
-/** Repositories as `type:name`. In both parts, `*` matches anything except a slash, and `**` matches anything. */
+/**
+ * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
+ * text.
+ */
 export type RepoPattern = `${RepoType}:${string}`;
 
-/** Which deliveries an endpoint receives. Each field takes one value or a list; all fields must match. */
+/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
 export interface FilterOptions {
   /**
-   * Scopes, each including narrower ones: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope that
-   * this release does not know counts as an `update` of the broader one.
+   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
+   * that is unknown to this release counts as an `update` of the broader scope.
    */
   scope?: Scope | readonly Scope[];
   /** Actions: `create`, `delete`, `update`, `move`. */
@@ -26,19 +29,19 @@ export interface FilterOptions {
   /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
   repo?: RepoPattern | readonly RepoPattern[];
   /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The Hub
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
    * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
    */
   ref?: string | readonly string[];
 }
 
-/** Returns why a payload does not match, or `undefined` if it does. */
+/** Returns the reason why a payload does not match, or `undefined` if the payload matches. */
 export type Filter = (payload: WebhookPayload) => string | undefined;
 
 /**
- * Creates a filter function; `undefined` if no option is set.
+ * Creates a filter function. Returns `undefined` if no option is set.
  *
- * @throws `OPTION_INVALID` when a field is empty or a repository has another form than `type:name`.
+ * @throws `OPTION_INVALID` when a field is empty or a repository does not have the form `type:name`.
  * @example
  * ```ts
  * const filter = createFilter({ scope: "repo.content", repo: "dataset:me/*" });
@@ -63,14 +66,14 @@ export function createFilter(options: FilterOptions): Filter | undefined {
 }
 
 /**
- * Warns of filter values that the Hub does not send today. A filter that never matches is hard to debug, but the Hub may add
- * values at any time, so these are no errors.
+ * Returns warnings about filter values that the Hub does not send, because a filter that never matches is hard to debug.
+ * These are not errors, because the Hub may add values at any time.
  */
 export function lintFilter({ scope, action, repo, ref }: FilterOptions): string[] {
   const unknown = (option: string, values: readonly string[], known: (value: string) => boolean, hint: string) =>
     values
       .filter((value) => !known(value) && !value.includes("*"))
-      .map((value) => `Option "${option}" is "${value}", which the Hub does not send today. ${hint}.`);
+      .map((value) => `Option "${option}" is "${value}", which is unknown, so the filter may never match. ${hint}.`);
   const all = (value: string | readonly string[] | undefined) => (typeof value === "string" ? [value] : (value ?? []));
   const isOneOf = (known: readonly string[]) => (value: string) => known.includes(value);
   return [
@@ -120,7 +123,7 @@ function repoFilter(wanted: readonly string[]): Filter {
   };
 }
 
-/** The Hub allows far less. Matching a glob with several stars takes quadratic time. */
+/** Longer refs never match, because a glob with several stars takes quadratic time. Refs of the Hub are far shorter. */
 const maxRefLength = 512;
 
 function refFilter(wanted: readonly string[]): Filter {
@@ -135,7 +138,9 @@ function refFilter(wanted: readonly string[]): Filter {
 function listOf(option: string, value: string | readonly string[]): readonly string[] {
   const list = typeof value === "string" ? [value] : value;
   if (list.length > 0 && list.every((item) => typeof item === "string" && item !== "")) return list;
-  throw optionError(`Option "${option}" is empty. Set at least one value, or leave it out to match everything.`);
+  throw optionError(
+    `Option "${option}" contains no value or an empty value. Set at least one value, or omit the option to match everything.`,
+  );
 }
 
 function globToRegExp(glob: string): RegExp {

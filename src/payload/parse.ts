@@ -3,10 +3,10 @@ import { WebhookError } from "../core/errors.ts";
 import { readOwnField } from "../core/read-field.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
 
-// zod/mini, which keeps bundles small, has no messages of its own.
+// The locale is explicit because zod/mini, which keeps bundles small, does not include messages.
 const { localeError } = en();
 
-/** Enough to fix the sender, and a short response. */
+/** Limits the length of the response. The first problems are enough to fix the sender. */
 const maxListedProblems = 3;
 
 /** A validation issue, as zod and every other Standard Schema report it. */
@@ -16,9 +16,9 @@ interface Problem {
 }
 
 /**
- * Validates a payload of the Hub, version 3, and returns the same value: unknown fields are kept.
+ * Validates a payload of the Hub, version 3. Returns the same value, including unknown fields.
  *
- * @throws `PAYLOAD_INVALID` (422), with the first invalid paths but never their values.
+ * @throws `PAYLOAD_INVALID` (422). The message lists the first invalid paths, but never their values.
  * @example
  * ```ts
  * const payload = parsePayload(JSON.parse(process.env.WEBHOOK_PAYLOAD ?? ""));
@@ -35,7 +35,7 @@ function assertPayload(value: unknown): asserts value is WebhookPayload {
   if (!result.success) throw payloadInvalid(result.error.issues);
 }
 
-/** The two fields that choose the schema. */
+/** Reads the two fields that determine the schema. */
 function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
   return {
     scope: readOwnField(readOwnField(value, "event"), "scope"),
@@ -43,7 +43,7 @@ function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
   };
 }
 
-/** The error of an invalid payload, with its first problems. */
+/** Creates the error for an invalid payload. The message lists the first problems. */
 export function payloadInvalid(problems: readonly Problem[]): WebhookError {
   const named = problems
     .slice(0, maxListedProblems)

@@ -2,7 +2,7 @@ import { deepMerge } from "./edit.ts";
 import type { KnownScope, WebhookPayload } from "./schema.ts";
 import type { PayloadOf } from "./scope.ts";
 
-/** Any part of a payload, to merge into a sample. Lists are replaced as a whole. */
+/** A part of a payload to merge into a sample. Lists are replaced, not merged. */
 export type DeepPartial<Value> = Value extends string | readonly unknown[]
   ? Value
   : Value extends object
@@ -22,8 +22,9 @@ const oldSha = "ce9a4674fa833a68d5a73ec355f0ea95eedd60b7";
 const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
 
 /**
- * Creates a realistic payload of the Hub for tests: complete for its scope, with `changes` merged into it. The `repo.content`
- * of a bucket lists files, that of other repositories refs. URLs match the name of the repository.
+ * Creates a realistic payload of the Hub for tests. The payload has all fields of its scope, with `changes` merged into it.
+ * For `repo.content`, a bucket has `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the
+ * repository.
  *
  * @example
  * ```ts
@@ -47,13 +48,13 @@ export interface SampleSubject {
   scope: KnownScope;
   type: string;
   name: string;
-  /** The prefix of its URLs, without a trailing slash. */
+  /** The prefix of all URLs in the sample, without a trailing slash. */
   baseUrl: string;
-  /** The discussion, for scopes that have one. */
+  /** The discussion in samples of the `discussion` and `discussion.comment` scopes. */
   discussion: { num: number; id: string; commentId: string; authorId: string };
 }
 
-/** Creates a payload that is complete for its scope. */
+/** Creates a payload with all fields of its scope. */
 export function samplePayload(subject: SampleSubject): Record<string, unknown> {
   return { ...commonFields(subject), ...scopeFields(subject) };
 }

@@ -2,26 +2,29 @@ import * as z from "zod/mini";
 import { $constructor, type $strip, type $ZodLooseShape, type $ZodObjectDef, $ZodObjectJIT } from "zod/v4/core";
 
 /*
- * The payload of a delivery, version 3. The schemas require only the fields that handlers rely on: the Hub adds fields,
- * scopes, actions and repository types without notice, and counts every error response against the webhook. Handlers get the
- * payload as it was sent, including unknown fields.
+ * The payload of a delivery, version 3. The schemas require only the fields that handlers rely on, because the Hub adds
+ * fields, scopes, actions and repository types without notice, and counts every error response against the webhook. Handlers
+ * receive the payload as the Hub sent it, including unknown fields.
  */
 
-/** The repository types of today; a payload may have a newer one. */
+/** The known repository types. Payloads may contain newer types. */
 export const repoTypes = ["model", "dataset", "space", "bucket", "kernel"] as const;
-/** The actions of today; a payload may have a newer one. */
+/** The known actions. Payloads may contain newer actions. */
 export const actions = ["create", "delete", "update", "move"] as const;
-/** The states of a discussion of today; a payload may have a newer one. */
+/** The known states of a discussion. Payloads may contain newer states. */
 export const discussionStatuses = ["draft", "open", "closed", "merged"] as const;
 
-/** Names and IDs are part of log lines and responses, so they must be short. Those of the Hub are below 200 characters. */
+/** Limits names and IDs, which occur in log lines and responses. Names and IDs of the Hub have fewer than 200 characters. */
 const maxNameLength = 512;
 const name = z.string().check(z.maxLength(maxNameLength));
 
-// TypeScript calls an assertion function only by a name with an explicit type.
+// TypeScript requires an explicit type on the name through which an assertion function is called.
 const miniType: $constructor<z.ZodMiniType> = z.ZodMiniType;
 
-/** An object of zod/mini that is compiled at its first use, where the runtime allows that: four times as fast. */
+/**
+ * An object schema of zod/mini that is compiled at its first use if the runtime allows it, which makes it four times as
+ * fast.
+ */
 const CompiledObject: $constructor<z.ZodMiniObject, $ZodObjectDef> = $constructor(
   "ZodMiniObject",
   (schema, definition) => {
@@ -34,7 +37,7 @@ function object<Shape extends $ZodLooseShape>(shape: Shape): z.ZodMiniObject<Sha
   return new CompiledObject({ type: "object", shape }) as z.ZodMiniObject<Shape, $strip>;
 }
 
-/** Any name. The type keeps the known ones, so that editors complete them. */
+/** Accepts any name. The type lists the known names, so that editors can complete them. */
 function openEnum<const Known extends readonly string[]>(_known: Known) {
   return z.custom<Known[number] | (string & {})>(
     (value) => typeof value === "string" && value.length <= maxNameLength,
@@ -42,12 +45,12 @@ function openEnum<const Known extends readonly string[]>(_known: Known) {
   );
 }
 
-/** Validating a list with a hundred thousand invalid items would take a second and 60 MB. */
+/** Limits the cost of invalid lists: validating a hundred thousand invalid items would take a second and 60 MiB. */
 const maxProblemsPerList = 3;
 
 /**
- * A list whose validation stops after a few invalid items. `z.array` would also build a copy of the list, which costs more
- * than the rest of the validation.
+ * A list schema whose validation stops after a few invalid items. Unlike `z.array`, it does not copy the list: the copy
+ * would cost more than the rest of the validation.
  */
 function listOf<Item extends z.ZodMiniType>(item: Item) {
   return z.custom<z.output<Item>[]>().check(({ value, issues }) => {
@@ -77,9 +80,9 @@ const repo = object({
   private: z.boolean(),
   url: object({ web: z.string(), api: z.optional(z.string()) }),
   owner: object({ id: z.string() }),
-  /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+  /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
   headSha: z.optional(z.string()),
-  /** The first label of the host name of a Space. */
+  /** The first label of a Space's hostname. */
   subdomain: z.optional(z.string()),
   tags: z.optional(listOf(z.string())),
 });
@@ -87,7 +90,7 @@ const repo = object({
 const webhook = object({ id: name, version: z.number() });
 
 const updatedRef = object({
-  /** Such as `refs/heads/main`, `refs/pr/1` or `refs/convert/parquet`. */
+  /** The name of the ref, such as `refs/heads/main`, `refs/pr/1` or `refs/convert/parquet`. */
   ref: z.string(),
   /** `null` when the ref was created. */
   oldSha: z.nullable(z.string()),
@@ -97,15 +100,15 @@ const updatedRef = object({
 
 const updatedFile = object({
   path: z.string(),
-  /** An overwritten file is an `add`. */
+  /** The change of the file. The action of an overwritten file is `add`. */
   action: openEnum(["add", "delete"]),
   xetHash: z.optional(z.string()),
-  /** In bytes. */
+  /** The size of the file in bytes. */
   size: z.optional(z.number()),
 });
 
 const updatedConfig = object({
-  /** Missing if the Hub does not report the change. */
+  /** The new visibility. Missing if the Hub does not report the change. */
   private: z.optional(z.boolean()),
 });
 
@@ -120,7 +123,7 @@ const discussion = object({
   author: object({ id: z.string() }),
   url: object({ web: z.string(), api: z.string() }),
   pinned: z.optional(z.boolean()),
-  /** Only on pull requests. */
+  /** Only present on pull requests. */
   changes: z.optional(object({ base: z.string(), mergeCommitId: z.optional(z.string()) })),
 });
 
@@ -156,18 +159,18 @@ const anyRepoPayload = z.extend(contentPayload, {
 const anyPayload = z.extend(anyRepoPayload, { discussion: z.optional(discussion), comment: z.optional(comment) });
 
 /**
- * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present; the other fields
- * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Only these three
- * and the fields of the scope are validated, and only these three for an unknown scope. Optional fields of other scopes (such
- * as `comment` on `repo.content`) are not validated.
+ * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present. The other fields
+ * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Validation covers
+ * `event`, `repo`, `webhook` and the fields of a known scope, but not optional fields of other scopes (such as `comment` on
+ * `repo.content`).
  */
 export type WebhookPayload = z.output<typeof anyPayload>;
 /**
- * A payload of scope `repo` or any narrower one: `repo.content`, `repo.config` and future ones. Optional fields are validated
- * only on their own scope: see {@link WebhookPayload}.
+ * A payload of scope `repo` or a narrower scope such as `repo.content` or `repo.config`. Optional fields are validated only
+ * on the scope that they belong to: see {@link WebhookPayload}.
  */
 export type RepoPayload = z.output<typeof anyRepoPayload>;
-/** A payload of scope `repo.content`: `updatedRefs` for git repositories, `updatedFiles` for buckets. */
+/** A payload of scope `repo.content`. Git repositories have `updatedRefs`, and buckets have `updatedFiles`. */
 export type RepoContentPayload = z.output<typeof contentPayload>;
 /** A payload of scope `repo.content` of a model, a dataset or a Space. */
 export type GitContentPayload = z.output<typeof gitContentPayload>;
@@ -175,7 +178,7 @@ export type GitContentPayload = z.output<typeof gitContentPayload>;
 export type BucketContentPayload = z.output<typeof bucketContentPayload>;
 /** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
 export type RepoConfigPayload = z.output<typeof repoConfigPayload>;
-/** A payload of scope `discussion` or narrower; `comment` comes with a new discussion. */
+/** A payload of scope `discussion` or `discussion.comment`. A new discussion includes its first `comment`. */
 export type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 export type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
@@ -189,15 +192,15 @@ const schemas = {
   "discussion.comment": discussionCommentPayload,
 } as const;
 
-/** The scopes of today; a payload may have a newer, narrower one such as `repo.config.dois`. */
+/** The known scopes. Payloads may contain newer, narrower scopes such as `repo.config.dois`. */
 export const scopes = ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"] as const;
-/** A scope of today. */
+/** A scope that is known to this release. */
 export type KnownScope = (typeof scopes)[number];
-/** A scope: a known one, which editors complete, or a future one. */
+/** A scope. Editors complete the known scopes, and other strings are valid for future scopes. */
 export type Scope = KnownScope | (string & {});
-/** A repository type: a known one, which editors complete, or a future one. */
+/** A repository type. Editors complete the known types, and other strings are valid for future types. */
 export type RepoType = (typeof repoTypes)[number] | (string & {});
-/** What happened: a known action, which editors complete, or a future one. */
+/** The action of an event. Editors complete the known actions, and other strings are valid for future actions. */
 export type Action = (typeof actions)[number] | (string & {});
 
 /** Whether this release has a schema for the scope. */
@@ -206,8 +209,9 @@ export function isKnownScope(scope: string): scope is KnownScope {
 }
 
 /**
- * The schema of a scope. The list in `repo.content` depends on the repository type: files for buckets, refs for git
- * repositories, either for others (kernels). Unknown scopes need only the common fields.
+ * Returns the schema of a scope. The schema of `repo.content` depends on the repository type: it requires files for buckets,
+ * refs for git repositories, and neither for other types, such as kernels. The schema of an unknown scope requires only the
+ * common fields.
  */
 export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<CommonPayload> {
   if (typeof scope !== "string" || !isKnownScope(scope)) return common;
@@ -218,7 +222,7 @@ export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<Commo
 
 const none: readonly string[] = [];
 
-/** Unknown names in a payload: a new scope, action, repository type or version. */
+/** Lists the unknown names in a payload: a new scope, action, repository type or version. */
 export function unknownNames({ event, repo, webhook }: WebhookPayload): readonly string[] {
   const known =
     isKnownScope(event.scope) &&

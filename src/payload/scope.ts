@@ -22,8 +22,8 @@ interface PayloadByScope {
 }
 
 /**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`; models, datasets and
- * Spaces have `updatedRefs`.
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models, datasets
+ * and Spaces have `updatedRefs`.
  */
 export type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope
   ? Scope extends "repo.content"
@@ -38,27 +38,30 @@ type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket"
     : RepoContentPayload;
 
 /**
- * Whether `scope` is `wanted` or narrower. The Hub's scopes are a hierarchy: `repo` covers `repo.content` and future scopes
- * such as `repo.config.dois`.
+ * Whether `scope` is `wanted` or a narrower scope. The Hub's scopes form a hierarchy: `repo` covers `repo.content` and
+ * future scopes such as `repo.config.dois`.
  */
 export function coversScope(wanted: string, scope: string): boolean {
   return scope === wanted || scope.startsWith(`${wanted}.`);
 }
 
-/** The action of a payload. By the Hub's rule, an unknown narrower scope counts as an `update` of the broader one. */
+/**
+ * Returns the action of a payload. As the Hub documents, an unknown narrower scope counts as an `update` of the broader
+ * scope.
+ */
 export function actionOf(payload: WebhookPayload): Action {
   const { scope, action } = payload.event;
   return scope.includes(".") && !isKnownScope(scope) ? "update" : action;
 }
 
-/** Keeps the type of the `else` branch of {@link isScope} from becoming `never`. */
+/** Prevents the payload type in the `else` branch of {@link isScope} from becoming `never`. */
 interface Scoped<Wanted extends string> {
   event: { scope: Wanted | `${Wanted}.${string}` };
 }
 
 /**
- * Whether a payload has `scope` or a narrower one. Narrows its type, which a comparison of the nested `event.scope` does not.
- * An unknown narrower scope counts only if the payload has the fields of the broader one.
+ * Whether a payload has the scope `scope` or a narrower scope. Narrows the type of the payload, unlike a comparison of the
+ * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
  *
  * @example
  * ```ts
@@ -74,7 +77,10 @@ export function isScope<Wanted extends KnownScope>(
   return coversScope(scope, payload.event.scope) && hasShapeOf(scope, payload);
 }
 
-/** Payloads of known scopes were validated on arrival; unknown, narrower ones are validated against the broader scope. */
+/**
+ * Whether a payload has the fields of `scope`. Payloads of known scopes were validated on arrival, so only payloads of
+ * unknown scopes are validated here.
+ */
 export function hasShapeOf(scope: string, payload: WebhookPayload): boolean {
   return isKnownScope(payload.event.scope) || schemaOf(scope, payload.repo.type).safeParse(payload).success;
 }

@@ -1,21 +1,24 @@
 import { suggest } from "../core/option-error.ts";
 
-// Imports no schemas: the help of the command line must not load them.
+// This file must not import schemas, because the command line loads it to print help.
 
-/** What a webhook can watch: a repository of a type, or all repositories of a user or an organization. */
+/** The types of items that a webhook can watch: one repository, or all repositories of a user or organization. */
 export const watchedTypes = ["model", "dataset", "space", "bucket", "kernel", "user", "org"] as const;
-/** The type of something that a webhook watches: a type of repository, a user or an organization. */
+/** The type of an item that a webhook watches: a repository type, `user` or `org`. */
 export type WatchedType = (typeof watchedTypes)[number];
 
-/** The events that a webhook can subscribe to: changes of the repository, or of its discussions. */
+/** The domains of events that a webhook can subscribe to: changes to repositories, or to their discussions. */
 export const webhookDomains = ["repo", "discussion"] as const;
-/** The events that a webhook can subscribe to. */
+/** A domain of events that a webhook can subscribe to. */
 export type WebhookDomain = (typeof webhookDomains)[number];
 
-/** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. {@link Watched} is the same as an object. */
+/**
+ * A repository, user or organization to watch, as `type:name`, such as `"dataset:me/data"` or `"org:acme"`. {@link Watched}
+ * is the object form.
+ */
 export type Watch = `${WatchedType}:${string}`;
 
-/** A repository, user or organization that a webhook watches, as in `{ type: "dataset", name: "me/data" }`. */
+/** A repository, user or organization that a webhook watches, such as `{ type: "dataset", name: "me/data" }`. */
 export interface Watched<Type extends string = WatchedType | (string & {})> {
   /** A {@link WatchedType}, or a type that the Hub added after this release. */
   type: Type;
@@ -23,11 +26,11 @@ export interface Watched<Type extends string = WatchedType | (string & {})> {
   name: string;
 }
 
-/** A parsed {@link Watch}: a {@link Watched} of a type that this release lists. */
+/** A parsed {@link Watch}: a {@link Watched} of a type that is known to this release. */
 export type WatchedItem = Watched<WatchedType>;
 
 /**
- * Parses `type:name`. Returns a problem to show to the user if it is invalid.
+ * Parses `type:name`. If the text is invalid, returns a problem to show to the user.
  *
  * @example
  * ```ts
@@ -45,22 +48,22 @@ export function parseWatch(text: string): WatchedItem | { problem: string } {
       problem: `Unknown type "${type}".${suggest(type, watchedTypes)} Valid types: ${watchedTypes.join(", ")}.`,
     };
   }
-  if (name.includes(",")) return { problem: "Names contain no comma. List several separately." };
+  if (name.includes(",")) return { problem: "A name cannot contain a comma. Pass several values separately." };
   if ((type === "user" || type === "org") && name.includes("/")) {
     return {
-      problem: `The name of ${type === "org" ? "an org" : "a user"} has no "/". Use the type of the repository to watch a repository.`,
+      problem: `The name of ${type === "org" ? "an organization" : "a user"} cannot contain "/". To watch one repository, use its type, as in "model:${name}".`,
     };
   }
   if (name.includes("*")) {
     return {
-      problem: `The Hub supports no "*" in names. Use "user:me" or "org:acme" to watch all repositories of an owner.`,
+      problem: `The Hub does not support "*" in names. To watch all repositories of a user or organization, use "user:me" or "org:acme".`,
     };
   }
   if (name === "") return { problem: `The name is missing. Use "${type}:name".` };
   return { type, name };
 }
 
-/** Parses a domain, also written `discussions`; `undefined` for any other word. */
+/** Parses a domain. Also accepts `discussions`. Returns `undefined` for any other word. */
 export function parseDomain(text: string): WebhookDomain | undefined {
   return webhookDomains.find((domain) => domain === (text === "discussions" ? "discussion" : text));
 }

@@ -3,14 +3,15 @@ import { resolve } from "node:path";
 import { WebhookError } from "../core/errors.ts";
 import { serverFileInvalid } from "./load-failure.ts";
 
-/** The files tried in this order when no file is given. */
+/** The default server files without their extensions, in order of preference. */
 const defaultNames = ["server", "src/server", "app", "src/app", "index", "src/index"];
 const extensions = [".ts", ".mts", ".js", ".mjs"];
 
 /**
- * Finds the user's server file and returns its absolute path. Every tool that loads a server file starts here.
+ * Finds the user's server file and returns its absolute path.
  *
- * @throws `SERVER_FILE_INVALID` when the file does not exist; `NODE_REQUIRED` on Bun and Deno, which cannot load it.
+ * @throws `SERVER_FILE_INVALID` when the file does not exist; `NODE_REQUIRED` on Bun and Deno, which cannot load server
+ * files.
  * @example
  * ```ts
  * const path = findServerFile({ file: "server.ts" });
@@ -20,7 +21,7 @@ export function findServerFile({
   file,
   folder = process.cwd(),
 }: {
-  /** As the user gave it. Default: the first of `server.ts`, `src/server.ts`, `app.ts`, … that exists. */
+  /** The path that the user specified. Default: the first of `server.ts`, `src/server.ts`, `app.ts`, … that exists. */
   file?: string | undefined;
   /** The folder that `file` is relative to. Default: the working directory. */
   folder?: string | undefined;
@@ -31,8 +32,8 @@ export function findServerFile({
     if (isFile(path)) return path;
     throw serverFileInvalid(
       existsSync(path)
-        ? `"${file}" is not a file: give the file that creates the server, such as server.ts.`
-        : `File "${file}" does not exist: create it, or give the file that creates the server.`,
+        ? `"${file}" is not a file. Specify the file that creates the server, such as server.ts.`
+        : `File "${file}" does not exist. Create it, or specify the file that creates the server.`,
     );
   }
   const found = defaultNames
@@ -40,13 +41,13 @@ export function findServerFile({
     .find(isFile);
   if (found !== undefined) return found;
   throw serverFileInvalid(
-    "No server.ts, app.ts or index.ts found here or in src: give the file that creates the server, as in `npx hub-webhooks dev bot.ts`, or create one with `npx hub-webhooks dev --create`.",
+    "No server.ts, app.ts or index.ts found in this folder or in src. Specify the file that creates the server, as in `npx hub-webhooks dev bot.ts`, or create one with `npx hub-webhooks dev --create`.",
   );
 }
 
 /**
- * Checks that Node runs this process. Loading a server file needs the hooks of Node's module loader, which Bun and Deno
- * lack; both set `process.versions.node` as well.
+ * Checks that this process runs on Node. Loading a server file requires the hooks of Node's module loader, which Bun and
+ * Deno do not support. Bun and Deno also set `process.versions.node`, so that field cannot be used to recognize Node.
  *
  * @throws `NODE_REQUIRED` with the name of the other runtime.
  */
@@ -54,7 +55,7 @@ export function requireNode(versions: Readonly<Record<string, string | undefined
   const runtime = versions.bun ? `Bun ${versions.bun}` : versions.deno ? `Deno ${versions.deno}` : undefined;
   if (runtime === undefined) return;
   throw new WebhookError(
-    `hub-webhooks needs Node 22.18 or newer to load a server file, but this is ${runtime}. Run the command with Node: npx hub-webhooks.`,
+    `hub-webhooks requires Node 22.18 or newer to load a server file, but is running on ${runtime}. Run the command with Node: npx hub-webhooks.`,
     { code: "NODE_REQUIRED" },
   );
 }

@@ -4,27 +4,28 @@ import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { packageRoot } from "../core/package-root.ts";
 
-/** Why a server file does not load. */
+/** The reason why a server file does not load. */
 export interface LoadFailure {
-  /** One line. */
+  /** The reason as one line. */
   reason: string;
-  /** Where it happened, as Node shows it; absent when the reason contains everything. */
+  /** The stack trace as Node prints it. Missing if the reason is sufficient. */
   stack?: string;
 }
 
-/** The error for a server file that is missing, does not load or creates no server. */
+/** Creates the error for a server file that is missing, does not load, or creates no server. */
 export function serverFileInvalid(message: string, options: { cause?: unknown } = {}): WebhookError {
   return new WebhookError(message, { code: "SERVER_FILE_INVALID", ...options });
 }
 
 /**
- * Explains why a server file does not load, and where: of the stack it keeps the frames of the user's own code.
+ * Explains why a server file does not load. The stack contains only the frames of the user's own code.
  *
- * @param options.loading The file that was loaded last: V8 does not report which file it cannot parse.
+ * @param options.loading The file that was loaded last. Syntax errors refer to this file, because V8 does not report which
+ * file it cannot parse.
  */
 export function explainLoadFailure(error: unknown, { loading }: { loading: string | undefined }): LoadFailure {
   const thrown = describeError(error);
-  if (thrown.stack === undefined) return { reason: `It throws ${valueText(error)}.` };
+  if (thrown.stack === undefined) return { reason: `The file throws ${valueText(error)}.` };
   const stack = userLines(thrown.stack);
   const unparsed = thrown.name === "SyntaxError" && loading !== undefined ? displayPath(loading) : undefined;
   const location = firstLocation(stack) ?? unparsed;
@@ -34,7 +35,7 @@ export function explainLoadFailure(error: unknown, { loading }: { loading: strin
   return { reason: `${message}${at}`, stack };
 }
 
-/** A path relative to the working directory, unless it lies outside of it. */
+/** Returns a path relative to the working directory, or the unchanged path if the file is outside that directory. */
 export function displayPath(path: string): string {
   const shorter = relative(process.cwd(), path);
   return shorter.startsWith("..") ? path : shorter;
@@ -48,7 +49,7 @@ function valueText(thrown: unknown): string {
   }
 }
 
-/** The folders of this package, as published and as developed. */
+/** The folders that contain the code of this package: published in `dist`, in development in `src`. */
 const packageFolders = ["dist/", "src/"]
   .map((folder) => new URL(folder, packageRoot))
   .flatMap((folder) => [folder.href, fileURLToPath(folder)]);
@@ -64,7 +65,7 @@ function userLines(stack: string): string {
     .join("\n");
 }
 
-/** The end of a stack line: a URL, or the path of a transpiled file, with line and column. */
+/** Matches the location at the end of a stack line: a URL, or the path of a transpiled file, with line and column. */
 const stackLocation = /(?:\(|\bat (?:async )?|^)((?:file:\/\/|\/|[A-Za-z]:[\\/]).+?)(:\d+(?::\d+)?)\)?$/m;
 
 function firstLocation(stack: string): string | undefined {

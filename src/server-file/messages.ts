@@ -13,7 +13,7 @@ const serverDescription = z.object({
       repos: z.array(z.string()).readonly(),
       scopes: z.array(z.string()).readonly(),
       background: z.boolean(),
-      // The user's project may have an older copy of the package, which does not send them.
+      // An older copy of this package in the user's project does not send warnings.
       warnings: z.array(z.string()).readonly().default([]),
     }),
   ),
@@ -28,10 +28,13 @@ const launchedServer = z.object({
 
 const sessionSecret = z.object({
   text: z.string(),
-  /** `instead`: replaces the server's secrets; `besides`: is accepted as well; `where-open`: only if it has none. */
+  /**
+   * `instead` replaces the server's secrets. `besides` adds the secret to the server's secrets. `where-open` sets the secret
+   * only if the server has none.
+   */
   use: z.enum(["instead", "besides", "where-open"]),
 });
-/** A temporary secret. */
+/** The temporary secret of a session. */
 export type SessionSecret = z.output<typeof sessionSecret>;
 
 const command = z.discriminatedUnion("command", [
@@ -41,16 +44,16 @@ const command = z.discriminatedUnion("command", [
     path: z.string(),
     launchResult: launchedServer,
     secret: sessionSecret.optional(),
-    /** URL of the inbox; overrides the file's own. */
+    /** The URL of the inbox, which overrides the inbox in the server file. */
     inbox: z.string().optional(),
   }),
   z.object({ command: z.literal("publicUrl"), publicUrl: z.string() }),
   z.object({ command: z.literal("stop") }),
 ]);
-/** A message to the child: first `describe` or `serve`, later where the server is reachable, or `stop`. */
+/** A message to the child process: `describe` or `serve` first, then `publicUrl` or `stop`. */
 export type Command = z.output<typeof command>;
 
-/** Parses a message to the child. */
+/** Parses a message to the child process. */
 export function parseCommand(message: unknown): Command | undefined {
   return command.safeParse(message).data;
 }
@@ -62,12 +65,12 @@ const report = z.discriminatedUnion("report", [
   /** The reason is one line. The stack, if present, contains only the frames of the user's own files. */
   z.object({ report: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
 ]);
-/** A message from the child, as {@link parseReport} returns it. */
+/** A message from the child process, as {@link parseReport} returns it. */
 export type Report = z.output<typeof report>;
-/** A message from the child, as it is sent. */
+/** A message as the child process sends it, before defaults are applied. */
 export type SentReport = z.input<typeof report>;
 
-/** Parses a message from the child. User code runs there and may send messages of its own, which match none of these. */
+/** Parses a message from the child process. Returns `undefined` for messages that user code in the child process sends. */
 export function parseReport(message: unknown): Report | undefined {
   return report.safeParse(message).data;
 }

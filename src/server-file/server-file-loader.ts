@@ -7,15 +7,16 @@ import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { explainLoadFailure, type LoadFailure, serverFileInvalid } from "./load-failure.ts";
 import { registerTypeScriptHooks } from "./typescript-hooks.ts";
 
-/** Loads one server file in this process, without letting its server listen. */
+/** Loads one server file in this process. The server in the file does not listen. */
 export class ServerFileLoader {
   #loading: string | undefined;
 
   /**
-   * Imports the file, TypeScript included, and returns its server: the default export; otherwise the server that the
-   * file launches, or the one that `webhookEndpoint` registers on.
+   * Imports the JavaScript or TypeScript file and returns its server: the default export, otherwise the server that the file
+   * launches, otherwise the shared server of `webhookEndpoint`.
    *
-   * @throws `SERVER_FILE_INVALID` when the file creates no server, or several and exports none; anything the file throws.
+   * @throws `SERVER_FILE_INVALID` when the file creates no server, or launches several servers and exports none; any error
+   * that the file throws.
    * @example
    * ```ts
    * const server = await new ServerFileLoader().load({ path: "/home/me/bot/server.ts", launchResult });
@@ -26,9 +27,9 @@ export class ServerFileLoader {
     launchResult,
     onLoad,
   }: {
-    /** Absolute. */
+    /** The absolute path of the file. */
     path: string;
-    /** The result of `launch()` in the file, which starts nothing. */
+    /** The result of `launch()` in the file, where `launch()` does not start a server. */
     launchResult: LaunchedServer;
     /** Called with the absolute path of each of the user's files before it is loaded. */
     onLoad?: (path: string) => void;
@@ -49,7 +50,7 @@ export class ServerFileLoader {
       onSharedServer: (server) => void shared.add(server),
     });
     try {
-      if (!existsSync(path)) throw serverFileInvalid("The file was removed: restore it, or give another one.");
+      if (!existsSync(path)) throw serverFileInvalid("The file was removed. Restore it, or specify another file.");
       const loaded: { default?: unknown } = await import(pathToFileURL(path).href);
       return chooseServer({ exported: loaded.default, launched, shared });
     } finally {
@@ -57,7 +58,7 @@ export class ServerFileLoader {
     }
   }
 
-  /** Explains an error of {@link load}, or one that the file throws later. */
+  /** Explains an error of {@link load}, or an error that the file throws later. */
   explain(error: unknown): LoadFailure {
     return explainLoadFailure(error, { loading: this.#loading });
   }
@@ -71,7 +72,7 @@ function chooseServer({
   exported: unknown;
   /** The servers whose `launch()` the file called. */
   launched: ReadonlySet<object>;
-  /** The server of `webhookEndpoint`; one for each copy of this package. */
+  /** The shared servers of `webhookEndpoint`, one for each loaded copy of this package. */
   shared: ReadonlySet<object>;
 }): WebhooksServer {
   if (isServer(exported)) return exported;
@@ -79,23 +80,26 @@ function chooseServer({
   const [server] = servers;
   if (server && servers.length === 1) return server;
   if (servers.length > 1) {
-    throw serverFileInvalid(`It launches ${servers.length} servers: choose one with "export default".`);
+    throw serverFileInvalid(`The file launches ${servers.length} servers. Choose one with "export default".`);
   }
   const sharedServer = [...shared].filter(isServer).find(({ endpointNames }) => endpointNames.length > 0);
   if (sharedServer) return sharedServer;
   throw serverFileInvalid(
     isEmptyExport(exported)
-      ? 'It exports no server: add "export default server;".'
-      : 'Its default export is not a WebhooksServer of this version: add "export default server;", and update hub-webhooks.',
+      ? 'The file exports no server. Add "export default server;".'
+      : 'The default export is not a WebhooksServer of this version. Add "export default server;", and update hub-webhooks.',
   );
 }
 
-/** To Node, a file without `import` and `export` is CommonJS, which exports an empty object. */
+/**
+ * Whether the file exports nothing. Node loads a file without `import` and `export` as CommonJS, which exports an empty
+ * object.
+ */
 function isEmptyExport(exported: unknown): boolean {
   return exported === undefined || (typeof exported === "object" && Object.keys(exported ?? {}).length === 0);
 }
 
-/** By a symbol instead of the class: the file may have another copy of the package. */
+/** Whether a value is a server, also of another copy of this package: the check uses a symbol instead of the class. */
 function isServer(value: unknown): value is WebhooksServer {
   return isControllableServer(value) && "launch" in value;
 }

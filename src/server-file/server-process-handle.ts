@@ -9,39 +9,39 @@ import type { ServerDescription } from "../receiver/server-control.ts";
 import { serverFileInvalid } from "./load-failure.ts";
 import { type Command, parseReport, type Report, type SessionSecret } from "./messages.ts";
 
-/** A line of the child's output. */
+/** A line that the child process prints. */
 export interface OutputLine {
   stream: "stdout" | "stderr";
   text: string;
 }
 
-/** How to run a server file. */
+/** Options of {@link ServerProcess}. */
 export interface ServerProcessOptions {
-  /** Absolute path of the file. */
+  /** The absolute path of the file. */
   path: string;
   /** The result of `launch()` in the file. */
   launchResult: LaunchedServer;
-  /** Variables that override those of this process. */
+  /** Environment variables that override the variables of this process. */
   environment?: Readonly<Record<string, string>>;
   /** Called with the path of each of the user's files before it is loaded. */
   onLoading?: (path: string) => void;
   onOutput?: (line: OutputLine) => void;
 }
 
-/** A server that is running, on 127.0.0.1. */
+/** A running server, which listens on 127.0.0.1. */
 export interface Serving {
   port: number;
   description: ServerDescription;
 }
 
 const defaultUrl = `http://localhost:${defaultPort}`;
-/** On stop, the server waits three seconds for its handlers; one that blocks the process gets no more. */
+/** The time after which a stopping child is killed. Handlers have three seconds; the rest is for closing the server. */
 const killAfterMs = 5_000;
-/** How long to read remaining output after the child has exited. */
+/** How long to read the remaining output after the child has exited. */
 const lastOutputMs = 500;
 
 /**
- * Runs a server file in a child process, without letting its server listen, and describes the server.
+ * Loads a server file in a child process and describes its server. The server does not listen.
  *
  * @throws `SERVER_FILE_INVALID` when the file throws or creates no server.
  * @example
@@ -56,7 +56,7 @@ export function describeServerFile(
     onOutput,
     signal,
   }: {
-    /** Public URL of the server, which `launch()` returns in the file. Default `http://localhost:7860`. */
+    /** The public URL that `launch()` returns in the file. Default `http://localhost:7860`. */
     publicUrl?: string | undefined;
     /** Called with each line that the file prints. */
     onOutput?: (line: OutputLine) => void;
@@ -68,8 +68,8 @@ export function describeServerFile(
 }
 
 /**
- * A child process that runs a server file. In its own process the file can be reloaded, and what it does to the process
- * affects no other.
+ * A child process that runs a server file. A separate process can load a changed file again, and changes that the file makes
+ * to its process do not affect this process.
  */
 export class ServerProcess {
   /** Resolves when the process has exited and its output has been read. */
@@ -84,7 +84,7 @@ export class ServerProcess {
     this.#child = child;
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
-    // A busy child would not notice that its parent is gone.
+    // A busy child process does not detect that its parent has exited.
     const killWithParent = () => void child.kill("SIGKILL");
     process.once("exit", killWithParent);
     child.once("exit", () => process.off("exit", killWithParent));
@@ -94,19 +94,19 @@ export class ServerProcess {
       else if (report) this.#report.resolve(report);
     });
     child.once("exit", () => {
-      // A grandchild may live on and hold the output open.
+      // A process that the child started may still be running and keep the output open.
       const closeOutput = setTimeout(() => {
         child.stdout?.destroy();
         child.stderr?.destroy();
       }, lastOutputMs);
       child.once("close", () => clearTimeout(closeOutput));
     });
-    // Reports arrive before the end of the channel, and both may arrive after the exit.
+    // Uses "close" because reports may arrive after "exit", but never after "close".
     child.once("close", (code, signal) => {
       const status = signal === null ? `code ${code}` : signal;
       this.#report.resolve({
         report: "failed",
-        reason: `Its process exited with ${status} before the server was ready.`,
+        reason: `The process of the server file exited with ${status} before the server was ready.`,
       });
       ended.resolve();
     });
@@ -121,7 +121,7 @@ export class ServerProcess {
     }
   }
 
-  /** Starts the process and its server. */
+  /** Starts the process and launches the server in it. */
   static serve({
     secret,
     inbox,
@@ -133,7 +133,7 @@ export class ServerProcess {
     return started;
   }
 
-  /** Runs the file only to describe its server. */
+  /** Loads the file, describes its server, and waits until the process has exited. */
   static async describe({
     signal,
     ...options
@@ -158,7 +158,7 @@ export class ServerProcess {
   /**
    * Resolves when the server listens.
    *
-   * @throws `SERVER_FILE_INVALID` with what the file threw as its cause; the process has exited by then.
+   * @throws `SERVER_FILE_INVALID` after the process has exited, with the error of the file as `cause`.
    */
   async serving(): Promise<Serving> {
     const report = await this.#report.promise;
@@ -172,9 +172,9 @@ export class ServerProcess {
     this.#send({ command: "publicUrl", publicUrl });
   }
 
-  /** Waits a few seconds for running handlers, then ends the process. Safe to call twice. */
+  /** Stops the server and the process. Running handlers have three seconds to finish. Safe to call twice. */
   async stop(): Promise<void> {
-    // By a message, since Windows has no SIGTERM; a child that is still loading exits at once.
+    // Sends a message, because Windows does not support SIGTERM. A child that is still loading exits immediately.
     this.#send({ command: "stop" });
     const killer = setTimeout(() => this.kill(), killAfterMs);
     await this.ended;
@@ -187,7 +187,7 @@ export class ServerProcess {
   }
 
   #send(command: Command): void {
-    // The child may have just exited, which its "close" event reports.
+    // Ignores errors of the channel: if the child has exited, its "close" event reports that.
     this.#child.send(command, () => {});
   }
 }
@@ -201,7 +201,8 @@ function startChild({ environment }: ServerProcessOptions): ChildProcess {
       "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
     ],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    // Its own process group: Ctrl+C in the terminal reaches only the parent, which then lets the child finish.
+    // Puts the child in a separate process group, so that Ctrl+C in the terminal signals only the parent, which then stops
+    // the child.
     detached: true,
     windowsHide: true,
   });
@@ -209,7 +210,9 @@ function startChild({ environment }: ServerProcessOptions): ChildProcess {
 
 function toLoadError(path: string, report: Report): WebhookError {
   const { reason, stack } =
-    report.report === "failed" ? report : { reason: "Its process sent an unexpected message.", stack: undefined };
+    report.report === "failed"
+      ? report
+      : { reason: "The process of the server file sent an unexpected message.", stack: undefined };
   const message = `${basename(path)} failed to load. ${reason}`;
   if (stack === undefined) return serverFileInvalid(message);
   return serverFileInvalid(message, { cause: Object.assign(new Error(reason), { stack }) });

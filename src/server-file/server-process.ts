@@ -1,21 +1,21 @@
-/** The entry of the child process that runs a server file. `server-process-handle.ts` starts and controls it. */
+/** The entry of the child process that runs a server file. `server-process-handle.ts` starts and controls the process. */
 import { deliveryOnlyUrl } from "../receiver/launch-options.ts";
 import { type ServerControl, serverControl } from "../receiver/server-control.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { type Command, parseCommand, type SentReport, type SessionSecret } from "./messages.ts";
 import { ServerFileLoader } from "./server-file-loader.ts";
 
-/** Long enough for a handler that is almost done, short enough for a reload after saving a file. */
+/** How long a reload waits for running handlers after a file is saved. */
 const shutdownGrace = "3s";
 
-/** A developer who has changed a handler wants to see the next attempt within seconds. */
+/** Limits the wait before a retry, so that a developer who has changed a handler sees the next attempt within seconds. */
 const maxRetryWaitMs = 5_000;
 
 const loader = new ServerFileLoader();
 let publicUrl = "";
 let served: WebhooksServer | undefined;
 
-// Without its parent the server is not reachable.
+// Exits with the parent process, because the server is not reachable without it.
 process.once("disconnect", () => process.exit());
 if (!process.connected) process.exit();
 
@@ -37,7 +37,7 @@ async function run(command: Command): Promise<void> {
   try {
     publicUrl = command.launchResult.publicUrl;
     const inbox = command.command === "serve" ? command.inbox : undefined;
-    // Also for the user's own code, and for the redaction of secrets in the URL.
+    // The user's code may read this variable, and secrets in the URL are redacted.
     if (inbox !== undefined) process.env.INBOX_URL = inbox;
     const { path, launchResult } = command;
     const server = await loader.load({
@@ -61,7 +61,7 @@ async function run(command: Command): Promise<void> {
       announce: false,
       shutdownGrace,
     });
-    // From here on the server handles uncaught errors.
+    // A launched server handles uncaught errors.
     process.off("uncaughtException", fail);
     served = server;
     send({ report: "serving", port, description });
@@ -82,7 +82,7 @@ function applySecret(session: SessionSecret | undefined, control: ServerControl)
   control.useSecret(session.text, { isOnly: session.use !== "besides" });
 }
 
-/** Reports why the file does not load: an error of its import, or one that it throws while the import waits. */
+/** Reports why the file does not load: its import fails, or the file throws an uncaught error during the import. */
 function fail(error: unknown): void {
   sendAndExit({ report: "failed", ...loader.explain(error) });
 }
@@ -91,12 +91,12 @@ function send(report: SentReport): void {
   process.send?.(report);
 }
 
-/** Exits once the report is sent, whatever the file has left open. */
+/** Exits as soon as the report is sent, even if the file has left timers or connections open. */
 function sendAndExit(report: SentReport): void {
   process.send?.(report, () => void exit(report.report === "failed" ? 1 : 0));
 }
 
-/** Exits once all output is flushed: `process.exit()` alone loses what waits in the pipe. */
+/** Exits after all output is flushed. `process.exit()` alone loses output that is still in the pipe. */
 async function exit(code: number): Promise<never> {
   const flushed = (stream: NodeJS.WriteStream) => new Promise<unknown>((resolve) => stream.write("", resolve));
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);

@@ -9,15 +9,15 @@ const typeScriptExtensions: ReadonlySet<string> = new Set([".ts", ".mts", ".tsx"
 const sourceOf: Readonly<Record<string, string>> = { ".js": ".ts", ".mjs": ".mts", ".jsx": ".tsx" };
 
 /**
- * Makes this process load TypeScript. Node strips types itself; the rest, such as decorators, enums and JSX, is
- * transpiled by swc, file by file and only where needed. An import of `./x.js` finds `./x.ts`, as in TypeScript, and a
- * file with `import` or `export` is a module, whatever package.json specifies.
+ * Enables this process to load TypeScript. Node itself strips types. Files with other TypeScript syntax, such as decorators,
+ * enums and JSX, are transpiled with swc. As in TypeScript, an import of `./x.js` resolves to `./x.ts`. A file with `import`
+ * or `export` is a module, regardless of package.json.
  *
  * @param options.onLoad Called with the absolute path of each of the user's files before it is loaded.
  * @throws `SERVER_FILE_INVALID`, at an import, when a file needs swc and it is not installed.
  */
 export function registerTypeScriptHooks({ onLoad }: { onLoad: (path: string) => void }): void {
-  // A named import would fail on a runtime without hooks, before any error can be reported.
+  // On a runtime without hooks, a named import would fail before this package can report an error.
   nodeModule.registerHooks({
     resolve(specifier, context, nextResolve) {
       try {
@@ -48,7 +48,7 @@ export function registerTypeScriptHooks({ onLoad }: { onLoad: (path: string) => 
   });
 }
 
-/** The TypeScript source for an import of its output file. */
+/** Returns the specifier of the TypeScript source for an import of its JavaScript output. */
 function sourceSpecifier(specifier: string, parentUrl: string | undefined): string | undefined {
   if (!/^(\.{0,2}\/|file:)/.test(specifier) || !parentUrl || !/\.[mc]?tsx?$/.test(parentUrl)) return undefined;
   const extension = extname(specifier);
@@ -56,7 +56,7 @@ function sourceSpecifier(specifier: string, parentUrl: string | undefined): stri
   return source && `${specifier.slice(0, -extension.length)}${source}`;
 }
 
-/** Whether there may be decorators, enums, namespaces or parameter properties. A false positive costs only time. */
+/** Whether a source may contain decorators, enums, namespaces or parameter properties. A false positive only costs time. */
 function needsTranspiling(source: string): boolean {
   return (
     /(^\s*|[{;}]\s+)@[\w(]/m.test(source) ||
@@ -69,14 +69,14 @@ function isModule(source: string): boolean {
   return /^\s*(import|export)\b(?!\s+\w+\s*=\s*require\b)/m.test(source);
 }
 
-/** The part of swc that is used; its own types lack current targets and decorators. */
+/** The part of swc that this file uses. The types that swc includes do not support current targets and decorators. */
 interface Compiler {
   transformSync(source: string, options: object): { code: string };
 }
 
 /**
- * Transpiles decorators, enums, namespaces, parameter properties and JSX with swc. Its WebAssembly build runs everywhere
- * and installs without a script, which pnpm would refuse to run.
+ * Transpiles decorators, enums, namespaces, parameter properties and JSX with swc. The WebAssembly build of swc runs on all
+ * platforms and has no install script, which pnpm would not run.
  *
  * @throws `SERVER_FILE_INVALID` when swc is not installed, or cannot parse the file.
  */
@@ -87,16 +87,16 @@ function transpile({ source, path, hasJsx }: { source: string; path: string; has
     sourceFileName: pathToFileURL(path).href,
     sourceMaps: "inline",
     inlineSourcesContent: false,
-    // Ignore any .swcrc and tsconfig.json of the project.
+    // Ignores any .swcrc and tsconfig.json of the project.
     swcrc: false,
     configFile: false,
     isModule: true,
     module: { type: "es6" },
     jsc: {
-      // Engines support everything but decorators.
+      // JavaScript engines support all of this target.
       target: "es2024",
       parser: { syntax: "typescript", tsx: hasJsx, decorators: true },
-      // The standard decorators of TypeScript 5.
+      // This version is the decorators of TypeScript 5.
       transform: { decoratorVersion: "2023-11", react: { runtime: "automatic" } },
       externalHelpers: false,
     },
@@ -110,7 +110,7 @@ function transpile({ source, path, hasJsx }: { source: string; path: string; has
 
 function loadCompiler(path: string): Compiler {
   try {
-    // Required lazily: swc is optional, and a file without decorators runs without it.
+    // Loads swc lazily, because it is an optional dependency that most server files do not need.
     return createRequire(import.meta.url)("@swc/wasm");
   } catch (cause) {
     throw serverFileInvalid(
@@ -121,7 +121,7 @@ function loadCompiler(path: string): Compiler {
 }
 
 /**
- * The first problem in the text that swc throws:
+ * Returns the location and text of the first problem in an error of swc, which is a text such as:
  *
  * ```
  *   x Expected ',', got '}'

@@ -85,7 +85,7 @@ describe("A safe logger", () => {
     for (const level of levels) logger[level]({ endpoint: "retrain" }, "lost");
     logger.child({ deliveryId: "d-1" }).info("lost as well");
     expect(onConsole.mock.calls).toEqual([
-      ['The logger throws (RangeError), and log lines are lost. Check the "logger" option.'],
+      ['The logger threw RangeError, and log lines are lost. Check the "logger" option.'],
     ]);
   });
 

@@ -32,7 +32,7 @@ describe("Open connections", () => {
     const refused = [await openSocket(url), await openSocket(url)];
     await Promise.all(refused.map(({ ended }) => ended));
     expect(log.lines).toEqual([
-      { level: "warn", msg: "connections refused: maxConnections are open", maxConnections: 2 },
+      { level: "warn", msg: "Connections refused: the limit maxConnections is reached.", maxConnections: 2 },
     ]);
     expect((await open[0]?.send(page).answer())?.status).toBe(200);
     open[1]?.close();

@@ -205,7 +205,7 @@ describe("Invalid options", () => {
     expect(() => createFilter(options)).toThrow(
       expect.objectContaining({
         code: "OPTION_INVALID",
-        message: `Option "${field}" is empty. Set at least one value, or leave it out to match everything.`,
+        message: `Option "${field}" contains no value or an empty value. Set at least one value, or omit the option to match everything.`,
       }),
     );
   });

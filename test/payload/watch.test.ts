@@ -20,10 +20,10 @@ describe("parseWatch()", () => {
     ["organisation:acme", "Valid types: model, dataset, space, bucket, kernel, user, org."],
     ["toString:x", "Unknown type"],
     ["me/data", "Use type:name"],
-    ["org:acme/data", 'The name of an org has no "/"'],
-    ["user:me/data", 'The name of a user has no "/"'],
-    ["model:me/a,model:me/b", "List several separately"],
-    ["dataset:me/*", 'no "*"'],
+    ["org:acme/data", 'The name of an organization cannot contain "/"'],
+    ["user:me/data", 'The name of a user cannot contain "/"'],
+    ["model:me/a,model:me/b", "Pass several values separately"],
+    ["dataset:me/*", 'does not support "*"'],
     ["dataset:", 'Use "dataset:name"'],
   ])("is not %s: what to write instead is said", (text, remedy) => {
     expect(parseWatch(text)).toEqual({ problem: expect.stringContaining(remedy) });

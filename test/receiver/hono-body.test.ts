@@ -122,7 +122,7 @@ describe.each([
     for (const path of ["/webhooks/any", "/webhooks/json"]) {
       expect(await send(server, { path, chunks: [...bytes].map((byte) => Uint8Array.of(byte)) })).toEqual({
         status: 400,
-        body: { error: "The body is not UTF-8.", code: "BODY_NOT_JSON" },
+        body: { error: "The body is not UTF-8. Send JSON in UTF-8.", code: "BODY_NOT_JSON" },
       });
     }
     expect(handled).not.toHaveBeenCalled();
@@ -266,7 +266,7 @@ describe("A truncated body", () => {
     const response = await server.fetch(streamedRequest("/webhooks/json", json, broken));
     expect([response.status, await response.json()]).toEqual([
       400,
-      { error: "The connection ended before the body was complete.", code: "BODY_INCOMPLETE" },
+      { error: "The connection ended before the body was complete. Send the request again.", code: "BODY_INCOMPLETE" },
     ]);
     expect(handled).not.toHaveBeenCalled();
   });

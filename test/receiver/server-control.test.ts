@@ -118,7 +118,7 @@ describe("The watch and domains of an endpoint", () => {
   test.each<[string, object, string]>([
     ["a mistyped type", { watch: "datset:me/data" }, 'Did you mean "dataset"?'],
     ["no type", { watch: ["org:acme", "me/data"] }, "Use type:name"],
-    ["a repository of an organization", { watch: "org:acme/data" }, 'has no "/"'],
+    ["a repository of an organization", { watch: "org:acme/data" }, 'cannot contain "/"'],
     ["nothing", { watch: [] }, 'Option "watch" is empty'],
     ["no text", { watch: { type: "org", name: "acme" } }, "Use type:name"],
     ["a mistyped domain", { domains: ["discusion"] }, 'Did you mean "discussion"?'],

@@ -44,8 +44,8 @@ describe("findServerFile", () => {
   });
 
   test.for([
-    ["bot.ts", 'File "bot.ts" does not exist: create it, or give the file that creates the server.'],
-    ["bots", '"bots" is not a file: give the file that creates the server, such as server.ts.'],
+    ["bot.ts", 'File "bot.ts" does not exist. Create it, or specify the file that creates the server.'],
+    ["bots", '"bots" is not a file. Specify the file that creates the server, such as server.ts.'],
   ])("never replaces the given %s with another file", async ([file, message]) => {
     await using project = await makeProject({ "server.ts": "", "bots/retrain.ts": "" });
     expect(() => findServerFile({ file, folder: project.path })).toThrow(
@@ -56,8 +56,8 @@ describe("findServerFile", () => {
 
 describe("requireNode", () => {
   test.each([
-    ["Bun", { node: "24.3.0", bun: "1.4.5" }, "this is Bun 1.4.5"],
-    ["Deno", { node: "24.2.0", deno: "2.9.6" }, "this is Deno 2.9.6"],
+    ["Bun", { node: "24.3.0", bun: "1.4.5" }, "running on Bun 1.4.5"],
+    ["Deno", { node: "24.2.0", deno: "2.9.6" }, "running on Deno 2.9.6"],
   ])("rejects %s", (_name, versions, text) => {
     expect(() => requireNode(versions)).toThrow(
       expect.objectContaining({ code: "NODE_REQUIRED", message: expect.stringContaining(text) }),

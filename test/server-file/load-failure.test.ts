@@ -44,7 +44,7 @@ describe.concurrent("The failure of a server file", () => {
 
   test("contains the value that is thrown, when that is not an Error", async () => {
     const { message } = await loadBrokenFiles({ "server.ts": 'throw "a text";\nexport {};' });
-    expect(message).toBe('server.ts failed to load. It throws "a text".');
+    expect(message).toBe('server.ts failed to load. The file throws "a text".');
   });
 
   test("contains an uncaught error that is thrown while the import waits", async () => {
@@ -104,7 +104,7 @@ describe.concurrent("The failure of a server file", () => {
     const { message, stderr } = await loadBrokenFiles({
       "server.ts": `${head}console.error("the end");\n${statement};`,
     });
-    expect(message).toBe(`server.ts failed to load. Its process exited with ${how} before the server was ready.`);
+    expect(message).toBe(`server.ts failed to load. The process of the server file exited with ${how} before the server was ready.`);
     expect(stderr).toBe("the end");
   });
 
@@ -115,22 +115,22 @@ describe.concurrent("The failure of a server file", () => {
   });
 
   test.for([
-    ["exports nothing", "export const server = 1;", 'It exports no server: add "export default server;".'],
-    ["is empty", "", 'It exports no server: add "export default server;".'],
+    ["exports nothing", "export const server = 1;", 'The file exports no server. Add "export default server;".'],
+    ["is empty", "", 'The file exports no server. Add "export default server;".'],
     [
       "exports something else",
       "export default { port: 7860 };",
-      /^Its default export is not a WebhooksServer of this version:/,
+      /^The default export is not a WebhooksServer of this version\. /,
     ],
     [
       "launches several servers",
       `${head}await server.launch();\nawait new WebhooksServer().launch();`,
-      'It launches 2 servers: choose one with "export default".',
+      'The file launches 2 servers. Choose one with "export default".',
     ],
     [
       "registers nothing with webhookEndpoint",
       'import { webhookEndpoint } from "hub-webhooks";\nvoid webhookEndpoint;',
-      'It exports no server: add "export default server;".',
+      'The file exports no server. Add "export default server;".',
     ],
   ] as const)("explains what to export when the file %s", async ([, source, expected]) => {
     const { message } = await loadBrokenFiles({ "server.ts": source });

@@ -192,7 +192,7 @@ describe("hub-webhooks dev", () => {
     expect(await command.ended).toMatchObject({
       exitCode: 1,
       stdout: "",
-      stderr: 'error: server.ts failed to load. It exports no server: add "export default server;".\n',
+      stderr: 'error: server.ts failed to load. The file exports no server. Add "export default server;".\n',
     });
   });
 

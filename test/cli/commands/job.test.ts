@@ -87,7 +87,7 @@ server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, rejec
     await job.says("loading");
     job.signal("SIGTERM");
     const { exitCode, signal, stderr } = await job.ended;
-    expect(stderr).toMatch(/^error: The job was stopped: .*\n$/);
+    expect(stderr).toMatch(/^error: The job was stopped\. .*\n$/);
     expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
   });
 

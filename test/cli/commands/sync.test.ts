@@ -119,7 +119,7 @@ describe("hub-webhooks sync", () => {
     project.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.contnt" }' });
     const { stderr } = await project.sync("--dry-run");
     expect(stderr).toContain(
-      'warning: Endpoint retrain: Option "scope" is "repo.contnt", which the Hub does not send today',
+      'warning: Endpoint retrain: Option "scope" is "repo.contnt", which is unknown',
     );
   });
 

@@ -115,7 +115,7 @@ describe.each([
     );
   });
 
-  test("with a header that HTTP cannot carry is answered with 500, with one log line", async () => {
+  test("with a header that is not valid in HTTP is answered with 500, with one log line", async () => {
     respond = () => new Response("done", { headers: { "x-own": "planted\u0001" } });
     const { first, second } = await askTwice(path).catch(async () => {
       const socket = await RawSocket.open(url);
