@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { delimiter, join, sep } from "node:path";
 import { transform } from "esbuild";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import { createFolder } from "../support/temporary-folder.ts";
 import { binPath, CommandProcess, startCommand } from "./command-process.ts";
 import { idOf, startStandInHub, wireWebhook } from "./stand-in-hub.ts";
 
@@ -80,8 +80,7 @@ describe("The script hub-webhooks", () => {
 
   test.runIf(oldNode)("says on an old Node, in one line, which one it needs", async () => {
     const { path, version } = oldNode ?? { path: "", version: "" };
-    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-cli-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = createFolder();
     const { code } = await transform(await readFile(binPath, "utf8"), { loader: "ts", target: "es2024" });
     const script = join(folder, "bin.mjs");
     await writeFile(script, code);

@@ -1,29 +1,23 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { makePrivateFolder } from "../../src/core/private-folder.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { StateFile } from "../../src/registration/state-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-
-function openParent(): string {
-  const parent = mkdtempSync(join(tmpdir(), "hub-webhooks-folder-"));
-  onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
-  return parent;
-}
+import { createFolder } from "../support/temporary-folder.ts";
 
 /** A `.hub-webhooks` with this mode, whatever the umask is. */
 function folderWith(mode: number): string {
-  const folder = join(openParent(), ".hub-webhooks");
+  const folder = join(createFolder(), ".hub-webhooks");
   mkdirSync(folder);
   chmodSync(folder, mode);
   return folder;
 }
 
 function linkedFolder(): string {
-  const parent = openParent();
+  const parent = createFolder();
   mkdirSync(join(parent, "elsewhere"), { mode: 0o700 });
   symlinkSync(join(parent, "elsewhere"), join(parent, ".hub-webhooks"));
   return join(parent, ".hub-webhooks");
@@ -54,7 +48,7 @@ describe("The private folder", () => {
   });
 
   test("is accepted with any mode if it has another name", () => {
-    const parent = openParent();
+    const parent = createFolder();
     chmodSync(parent, 0o1777);
     makePrivateFolder(parent, "FOLDER_UNUSABLE");
     makePrivateFolder(join(parent, "data"), "FOLDER_UNUSABLE");
@@ -62,7 +56,7 @@ describe("The private folder", () => {
   });
 
   test("is created with mode 0700 below a folder that others may write to", () => {
-    const parent = openParent();
+    const parent = createFolder();
     chmodSync(parent, 0o1777);
     makePrivateFolder(join(parent, ".hub-webhooks"), "FOLDER_UNUSABLE");
     expect(statSync(join(parent, ".hub-webhooks")).mode & 0o777).toBe(0o700);

@@ -1,30 +1,16 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { readSecretFile, writeSecretFile } from "../../src/dev/secret-file.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 
 const secret = "Planted-5ecret-of-the-session";
 const url = "http://127.0.0.1:7860/webhooks/retrain";
 let temporary: string;
 
 beforeEach(() => {
-  temporary = mkdtempSync(join(tmpdir(), "hub-webhooks-note-"));
+  temporary = createFolder();
   vi.stubEnv("TMPDIR", temporary);
-  return () => {
-    vi.unstubAllEnvs();
-    rmSync(temporary, { recursive: true, force: true });
-  };
 });
 
 const folder = () => join(temporary, readdirSync(temporary)[0] ?? "");

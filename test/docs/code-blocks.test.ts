@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { createFolder } from "../support/temporary-folder.ts";
 import { readEntryPoints, readExports } from "./doc-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -74,8 +74,7 @@ function complete(code: string, known: Record<string, string>): string {
 
 /** Creates a folder in which `hub-webhooks` resolves to `src`. */
 function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "docs-code-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = createFolder();
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   for (const name of ["bot.ts", "server.ts"]) {

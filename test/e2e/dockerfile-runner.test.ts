@@ -7,6 +7,7 @@ import { startContainer } from "../support/dockerfile/container.ts";
 import { parseDockerIgnore } from "../support/dockerfile/ignore.ts";
 import { parseDockerfile } from "../support/dockerfile/parse.ts";
 import { freePort } from "../support/free-port.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 
 describe("The runner of Dockerfiles refuses", () => {
   test.each([
@@ -93,13 +94,12 @@ describe.skipIf(skipReason)("The runner of Dockerfiles", () => {
   });
 
   test("reports why a step failed, and leaves nothing behind", async () => {
-    const temporary = await mkdtemp(join(tmpdir(), "temporary-"));
+    const temporary = createFolder();
     vi.stubEnv("TMPDIR", temporary);
     const dockerfile = join(context, "Broken");
     await writeFile(dockerfile, "FROM node:24-slim\nRUN echo too bad && exit 3");
     await expect(buildImage({ dockerfile, context })).rejects.toThrow("ended with 3:\ntoo bad");
     expect((await readdir(temporary)).filter((name) => name.startsWith("image-"))).toEqual([]);
     vi.unstubAllEnvs();
-    await rm(temporary, { recursive: true });
   });
 });

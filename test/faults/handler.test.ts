@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Handler, WebhookError } from "../../src/index.ts";
 import { hostileValues } from "../support/hostile-values.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 import { shortenProbes } from "../support/timers.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { inner } from "./declared-endpoints.ts";
@@ -319,8 +317,7 @@ describe("A thrown value that cannot be inspected", () => {
   });
 
   test("R7: is retried in the background like any other failure", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = createFolder();
     const { receiver, child } = await createFaultyProcess({ INBOX_URL: `sqlite:${folder}/inbox.db` });
     for (const value of values) expect((await receiver.post(request("background", value))).status).toBe(202);
     const lastDead = await child.says(/^delivery is dead/, values.length);

@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeProject } from "../support/project-folder.ts";
 import { chunk, RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { addressOf, startReceiverProcess } from "../support/receiver-process.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 import { createFaultyProcess } from "./faulty-process.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { openReceiver, Receiver, secret } from "./receiver.ts";
@@ -162,8 +161,7 @@ describe("A Response with headers of an upstream answer", () => {
 
 describe("A process without file descriptors", () => {
   test("H15: serves every page again when it has some, also pages first requested meanwhile", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = createFolder();
     const environment = { INBOX_URL: `sqlite:${folder}/inbox.db` };
     const { child, receiver } = await createFaultyProcess(environment, { maxOpenFiles: 64 });
     const pages = ["/_deliveries", "/", "/health"];

@@ -1,23 +1,19 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { inspect } from "node:util";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 import { openHub, rejectionOf } from "./scripted-hub.ts";
 
 let home: string;
 
 /** Tests must not find the token of the developer who runs them. */
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), "hub-token-"));
+beforeEach(() => {
+  home = createFolder();
   const cleared = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HOME", "XDG_CACHE_HOME", "HF_ENDPOINT"];
   for (const name of cleared) vi.stubEnv(name, undefined);
   vi.stubEnv("HOME", home);
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await rm(home, { recursive: true });
-  });
 });
 
 async function write(path: string, text: string): Promise<string> {

@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { createFolder } from "../support/temporary-folder.ts";
 
 /** The path of a future file, in a folder that is removed after the test. */
 export function inboxFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-inbox-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = createFolder();
   return join(folder, "inbox.db");
 }

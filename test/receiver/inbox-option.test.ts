@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
@@ -7,6 +6,7 @@ import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { inboxFile } from "../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
 
 const delivery = () => deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "first" });
@@ -20,13 +20,10 @@ function openServer(inbox: WebhooksServerOptions["inbox"] | undefined, logger = 
 
 /** Makes a folder of its own the working one, until the test is over. */
 function inNewFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-inbox-"));
+  const folder = createFolder();
   const before = process.cwd();
   process.chdir(folder);
-  onTestFinished(() => {
-    process.chdir(before);
-    rmSync(folder, { recursive: true, force: true });
-  });
+  onTestFinished(() => process.chdir(before));
   return folder;
 }
 

@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Handler, Hono } from "hono";
@@ -9,12 +8,13 @@ import { LinearRouter } from "hono/router/linear-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { secureHeaders } from "hono/secure-headers";
 import type { RouterRoute } from "hono/types";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import type { HonoApp } from "../../src/receiver/server-app.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { root } from "../support/project-folder.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 
 const secret = "s3cret";
@@ -286,8 +286,7 @@ describeOverBothTransports("The given app", (send) => {
   });
 
   test("may come from another copy of Hono", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "hono-copy-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = createFolder();
     const isNeeded = (path: string) => !/\/dist\/(?:cjs|types)$/.test(path);
     cpSync(join(root, "node_modules/hono"), folder, { recursive: true, filter: isNeeded });
     const { Hono: OtherHono }: typeof import("hono") = await import(pathToFileURL(join(folder, "dist/index.js")).href);

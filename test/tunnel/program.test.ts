@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openCheckedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 import { watchTimers } from "../support/timers.ts";
 import { type FakeProgram, installProgram } from "./fake-program.ts";
 import { startLocalServer } from "./local-server.ts";
@@ -197,8 +196,7 @@ describe("A tunnel's program", () => {
   });
 
   test("is also found in node_modules/.bin of a parent folder", async () => {
-    const project = await mkdtemp(join(tmpdir(), "project-"));
-    onTestFinished(() => rm(project, { recursive: true, force: true }));
+    const project = createFolder();
     await using program = await installProgram("ngrok", ngrokLines, join(project, "node_modules", ".bin"));
     vi.stubEnv("PATH", "/nowhere");
     vi.spyOn(process, "cwd").mockReturnValue(join(project, "packages", "bot"));

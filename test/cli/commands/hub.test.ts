@@ -1,10 +1,9 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../../src/hub/client.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, type CommandProcess, startCommand } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
 
@@ -142,8 +141,7 @@ describe("hub-webhooks hub", () => {
   });
 
   test("keeps its webhooks in the file it is given", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-cli-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = createFolder();
     const argv = ["hub", "--port", "0", "--format", "json", "--state", join(folder, "hub.sqlite")];
 
     const first = startCommand(argv);

@@ -1,12 +1,12 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
 import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
 import { nameFromFolder, writeFiles } from "../../../src/cli/commands/init/project.ts";
 import { templateNames } from "../../../src/cli/commands/init/template.ts";
 import { exampleFolder, templateFolder } from "../../../src/cli/shipped-files.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
 
@@ -25,8 +25,7 @@ const files = [
 let folder: string;
 
 beforeEach(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), "init-")));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  folder = createFolder();
 });
 
 const init = (...argv: string[]) => runCommand(["init", ...argv]);

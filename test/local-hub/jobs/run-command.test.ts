@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runCommand } from "../../../src/local-hub/jobs/run-command.ts";
 import { isRunning } from "../../support/program.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { watchTimers } from "../../support/timers.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { data, jobs, openFolder, openLocalHub, output, pushed, secret, waitForJobs } from "../support/hub.ts";
+import { data, jobs, openLocalHub, output, pushed, secret, waitForJobs } from "../support/hub.ts";
 
 /** Runs a job with these fields once, and returns its result and its output. */
 async function run(fields: Record<string, unknown>, changes: Record<string, unknown> = {}) {
@@ -23,7 +24,7 @@ describe("A running job", () => {
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "of the developer");
     onTestFinished(() => void vi.unstubAllEnvs());
     const exitListeners = process.listenerCount("exit");
-    const file = join(openFolder(), "environment.json");
+    const file = join(createFolder(), "environment.json");
     const script = "fs.writeFileSync(process.argv[1], JSON.stringify(process.env))";
     const { hub, delivery, made } = await run(
       {

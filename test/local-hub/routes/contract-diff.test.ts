@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { formatDifference, reportOn } from "../../../scripts/contract-diff/report.ts";
 import type { JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
 import { openApiDocument } from "../../../src/local-hub/routes/openapi-document.ts";
 import { publishedDocument } from "../../hub/published/operations.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 
 const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
 
@@ -127,8 +127,7 @@ describe("npm run contract:diff", () => {
   }
 
   function write(text: string): string {
-    const folder = mkdtempSync(join(tmpdir(), "contract-diff-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = createFolder();
     writeFileSync(join(folder, "openapi.json"), text);
     return join(folder, "openapi.json");
   }

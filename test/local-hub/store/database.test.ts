@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { LocalHub } from "../../../src/local-hub.ts";
-import { openFolder, openLocalHub, restart, stateFile } from "../support/hub.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
+import { openLocalHub, restart, stateFile } from "../support/hub.ts";
 
 describe("A file that is not a state file", () => {
   const refused = { code: "STATE_UNUSABLE", message: expect.stringMatching(/Choose|Stop/) };
@@ -56,7 +57,7 @@ describe("A file that is not a state file", () => {
     },
     { what: "a folder", make: (file: string) => mkdirSync(file) },
   ])("is rejected with the next step, and left unchanged: $what", async ({ make }) => {
-    const folder = openFolder();
+    const folder = createFolder();
     const state = join(folder, "some.file");
     make(state);
     chmodSync(state, 0o755);
@@ -76,7 +77,7 @@ describe("A file that is not a state file", () => {
   });
 
   test("because another local Hub uses it is rejected, and the other Hub keeps running", async () => {
-    const folder = openFolder();
+    const folder = createFolder();
     const state = join(folder, "hub.sqlite");
     const hub = await openLocalHub({ state });
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
@@ -90,7 +91,7 @@ describe("A file that is not a state file", () => {
   });
 
   test("because its folder is a file is rejected", async () => {
-    const folder = openFolder();
+    const folder = createFolder();
     writeFileSync(join(folder, "file"), "");
     await expect(LocalHub.launch({ state: join(folder, "file", "hub.sqlite") })).rejects.toMatchObject(refused);
   });

@@ -2,8 +2,9 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { data, openFolder, openLocalHub, pushed, restart, secret, stateFile } from "../support/hub.ts";
+import { data, openLocalHub, pushed, restart, secret, stateFile } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 
 describe("A state file", () => {
@@ -158,7 +159,7 @@ describe("A state file", () => {
   });
 
   test("is created with its folder, readable only by its user, like the files beside it", async () => {
-    const folder = openFolder();
+    const folder = createFolder();
     const state = join(folder, "deep", "er", "hub.sqlite");
     const hub = await openLocalHub({ state });
     await hub.create({ url: "http://127.0.0.1:1/", secret });
@@ -169,7 +170,7 @@ describe("A state file", () => {
   });
 
   test("is not created without the option", async () => {
-    const folder = openFolder();
+    const folder = createFolder();
     const before = process.cwd();
     process.chdir(folder);
     onTestFinished(() => process.chdir(before));

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
 import * as z from "zod";
@@ -10,6 +8,7 @@ import { type Webhook, webhook } from "../../../src/hub/webhooks/schemas.ts";
 import { openApiDocument, routes } from "../../../src/local-hub/routes/openapi-document.ts";
 import { type HubEvent, LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 /** The secret of the webhooks here. No log line, log entry or control response may contain it. */
@@ -209,16 +208,9 @@ export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Pr
   return new TestHub({ hub, log });
 }
 
-/** Creates a folder that is deleted after the test. */
-export function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-state-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** Returns the path of a file that does not exist yet. */
 export function stateFile(): string {
-  return join(openFolder(), "hub.sqlite");
+  return join(createFolder(), "hub.sqlite");
 }
 
 /** Closes a local Hub and launches another one. */

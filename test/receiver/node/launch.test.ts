@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 
 beforeEach(() => {
   for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "INBOX_URL"]) {
@@ -367,8 +365,7 @@ describe("A server in a Space", () => {
   ])("with %s is told what to expect", async (_what, inbox, background, warns) => {
     vi.stubEnv("SPACE_ID", "acme/rain-bot");
     vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
-    const folder = await mkdtemp(join(tmpdir(), "space-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = createFolder();
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ secret: "s3cret", logger, inbox: inbox.replace(":", `:${folder}/`) });
     server.webhook("retrain", { background }, () => {});

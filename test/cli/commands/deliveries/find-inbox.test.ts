@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { findInbox } from "../../../../src/cli/commands/deliveries/inbox-access.ts";
+import { createFolder } from "../../../support/temporary-folder.ts";
 
 /** A folder with these files among its inboxes, each written so many seconds ago. */
 function folderWith(files: Readonly<Record<string, number>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-find-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = createFolder();
   mkdirSync(join(folder, ".hub-webhooks"));
   for (const [name, secondsAgo] of Object.entries(files)) {
     const path = join(folder, ".hub-webhooks", name);

@@ -1,13 +1,12 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openPage } from "../../../../src/cli/commands/dev/keyboard.ts";
+import { createFolder } from "../../../support/temporary-folder.ts";
 
 /** An empty folder that is the whole PATH while the test runs. */
 function onlyPath(): string {
-  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-open-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = createFolder();
   vi.stubEnv("PATH", folder);
   return folder;
 }

@@ -1,17 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { copyStarterFile } from "../../../../src/cli/commands/dev/run-dev.ts";
-
-function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-starter-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { createFolder } from "../../../support/temporary-folder.ts";
 
 test("A starter file is written once, and a file that is there already is left alone", async () => {
-  const path = join(openFolder(), "server.ts");
+  const path = join(createFolder(), "server.ts");
   await copyStarterFile(path);
   expect(readFileSync(path, "utf8")).toContain("new WebhooksServer(");
   writeFileSync(path, "// mine");
@@ -20,7 +14,7 @@ test("A starter file is written once, and a file that is there already is left a
 });
 
 test("A starter file that cannot be written is refused with its path", async () => {
-  const path = join(openFolder(), "missing", "server.ts");
+  const path = join(createFolder(), "missing", "server.ts");
   await expect(copyStarterFile(path)).rejects.toMatchObject({
     code: "SERVER_FILE_INVALID",
     message: expect.stringContaining(path),

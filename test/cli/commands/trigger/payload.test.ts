@@ -1,13 +1,13 @@
 import { readdirSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parsePayload } from "../../../../src/index.ts";
 import { repoTypes } from "../../../../src/payload/schema.ts";
 import { openTarget, openWatchedTarget } from "../../../local-hub/support/target.ts";
 import { knownEvents } from "../../../support/payloads.ts";
+import { createFolder } from "../../../support/temporary-folder.ts";
 import { payloadOf, runTrigger } from "../../run-command.ts";
 
 const fixtures = fileURLToPath(new URL("../../../fixtures/", import.meta.url));
@@ -15,8 +15,7 @@ const recordings = readdirSync(fixtures).filter((name) => name.endsWith(".json")
 
 /** A file that is there while the test runs. */
 async function temporaryFile(value: unknown): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-cli-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = createFolder();
   const path = join(folder, "payload.json");
   await writeFile(path, typeof value === "string" ? value : JSON.stringify(value));
   return path;

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { createFolder } from "../../../support/temporary-folder.ts";
 import { canMakeTerminal, startOnTerminal } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
 import { startStandInHub } from "../../stand-in-hub.ts";
@@ -11,8 +11,7 @@ const toUrl = ["create", "--url", "https://example.com/hook"];
 
 /** A file that is there while the test runs. */
 async function temporaryFile(text: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-cli-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = createFolder();
   const path = join(folder, "job.json");
   await writeFile(path, text);
   return path;
