@@ -49,6 +49,10 @@ export interface WebhookErrorCodes {
   CROSS_SITE_REFUSED: "response";
   /** The server is shutting down. Send the delivery again after the server has restarted. */
   CLOSING: "response" | "thrown";
+  /** The dev server or session is not running yet. Wait until it has started, then try again. */
+  NOT_READY: "response" | "thrown";
+  /** 503: the connection to the server ended before the server sent a response. Check the server's log. */
+  NO_RESPONSE: "response" | "thrown";
   /** 503: too many deliveries of the endpoint are queued. Send the delivery again later, or raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
   /**
