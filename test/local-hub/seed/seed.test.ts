@@ -73,7 +73,7 @@ describe("The repositories of a new local Hub", () => {
     ]);
   });
 
-  test("fire only webhooks of users who can read them, if private", async () => {
+  test("that are private fire only webhooks of users who can read them", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     await hub.create({ url: target.url, watched: [{ type: "user", name: "local-user" }] }, { token: "hf_other" });
