@@ -11,7 +11,7 @@ import { makeProject, type Project } from "../support/project-folder.ts";
 /** The secret of the test servers. It must appear in no event and no state file. */
 export const secret = "Planted-5ecret-60ad2c";
 
-/** An event may take long on a busy machine. */
+/** The timeout of an event, long enough for a busy machine. */
 const pollOptions = { timeout: 15_000, interval: 20 };
 
 /** Returns the source of a server file with these endpoints, each with its options and handler as source. */
@@ -27,7 +27,7 @@ export function serverFile(endpoints: Readonly<Record<string, { options?: string
     await server.launch();`;
 }
 
-/** One endpoint that watches one dataset. */
+/** A server with one endpoint that watches one dataset. */
 export const watchingFile = serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' } });
 
 /** Creates a project that is deleted after the test. */
@@ -110,7 +110,7 @@ export async function push({ state }: DevSession, name = "me/data"): Promise<Hub
   return deliveries;
 }
 
-/** Returns the status to answer a request with, or `undefined` to forward it. */
+/** Returns the status of the response, or `undefined` to forward the request. */
 export type Intercept = (request: {
   method: string;
   path: string;

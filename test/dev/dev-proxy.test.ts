@@ -134,7 +134,7 @@ describe("The dev proxy", () => {
     const viaOf = (version: string) =>
       requests.find(({ incoming }) => incoming.headers["x-version"] === version)?.incoming.headers.via;
     expect({ old: viaOf("1.0"), today: viaOf("1.1") }).toEqual({ old: "1.0 hub-webhooks-dev", today: undefined });
-    // It knows no chunks.
+    // An HTTP/1.0 client does not support chunks.
     expect(answers[0]).not.toMatch(/transfer-encoding/i);
   });
 
@@ -211,7 +211,7 @@ describe("The dev proxy", () => {
     await expect.poll(sockets).toBeLessThanOrEqual(before);
   });
 
-  test("leaves no timer behind once the server is running", async () => {
+  test("clears its timer once the server is running", async () => {
     const { listener } = recorder();
     const { proxy } = await openProxyTo(listener);
     const socket = await RawSocket.open(proxy.url);
@@ -239,7 +239,7 @@ describe("The dev proxy", () => {
     expect((await answer).status).toBe(503);
   });
 
-  test("returns 503 if the server dies during a request, and disconnects if it dies during a response", async () => {
+  test("returns 503 if the server exits during a request, and disconnects if it exits during a response", async () => {
     const { proxy, deliveries } = await openProxyTo((incoming, outgoing) => {
       if (incoming.url === "/halfway") outgoing.writeHead(200).write("half of it", () => incoming.socket.destroy());
       else incoming.socket.destroy();
@@ -255,9 +255,9 @@ describe("The dev proxy", () => {
   });
 
   test.each([
-    ["with a length", "Content-Length: 2\r\n\r\n{}"],
+    ["with a Content-Length", "Content-Length: 2\r\n\r\n{}"],
     ["in chunks", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
-  ])("passes a request with headers of its connection on without them, its body %s", async (_how, rest) => {
+  ])("removes hop-by-hop headers from a request with a body %s", async (_how, rest) => {
     const { requests, listener } = recorder();
     const { proxy, publicUrl, problems } = await openProxyTo(listener);
     const head = [
@@ -338,7 +338,7 @@ describe("The dev proxy", () => {
       "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
       "Unsupported Transfer-Encoding",
     ],
-  ])("answers 400 to %s, and reports it", async (_what, bytes, reason) => {
+  ])("returns 400 for %s, and reports it", async (_what, bytes, reason) => {
     const { requests, listener } = recorder();
     const { proxy, publicUrl, problems } = await openProxyTo(listener);
     for (const url of [proxy.url, publicUrl]) {
@@ -358,7 +358,7 @@ describe("The dev proxy", () => {
     expect([socket.rest, problems]).toEqual(["", []]);
   });
 
-  test("answers the reachability check on both sockets without a server", async () => {
+  test("responds to the reachability check on both sockets without a server", async () => {
     const { proxy, publicUrl, deliveries } = await openProxy();
     for (const url of [proxy.url, publicUrl]) {
       const answer = await fetch(`${url}${reachabilityCheck.path}`);
@@ -379,7 +379,7 @@ describe("The dev proxy", () => {
     "/webhooks/%2E.\\..\\_deliveries",
     "http://127.0.0.1/_deliveries",
     "//webhooks/",
-  ])("lets nobody from outside reach %s", async (path) => {
+  ])("returns 404 to remote clients for %s", async (path) => {
     const { requests, listener } = recorder();
     const { proxy, publicUrl } = await openProxyTo(listener);
     const raw = requestBytes({ method: "GET", path, headers: { Host: "localhost" } });
@@ -441,10 +441,10 @@ describe("The dev proxy", () => {
     }
     const last = await RawSocket.open(proxy.url);
     last.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "last" })).finish();
-    // Every end has arrived by the time at which a later request is answered.
+    // A later request is answered only after the end of every earlier one has arrived.
     await fetch(`${proxy.url}${reachabilityCheck.path}`);
     next.resolve(port);
-    // Those before it are decided on first.
+    // The proxy decides on earlier requests first.
     await last.ended;
     expect(last.rest).toContain("recorded");
     expect(requests.map(({ body }) => body)).toEqual(["last"]);
@@ -485,7 +485,7 @@ describe("The dev proxy", () => {
   });
 
   test("uses another port if the default one is in use", async () => {
-    // Whether it is the first of them that has port 7860, or another program: one of the two cannot have it.
+    // The first proxy or another program uses port 7860, so the second proxy cannot.
     const doors = [await openProxy({ port: undefined }), await openProxy({ port: undefined })];
     const [first = 0, second = 0] = doors.map(({ proxy }) => proxy.port);
     expect(first).not.toBe(second);
@@ -549,13 +549,13 @@ describe("The latest delivery", () => {
     expect(requests.at(-1)?.body).toBe("failed at");
   });
 
-  test("is not recorded if it never reached a server", async () => {
+  test("is not recorded if it was not forwarded to a server", async () => {
     const { requests, listener } = recorder();
     const { port } = await startServer(listener);
     let found: () => Promise<number> = async () => port;
     const { proxy } = await openProxy({ serverPort: () => found() });
     await post(proxy.url, "seen");
-    // It has come whole by the time at which it is known that there is no server for it.
+    // The whole request has arrived before the proxy learns that there is no server.
     const broken = Promise.withResolvers<number>();
     found = () => broken.promise;
     const socket = await RawSocket.open(proxy.url);
@@ -580,8 +580,8 @@ describe("The latest delivery", () => {
   });
 });
 
-describe("What the front proxy leaves behind", () => {
-  test("has no timer once the port of the server is known", async () => {
+describe("The cleanup of the dev proxy", () => {
+  test("clears the timer once the port of the server is known", async () => {
     const timers = watchTimers();
     const { requests, listener } = recorder();
     const { proxy } = await openProxyTo(listener, { serverTimeoutMs: 54_321 });
@@ -590,7 +590,7 @@ describe("What the front proxy leaves behind", () => {
     expect(timers.of(54_321)).toMatchObject([{ cleared: 1 }]);
   });
 
-  test("has no connection to the server once it is closed", async () => {
+  test("closes its connections to the server with the proxy", async () => {
     const { proxy, server } = await openProxyTo((_incoming, outgoing) => outgoing.end());
     const connected = once(server, "connection");
     server.keepAliveTimeout = 0;

@@ -23,7 +23,7 @@ import {
   watchingFile,
 } from "./dev-project.ts";
 
-/** A Hub that outlives the sessions, and what they are started with. */
+/** Launches a Hub that outlives the sessions, and returns the options to start them with. */
 async function openHub() {
   const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1 });
   onTestFinished(() => hub.close());
@@ -57,7 +57,7 @@ describe("A session with the real Hub", () => {
     ]);
     expect((await urls()).sort()).toEqual([url, own.url].sort());
     expect(await push()).toMatchObject([{ status: 200 }]);
-    // The address is the user's own, and so may other webhooks be that lead there.
+    // The user chose this URL, so other webhooks may also deliver to it.
     const statusWith = async (carried: string) =>
       (
         await fetch(
@@ -69,7 +69,7 @@ describe("A session with the real Hub", () => {
         )
       ).status;
     expect(await Promise.all([secret, "forged"].map(statusWith))).toEqual([200, 403]);
-    // Whoever comes by it reaches all of the server, but for what is the owner's.
+    // Clients of this URL can reach the whole server, except the pages of its owner.
     expect((await fetch(`${options.publicUrl}/_deliveries`)).status).toBe(403);
     expect(`${JSON.stringify(events)}${readFileSync(stateOf(project), "utf8")}`).not.toContain(secret);
     await session.close();
@@ -116,7 +116,7 @@ describe("A session with the real Hub", () => {
     expect(await push()).toMatchObject([{ status: 200 }]);
   });
 
-  test("deletes the webhooks that a killed session has left behind", async () => {
+  test("deletes the webhooks of a killed session", async () => {
     const project = await openProject({ "server.ts": `${watchingFile}\nconsole.log("pid " + process.pid);` });
     const { urls, options, push } = await openHub();
     const killed = spawn(process.execPath, [fileURLToPath(new URL("session-process.ts", import.meta.url))], {
@@ -136,7 +136,7 @@ describe("A session with the real Hub", () => {
     const pid = Number(lines.find((line) => line.startsWith("pid "))?.slice(4));
     expect(await push()).toMatchObject([{ status: 200 }]);
 
-    // One beside it leaves its webhooks alone for as long as it runs.
+    // A session that runs at the same time does not delete its webhooks.
     const port = await freePort();
     const beside = { ...options, port, publicUrl: `http://127.0.0.1:${port}` };
     const { session } = await startIn(project, beside);
@@ -153,7 +153,7 @@ describe("A session with the real Hub", () => {
     expect(await urls()).toEqual([`${beside.publicUrl}/webhooks/retrain`]);
   });
 
-  test("leaves nothing behind if it is aborted while it starts", async () => {
+  test("leaves no webhooks and no resources if it is aborted while it starts", async () => {
     const project = await openProject();
     const { hub, urls, options } = await openHub();
     const making = Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ const watching = (endpoints: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(endpoints).map(([name, watch]) => [name, { options: `{ watch: "${watch}" }` }])),
   );
 
-/** What the webhooks on a Hub watch, by where they deliver. */
+/** What the webhooks on a Hub watch, by URL. */
 async function watchedOn(hubUrl: string): Promise<Record<string, string[]>> {
   const webhooks = await new HubClient({ endpoint: hubUrl, token: "hf_local" }).webhooks.list();
   return Object.fromEntries(
@@ -70,7 +70,7 @@ describe("A session with a local Hub", () => {
       [`${url}/webhooks/environment`]: ["user:local-user"],
     });
 
-    // What the handlers ask the Hub for goes to the local one, and its webhooks carry the server's own secret.
+    // Handlers call the local Hub, and its webhooks use the secret of the server.
     expect(await session.replay()).toBeUndefined();
     const [delivered] = await push(session, "local-user/data");
     expect(delivered).toMatchObject({ status: 200 });
@@ -85,7 +85,7 @@ describe("A session with a local Hub", () => {
 
     await session.close();
     await session.close();
-    // Nobody listens there any more, unless the port is somebody else's by now.
+    // Nothing listens on these ports any more, unless another program uses them by now.
     for (const address of [url, hub.url]) {
       const page = await fetch(address).then(
         (response) => response.text(),
@@ -93,7 +93,7 @@ describe("A session with a local Hub", () => {
       );
       expect(page).not.toContain("/webhooks/environment");
     }
-    // The Hub is gone with the session: there is nothing to be noted for later.
+    // The session's Hub is closed too, so no webhooks need to be deleted later.
     expect(existsSync(stateOf(project))).toBe(false);
     expect(JSON.stringify(events)).not.toContain(secret);
   });
@@ -142,7 +142,7 @@ describe("A session with a local Hub", () => {
     expect(readSecretFile(url)).toBeUndefined();
   });
 
-  test("leaves nothing behind in the temporary folder", async () => {
+  test("leaves no files in the temporary folder", async () => {
     const project = await openProject();
     vi.stubEnv("TMPDIR", project.path);
     const { session } = await startIn(project);
@@ -154,8 +154,8 @@ describe("A session with a local Hub", () => {
 
   test.each([
     { what: "has WEBHOOK_SECRET", options: "{}", variable: secret, statuses: [401, 200] },
-    { what: "is open on purpose", options: "{ secret: false }", variable: undefined, statuses: [200, 200] },
-  ])("makes no secret where its server $what", async ({ options, variable, statuses }) => {
+    { what: "is deliberately open", options: "{ secret: false }", variable: undefined, statuses: [200, 200] },
+  ])("generates no secret if its server $what", async ({ options, variable, statuses }) => {
     const project = await openProject({
       "server.ts": `
         import { WebhooksServer } from "hub-webhooks";
@@ -171,7 +171,7 @@ describe("A session with a local Hub", () => {
     expect(await push(session)).toMatchObject([{ status: 200 }]);
   });
 
-  test("rejects and reports requests of a page with a foreign host", async () => {
+  test("rejects and reports requests from a page with a foreign host", async () => {
     const project = await openProject();
     const { session, until } = await startIn(project);
     const socket = await RawSocket.open(session.state.url);
@@ -185,7 +185,7 @@ describe("A session with a local Hub", () => {
     });
   });
 
-  test("follows changes of the file: endpoints, what they watch, and mistakes", async () => {
+  test("applies changes of the file: endpoints, watched items, and errors", async () => {
     const project = await openProject({ "server.ts": watching({ first: "dataset:me/data", second: "model:me/net" }) });
     const { session, names, until } = await startIn(project);
     const { url, hub } = session.state;
@@ -220,7 +220,7 @@ describe("A session with a local Hub", () => {
     const project = await openProject();
     for (const port of [7860, 5050]) {
       const server = createServer().listen(port, "127.0.0.1");
-      // It may be somebody else who has it.
+      // Another program may already use the port.
       await Promise.race([once(server, "listening"), once(server, "error")]).catch(() => {});
       onTestFinished(() => void server.close());
     }
@@ -285,7 +285,7 @@ describe("A session with a local Hub", () => {
 
   test("rejects if the file fails to load, and leaves nothing open", async () => {
     const project = await openProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
-    // It would wait for this tunnel for longer than the test may take.
+    // Opening this tunnel would take longer than the test.
     await using host = await startLocaltunnelServer({ mode: "silent" });
     const resources = () => process.getActiveResourcesInfo().filter((name) => /Server|FSEvent|Process/.test(name));
     const before = resources();
@@ -302,7 +302,7 @@ describe("A session with a local Hub", () => {
     expect(events.filter(({ event }) => event !== "output")).toEqual([]);
   });
 
-  test("waits for a file that fails to load with waitForFile, and answers meanwhile", async () => {
+  test("waits for a file that fails to load with waitForFile, and responds meanwhile", async () => {
     const project = await openProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
     const broken = Promise.withResolvers<void>();
     const port = await freePort();
@@ -343,7 +343,7 @@ describe("A session with a local Hub", () => {
 });
 
 describe("A session with a tunnel", () => {
-  test("emits when it is down, up and at another URL, and updates its webhooks", async () => {
+  test("emits the loss, the return and a new URL of the tunnel, and updates its webhooks", async () => {
     const { pause } = systemClock;
     const shortened = vi
       .spyOn(systemClock, "pause")
@@ -359,7 +359,7 @@ describe("A session with a tunnel", () => {
     const page = async () => (await fetch(session.state.url)).text();
     await expect.poll(page).toContain(`${before}/webhooks/retrain`);
     expect(await push(session)).toMatchObject([{ status: 200, url: `${before}/webhooks/retrain` }]);
-    // The session has a secret of its own: the way to it is plain TCP, through a stranger.
+    // The session has its own secret, because the tunnel sends plain TCP through a third party.
     const { status } = await fetch(`${session.state.url}/webhooks/retrain`, {
       ...{ method: "POST", body: "{}", headers: { "x-webhook-secret": secret } },
     });

@@ -3,7 +3,7 @@ import { listenOnFreePort } from "../../src/dev/listen-on-free-port.ts";
 
 const isTaken = (error: unknown) => error === "taken";
 
-/** Listens only where `taken` says no; notes each port that was tried. */
+/** Listens on ports for which `taken` returns false, and records each port that was tried. */
 function listener(taken: (port: number) => boolean) {
   const tried: number[] = [];
   const listen = async (port: number) => {
@@ -14,19 +14,19 @@ function listener(taken: (port: number) => boolean) {
   return { tried, listen };
 }
 
-test("Listens on the next free port if the first one is in use", async () => {
+test("listenOnFreePort uses the next free port if the first one is in use", async () => {
   const { tried, listen } = listener((port) => port < 7863);
   expect(await listenOnFreePort(7860, { listen, isTaken })).toBe(7863);
   expect(tried).toEqual([7860, 7861, 7862, 7863]);
 });
 
-test("Lets the system choose if the first port and the next 20 are in use", async () => {
+test("listenOnFreePort lets the system choose if the first port and the next 20 are in use", async () => {
   const { tried, listen } = listener((port) => port !== 0);
   expect(await listenOnFreePort(7860, { listen, isTaken })).toBe(0);
   expect(tried).toHaveLength(22);
 });
 
-test("Throws any other error", async () => {
+test("listenOnFreePort throws any other error", async () => {
   const listen = () => Promise.reject(new Error("EACCES"));
   await expect(listenOnFreePort(80, { listen, isTaken })).rejects.toThrow("EACCES");
 });

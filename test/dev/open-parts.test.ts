@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { OpenParts } from "../../src/dev/open-parts.ts";
 
-test("Open parts are closed in reverse order, once, and then what waits for all of them", async () => {
+test("Open parts are closed once, in reverse order, before the onClosed callbacks run", async () => {
   const parts = new OpenParts();
   const closed: string[] = [];
   for (const name of ["first", "second"]) await parts.add({ close: async () => void closed.push(name) });
@@ -19,7 +19,7 @@ test("A part that opens after the session was closed is closed at once, and not 
   expect(close).toHaveBeenCalledOnce();
 });
 
-test("Closing waits for a part that is still opening, and for what it has to close", async () => {
+test("Closing waits for a part that is still opening, and closes it", async () => {
   const parts = new OpenParts();
   const opening = Promise.withResolvers<void>();
   const closed: string[] = [];

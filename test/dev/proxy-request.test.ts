@@ -29,7 +29,7 @@ describe("A client that half-closes its connection after the request", () => {
     expect(requests).toHaveLength(2);
   });
 
-  test("is probed with 100 Continue while its response takes long", async () => {
+  test("receives 100 Continue as a probe while the response takes long", async () => {
     const finish = Promise.withResolvers<void>();
     const requests: IncomingMessage[] = [];
     const { proxy } = await openProxyTo(
@@ -42,7 +42,7 @@ describe("A client that half-closes its connection after the request", () => {
     );
     const socket = (await openSocket(proxy.url)).send(delivery).finish();
     expect((await socket.answer({ toHead: true })).status).toBe(100);
-    // The probe does not wait for the server.
+    // The probe is sent before the server responds.
     await expect.poll(() => requests).toHaveLength(1);
     finish.resolve();
     await socket.ended;
@@ -50,7 +50,7 @@ describe("A client that half-closes its connection after the request", () => {
     expect(socket.rest).toContain("destroyed: false");
   });
 
-  test("is answered by a server that starts later", async () => {
+  test("gets the response of a server that starts later", async () => {
     const { requests, listener } = recorder();
     const { port } = await startServer(listener);
     const asked = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ describe("A client that half-closes its connection after the request", () => {
     });
     const socket = (await openSocket(proxy.url)).send(delivery).finish();
     await asked.promise;
-    // The probe shows that the end has arrived.
+    // The probe is sent after the end of the request has arrived.
     expect((await socket.answer({ toHead: true })).status).toBe(100);
     next.resolve(port);
     await socket.ended;
@@ -107,7 +107,7 @@ describe("A client that waits for 100 Continue", () => {
     expect(await proxy.replay()).toMatchObject({ status: 200 });
   });
 
-  test("may send its body without waiting", async () => {
+  test("can send its body without waiting", async () => {
     const { socket } = await announce("/webhooks/retrain");
     await socket.send(body).ended;
     expect(socket.rest).toContain('{"done":true}');
@@ -117,10 +117,10 @@ describe("A client that waits for 100 Continue", () => {
     ["without the secret", "/webhooks/retrain", { "X-Webhook-Secret": undefined }, 401],
     ["with a wrong secret", "/webhooks/retrain", { "X-Webhook-Secret": "wrong" }, 403],
     ["for another host", "/webhooks/retrain", { Host: "evil.example" }, 403],
-    ["for no endpoint", "/webhooks/none", {}, 404],
+    ["for an unknown endpoint", "/webhooks/none", {}, 404],
     ["with another media type", "/webhooks/retrain", { "Content-Type": "text/plain" }, 415],
     ["for a route that ignores the body", "/ignored", {}, 200],
-  ])("is answered without it %s", async (_what, path, given, status) => {
+  ])("gets its response without it %s", async (_what, path, given, status) => {
     const { socket } = await announce(path, { given });
     expect((await socket.answer()).status).toBe(status);
     await socket.ended;
@@ -134,7 +134,7 @@ describe("A client that waits for 100 Continue", () => {
     expect(socket.rest).toBe("");
   });
 
-  test("is answered without it by the reachability check", async () => {
+  test("gets the reachability check without it", async () => {
     const { proxy } = await openProxy();
     const socket = await openSocket(proxy.url);
     const given = { ...headers, Expect: "100-continue", "Content-Length": "2" };

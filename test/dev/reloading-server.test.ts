@@ -13,7 +13,7 @@ import { watchTimers } from "../support/timers.ts";
 
 const pollOptions = { timeout: 15_000, interval: 20 };
 
-/** A server that answers with a word of its own and one that it imports. */
+/** A server that returns its own word and one that it imports. */
 const serverFile = (word: string, more = "") => `
   import { WebhooksServer } from "hub-webhooks";
   import { word } from "./lib/word.ts";
@@ -31,7 +31,7 @@ const serverFile = (word: string, more = "") => `
 
 const files = { "server.ts": serverFile("one"), "lib/word.ts": 'export const word: string = "first";', "other.ts": "" };
 
-/** A server of this project, which is closed at the end of this test of several at a time, and what became of it. */
+/** Starts a server in this project, closes it after the concurrent test, and records its events. */
 function startIn(
   project: Project,
   { expect, onTestFinished }: TestContext,
@@ -61,7 +61,7 @@ function startIn(
 }
 
 describe.concurrent("A reloading server", () => {
-  test("reloads on changes of its file and imports, and not of neighboring files", async (context) => {
+  test("reloads on changes of its file and imports, but not of neighboring files", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
     const { events, deliver, until } = startIn(project, context);
@@ -77,7 +77,7 @@ describe.concurrent("A reloading server", () => {
     await project.write("server.ts", serverFile("two"));
     await expect.poll(() => events.length, pollOptions).toBe(5);
     expect(await deliver("word")).toEqual(["two", "second"]);
-    // Many editors replace a file, as above; others write into it.
+    // Many editors replace a file, as above. Others write to it.
     writeFileSync(join(project.path, "server.ts"), serverFile("three"));
     await expect.poll(() => events.length, pollOptions).toBe(7);
     expect(await deliver("word")).toEqual(["three", "second"]);
@@ -154,7 +154,7 @@ describe.concurrent("A reloading server", () => {
     await using project = await makeProject(files);
     const { events, deliver } = startIn(project, context);
     await deliver("word");
-    await setTimeout(60); // It has served for longer than `restartAfterMs`.
+    await setTimeout(60); // The server has served longer than `restartAfterMs`.
     await expect(deliver("die")).rejects.toThrow();
     await expect
       .poll(() => events.slice(1), pollOptions)
@@ -220,7 +220,7 @@ test("A change cancels a scheduled restart", async (context) => {
 });
 
 describe("The source watcher", () => {
-  test("accepts a file whose folder is gone, and watches the others", async () => {
+  test("ignores a file in a missing folder, and watches the others", async () => {
     await using project = await makeProject({ "lib/a.ts": "" });
     const changes: { paths: readonly string[]; isLoaded: boolean }[] = [];
     const watcher = new SourceWatcher({ onChange: (change) => changes.push(change), settleMs: 5 });

@@ -1,6 +1,6 @@
 import { startDev } from "../../src/dev/dev-session.ts";
 
-/** Runs a session on a "real" Hub until it is killed, and prints when it is ready. */
+/** Runs a session on a "real" Hub until it is killed, and prints a line when it is ready. */
 const { FILE = "", STATE = "", HUB = "", PORT = "" } = process.env;
 const session = await startDev({
   ...{ file: FILE, state: STATE, hub: "real", endpoint: HUB, token: "hf_local" },

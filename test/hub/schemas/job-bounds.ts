@@ -59,7 +59,7 @@ export const webhookJobBounds: Bound[] = [
     ],
   },
   {
-    rule: "environment maps names of a letter and one or more letters, digits or _ to strings",
+    rule: "environment maps names to strings; a name is a letter, then one or more letters, digits or _",
     at: "job.environment",
     accepted: [{}, { AB: "" }, { aZ: "x" }, { A_: "x" }, { A1: "x" }, { LOG_LEVEL: "x".repeat(5_000), z9_: "é\n" }],
     refused: [
@@ -118,19 +118,19 @@ export const webhookJobBounds: Bound[] = [
 /** The rules of hub-api.md for the job in a request only. */
 export const webhookJobRequestBounds: Bound[] = [
   {
-    rule: "environment may be left out",
+    rule: "environment is optional",
     at: "job.environment",
     accepted: [undefined],
     refused: [],
   },
   {
-    rule: "timeoutSeconds may be left out",
+    rule: "timeoutSeconds is optional",
     at: "job.timeoutSeconds",
     accepted: [undefined],
     refused: [],
   },
   {
-    rule: "secrets map names of a letter and any letters, digits or _ to values",
+    rule: "secrets map names to values; a name is a letter, then any letters, digits or _",
     at: "job.secrets",
     accepted: [undefined, {}, { A: "x" }, { z: "" }, { A_1: "x\ny" }],
     refused: [
@@ -267,7 +267,7 @@ export const webhookJobResponseBounds: Bound[] = [
     ],
   },
   ...["arch", "attempts", "volumes", "expose", "ssh", "resourceGroupId", "timeout", "retry", "tags"].map((field) => ({
-    rule: "the fields of the other two shapes are not there",
+    rule: "the fields of the other two shapes are rejected",
     at: `job.${field}`,
     accepted: [undefined],
     refused: [{ value: "amd64" }, { value: 1 }, { value: null }],

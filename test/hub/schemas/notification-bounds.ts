@@ -76,7 +76,7 @@ function foreignFields(own: string[]): Bound[] {
   return ["paper", "paperDiscussion", "repo", "discussion", "post", "blog"]
     .filter((field) => !own.includes(field))
     .map((at) => ({
-      rule: "what another type has is not there",
+      rule: "the fields of other types are rejected",
       at,
       accepted: [undefined],
       refused: [{ value: {} }, { value: null }],
@@ -168,7 +168,7 @@ export const notificationPageBounds: Bound[] = [
     start: number,
   }),
   {
-    rule: "each of the notifications is one",
+    rule: "each item is a notification",
     at: "notifications[3]",
     accepted: Object.values(notificationBodies),
     refused: [

@@ -27,7 +27,7 @@ export const jobBounds: Bound[] = [
     ],
   })),
   ...["spaceId", "dockerImage"].map((at) => ({
-    rule: "what runs is a string, if given",
+    rule: "is a string, if given",
     at,
     accepted: [undefined, "acme/demo"],
     refused: [{ value: null }, { value: 1 }],
@@ -75,13 +75,13 @@ export const jobBounds: Bound[] = [
     refused: [undefined, null, "PENDING", "running", "CANCELLED"].map((value) => ({ value })),
   },
   {
-    rule: "a status has a message, which may be null",
+    rule: "a status has a message or null",
     at: "status.message",
     accepted: ["", "Out of memory.", null],
     refused: [{ value: undefined }, { value: 1 }],
   },
   {
-    rule: "a cancel reason is one of two or another text",
+    rule: "a cancel reason is one of two or another string",
     at: "status.cancelReason",
     accepted: [undefined, "NO_CREDITS", "NO_SUBSCRIPTION", "asked for"],
     refused: [{ value: null }, { value: 1 }],
@@ -94,7 +94,7 @@ export const jobBounds: Bound[] = [
   },
   { rule: "status is required", at: "status", accepted: [], refused: [{ value: undefined }, { value: "RUNNING" }] },
   {
-    rule: "a volume has a type, a source and a mountPath, and up to three fields more",
+    rule: "a volume has a type, a source and a mountPath, and up to three optional fields",
     at: "volumes",
     accepted: [
       undefined,
@@ -111,7 +111,7 @@ export const jobBounds: Bound[] = [
     ],
   },
   ...["timeoutSeconds", "attempts", "labels"].map((at) => ({
-    rule: "the fields of the other two shapes are not there",
+    rule: "the fields of the other two shapes are rejected",
     at,
     accepted: [undefined],
     refused: [{ value: 1 }],

@@ -58,7 +58,7 @@ const id = "0123456789abcdef01234567";
 /** The bodies of all requests except those of webhooks, at the limits of hub-api.md and beyond. */
 export const requestTables: RequestTable[] = [
   {
-    subject: "the deletion of notifications",
+    subject: "deleting notifications",
     line: "DELETE /api/notifications",
     body: { discussionIds: [id] },
     bounds: notificationDeletionBounds,
@@ -66,7 +66,7 @@ export const requestTables: RequestTable[] = [
     component: "NotificationDeletion",
   },
   {
-    subject: "the marking of notifications",
+    subject: "marking notifications",
     line: "POST /api/notifications/mark-as-read",
     body: { discussionIds: [id], read: false },
     bounds: notificationMarkBounds,
@@ -99,7 +99,7 @@ export const requestTables: RequestTable[] = [
     component: "NotificationSettingsChange",
   },
   {
-    subject: "a change of what is watched",
+    subject: "a change of the watched items",
     line: "PATCH /api/settings/watch",
     body: { add: [{ id, type: "org" }], delete: [{ id, type: "repo" }] },
     bounds: watchBounds,

@@ -28,7 +28,7 @@ const addedSwitches = ["job_status", "repo_release"];
 export const notificationSettingsBounds: Bound[] = [
   ...required({ notifications: object }),
   {
-    rule: "every field of the notifications may be left out",
+    rule: "every field of the notifications is optional",
     at: "notifications",
     accepted: [
       {},
@@ -58,13 +58,13 @@ export const notificationSettingsBounds: Bound[] = [
 /** The rules of hub-api.md for a body of PATCH /api/settings/notifications with an amount. */
 export const prepaidCreditsBounds: Bound[] = [
   {
-    rule: "is asked for where launch_prepaid_credits is enabled",
+    rule: "is required if launch_prepaid_credits is enabled",
     at: "prepaidAmount",
     accepted: ["", "25", "x".repeat(24)],
     refused: [undefined, null, 25, "x".repeat(25)].map((value) => ({ value })),
   },
   {
-    rule: "may go with an amount either way",
+    rule: "is any boolean if an amount is given",
     at: "notifications.launch_prepaid_credits",
     accepted: [true, false, undefined],
     refused: [],
@@ -74,7 +74,7 @@ export const prepaidCreditsBounds: Bound[] = [
 /** The rules of hub-api.md for a body of PATCH /api/settings/notifications without an amount. */
 export const noAmountBounds: Bound[] = [
   {
-    rule: "asks for an amount where it is true, and nowhere else",
+    rule: "requires an amount only if it is true",
     at: "notifications.launch_prepaid_credits",
     accepted: [undefined, false],
     refused: [{ value: true, names: "prepaidAmount" }],
@@ -84,7 +84,7 @@ export const noAmountBounds: Bound[] = [
 const watchItemBounds = ["add", "delete"].flatMap((at): Bound[] => [
   ...optional({ [at]: array }),
   {
-    rule: "may hold many",
+    rule: "can contain many items",
     at,
     accepted: [Array.from({ length: 300 }, (_, index) => ({ id: String(index), type: "repo" }))],
     refused: [],

@@ -85,7 +85,7 @@ export const urlRequestBounds: Bound[] = [
     ].map((value) => ({ value })),
   },
   {
-    rule: "secret is of the code points 0x20 to 0x7F",
+    rule: "secret contains only the code points 0x20 to 0x7F",
     at: "secret",
     accepted: [undefined, "", " ", "\u007f", printable, "x".repeat(5_000)],
     refused: [null, 1, "\u001f", "\u0080", "\n", "a\nb", "ab\n", "\r", "\t", "\0", "é", "😀"].map((value) => ({
@@ -209,7 +209,7 @@ export const webhookBounds: Bound[] = [
     refused: [{ value: null }, { value: 1 }],
   },
   {
-    rule: "disabled is a boolean or one text, and required",
+    rule: "disabled is a boolean or one string, and required",
     at: "disabled",
     accepted: [true, false, "suspended-after-failure"],
     refused: [undefined, null, "", "true", "suspended", 0, "Suspended-After-Failure"].map((value) => ({ value })),
@@ -233,7 +233,7 @@ export const webhookBounds: Bound[] = [
     refused: [{ value: undefined }, { value: 1 }],
   },
   {
-    rule: "a watched item may have a picture",
+    rule: "a watched item can have a picture",
     at: "watched[0].avatarUrl",
     accepted: [undefined, "https://example.com/a.png", "/avatars/a.svg"],
     refused: [{ value: null }, { value: 1 }],

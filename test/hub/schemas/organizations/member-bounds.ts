@@ -86,7 +86,7 @@ export const memberRoleBounds: Bound[] = [
 /** The rules of hub-api.md for the body of POST /api/organizations/{name}/settings/tokens/revoke. */
 export const tokenRevocationBounds: Bound[] = [
   {
-    rule: "is a token, which begins with the prefix of the service, and required",
+    rule: "is a token that starts with the prefix of the service, and required",
     at: "token",
     accepted: ["hf_x", "hf_0123456789abcdefABCDEF", `hf_${"x".repeat(500)}`],
     refused: [
@@ -156,19 +156,19 @@ export const scimConfigBounds: Bound[] = [
     sort: object,
   }),
   {
-    rule: "what sort holds is not shown",
+    rule: "the content of sort is undocumented",
     at: "sort",
     accepted: [{}, { supported: true }, { anything: [1] }],
     refused: [],
   },
   {
-    rule: "the fields after changePassword are not shown",
+    rule: "the fields after changePassword are undocumented",
     at: "etag",
     accepted: [undefined, null, { supported: true }, "x"],
     refused: [],
   },
   {
-    rule: "the fields after changePassword are not shown",
+    rule: "the fields after changePassword are undocumented",
     at: "authenticationSchemes",
     accepted: [[], [{ type: "oauthbearertoken" }]],
     refused: [],

@@ -145,7 +145,7 @@ const contentBounds: Bound[] = [
   ...["blockedContents[0]", "allowedContents[0]"].flatMap((at) => [
     ...required({ [at]: object, [`${at}.resource`]: oneOf(["*", ...repoTypes]) }),
     {
-      rule: "is a string of a character or more, and required",
+      rule: "is a non-empty string, and required",
       at: `${at}.scope`,
       accepted: ["*", "acme/*", "x".repeat(5_000)],
       refused: [undefined, null, "", 1].map((value) => ({ value })),
@@ -165,13 +165,13 @@ export const networkSecurityChangeBounds: Bound[] = [
     ipRanges: array,
   }),
   ...["enforceAuth", "enforceIpRestriction", "highRateLimits"].map((at) => ({
-    rule: "is pending in answers only",
+    rule: "is pending in responses only",
     at,
     accepted: [],
     refused: [{ value: "pending" }],
   })),
   {
-    rule: "holds IPv4 and IPv6 ranges",
+    rule: "contains IPv4 and IPv6 ranges",
     at: "ipRanges",
     accepted: [
       ...[...ipv4Ranges, ...ipv6Ranges].map((range) => [range]),

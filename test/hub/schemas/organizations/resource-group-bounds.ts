@@ -37,7 +37,7 @@ const autoJoin: Bound[] = [
     ],
   },
   {
-    rule: "may say who joins, since 2026-08-17",
+    rule: "can set which members join, since 2026-08-17",
     at: "autoJoin",
     accepted: ["all", "read_plus"].map((scope) => ({ enabled: true, role: "read", scope })),
     refused: [],
@@ -89,7 +89,7 @@ export const resourceGroupRequestBounds: Bound[] = [
   // hub-api.md, RepoId: no other fields are allowed.
   ...noOtherFields(["repos[0]"]),
   ...["repos[0].private", "repos[0].addedBy"].map((at) => ({
-    rule: "what only an answer has is not taken",
+    rule: "the fields of a response are rejected",
     at,
     accepted: [undefined],
     refused: [{ value: "0".repeat(24) }, { value: false }],
