@@ -14,8 +14,6 @@ const sizeCheckMs = 250;
  * not far below, since each checkpoint writes the pages of the indexes again.
  */
 const minWalBytes = 16 * 2 ** 20;
-/** The same for a requested checkpoint. */
-const minRequestedBytes = 2 * 2 ** 20;
 
 const { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared }: BackgroundWriterData = workerData;
 
@@ -55,7 +53,7 @@ sendHeartbeat();
 Atomics.store(shared, 1, 1);
 setInterval(sendHeartbeat, heartbeatMs);
 setInterval(() => checkpoint(minWalBytes), sizeCheckMs);
-parentPort?.on("message", () => {
-  checkpoint(minRequestedBytes);
+parentPort?.on("message", (minBytes: number) => {
+  checkpoint(minBytes);
   parentPort?.postMessage("checkpointed");
 });

@@ -63,14 +63,14 @@ export class BackgroundWriter {
     if (count > 0) this.#startOnce();
   }
 
-  /** Checkpoints the WAL. Resolves once the thread is done; immediately if there is no thread. */
-  async checkpoint(): Promise<void> {
+  /** Checkpoints the WAL, unless it has fewer bytes. Resolves once the thread is done; immediately if there is no thread. */
+  async checkpoint(minBytes: number): Promise<void> {
     this.#startOnce();
     const thread = this.#thread;
     if (!thread) return;
     await new Promise<void>((resolve) => {
       this.#checkpointed.push(resolve);
-      thread.postMessage("checkpoint");
+      thread.postMessage(minBytes);
     });
   }
 

@@ -14,8 +14,8 @@ export interface PruneOptions {
   /** The retention of an endpoint that this process serves; otherwise, the stored one applies. */
   retentionOf: (endpoint: string) => Retention | undefined;
   isStopped: () => boolean;
-  /** Checkpoints the WAL in a thread, if there is one. Called when many pages were written. */
-  checkpoint: () => Promise<void>;
+  /** Checkpoints the WAL in a thread, if there is one and the WAL has at least this many bytes. */
+  checkpoint: (minBytes: number) => Promise<void>;
 }
 
 /** Processes without running deliveries are removed this long after their last heartbeat, in milliseconds. */
@@ -32,6 +32,8 @@ const maxPauseMs = 1_000;
  * so, which took 1.3 s.
  */
 const stepsPerCheckpoint = 8;
+/** A smaller WAL is checkpointed only after the last step, in bytes. */
+const minWalBytes = 2 * 2 ** 20;
 
 /**
  * Removes the deliveries of all endpoints past their retention, and returns the space to the disk. Works in steps, so that
@@ -47,7 +49,7 @@ export async function pruneInbox(options: PruneOptions): Promise<number> {
     const result = await commit.write(operation);
     if (!result.isDone) {
       steps += 1;
-      if (steps % stepsPerCheckpoint === 0) await checkpoint();
+      if (steps % stepsPerCheckpoint === 0) await checkpoint(minWalBytes);
       await wait(Math.min(pauseFactor * (performance.now() - startedAt), maxPauseMs));
     }
     return result;
@@ -72,5 +74,7 @@ export async function pruneInbox(options: PruneOptions): Promise<number> {
   for (let isDone = false; !isDone && !isStopped(); ) {
     ({ isDone } = await step(() => table().pruner.shrink()));
   }
+  // The file shrinks only then.
+  if (steps > 0) await checkpoint(0);
   return count;
 }

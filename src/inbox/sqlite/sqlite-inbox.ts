@@ -222,7 +222,7 @@ export class SqliteInbox implements Inbox {
         return queue && retentionOf(queue);
       },
       isStopped: () => this.#closed !== undefined,
-      checkpoint: () => this.#writer.checkpoint(),
+      checkpoint: (minBytes) => this.#writer.checkpoint(minBytes),
     });
   }
 

@@ -156,7 +156,7 @@ describe("A requested checkpoint", () => {
   test("is in the file when it resolves, even if nothing runs", async () => {
     const { file, writer } = openWithWal({ megabytes: 4 });
     expect(statSync(file).size).toBeLessThan(1_000_000);
-    await writer.checkpoint();
+    await writer.checkpoint(0);
     expect(statSync(file).size).toBeGreaterThan(4_000_000);
   });
 
@@ -164,24 +164,24 @@ describe("A requested checkpoint", () => {
     const [memory, closed] = [openWriter(undefined), openWriter(openInbox().file)];
     await closed.writer.close();
     for (const { writer, logger } of [memory, closed]) {
-      expect(await isOver(writer.checkpoint())).toBe(true);
+      expect(await isOver(writer.checkpoint(0))).toBe(true);
       expect(logger.lines).toEqual([]);
     }
   });
 
   test.each(["close", "restart"] as const)("resolves when the thread stops: %s", async (end) => {
     const { writer } = openWriter(openInbox().file);
-    const checkpoints = [writer.checkpoint(), writer.checkpoint()];
+    const checkpoints = [writer.checkpoint(0), writer.checkpoint(0)];
     await writer[end]();
     for (const checkpoint of checkpoints) expect(await isOver(checkpoint)).toBe(true);
   });
 
   test("resolves when the thread fails, and starts no other thread", async () => {
     const { writer, logger } = openWriter(inboxFile());
-    const checkpoint = writer.checkpoint();
+    const checkpoint = writer.checkpoint(0);
     while (logger.lines.length === 0) await setImmediate();
     expect(await isOver(checkpoint)).toBe(true);
-    expect(await isOver(writer.checkpoint())).toBe(true);
+    expect(await isOver(writer.checkpoint(0))).toBe(true);
     expect(logger.lines).toMatchObject([{ level: "warn" }]);
   });
 });

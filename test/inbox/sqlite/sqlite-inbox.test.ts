@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
+import { LeaseTable } from "../../../src/inbox/sqlite/lease-table.ts";
+import type { Outcome } from "../../../src/payload/delivery.ts";
 import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
@@ -254,6 +257,99 @@ test("A second retry does not wait for the next poll", async () => {
   await inbox.accept(incoming("a"));
   await waitForStatus(inbox, "a", "succeeded");
   expect(runs.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+});
+
+/** A file with a delivery for each of these due times, in ms from now; `crashes` above 0 makes a suspect. */
+async function fileWith(deliveries: readonly { id: string; endpoint: string; dueInMs: number; crashes: number }[]) {
+  const { inbox, file } = openInbox();
+  await inbox.close(0);
+  const database = new DatabaseSync(file);
+  const insert = database.prepare(
+    `INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at, crashes)
+     VALUES (?, ?, 'x', 1, 1, 'queued', ?, ?)`,
+  );
+  for (const { id, endpoint, dueInMs, crashes } of deliveries) insert.run(endpoint, id, Date.now() + dueInMs, crashes);
+  database.close();
+  return file;
+}
+
+describe("Without waiting for the next poll,", () => {
+  const pollMs = 3_600_000;
+
+  test("a retry of another endpoint runs that is due after the first", async () => {
+    const { inbox } = openInbox({ pollMs });
+    const retryIn = (ms: number) => failed({ retryAt: new Date(Date.now() + ms) });
+    work(inbox, ({ attempt }) => (attempt === 1 ? retryIn(200) : succeeded), { endpoint: "first" });
+    work(inbox, ({ attempt }) => (attempt === 1 ? retryIn(600) : succeeded));
+    await inbox.accept(incoming("a", { endpoint: "first" }));
+    await waitFor(async () => expect((await inbox.list()).deliveries[0]?.attempts).toHaveLength(1));
+    await inbox.accept(incoming("b"));
+    await waitForStatus(inbox, "b", "succeeded");
+  });
+
+  test("a suspect runs as soon as it is due, and then the deliveries that it held back", async () => {
+    const file = await fileWith([
+      { id: "suspect", endpoint: "retrain", dueInMs: 500, crashes: 1 },
+      { id: "first", endpoint: "retrain", dueInMs: 0, crashes: 0 },
+    ]);
+    const { inbox } = openInbox({ file, pollMs });
+    const release = Promise.withResolvers<void>();
+    const runs = work(inbox, async ({ id, attempt }) => {
+      if (id === "first" && attempt === 1) return failed({ retryAt: new Date(Date.now() + 100) });
+      if (id === "suspect") await release.promise;
+      return succeeded;
+    });
+    const others = work(inbox, () => succeeded, { endpoint: "other" });
+    await waitFor(() => expect(runs.map(({ id }) => id)).toEqual(["first", "first", "suspect"]));
+    await inbox.accept(incoming("held-back", { endpoint: "other" }));
+    expect(others).toEqual([]);
+    release.resolve();
+    await waitFor(() => expect(others).toHaveLength(1));
+  });
+});
+
+test("A poll that cannot read an endpoint is logged", async () => {
+  const due = vi.spyOn(DeliveryTable.prototype, "nextDueAt").mockImplementation(() => {
+    throw new Error("disk I/O error");
+  });
+  onTestFinished(() => due.mockRestore());
+  const { inbox, logger } = openInbox();
+  work(inbox, () => succeeded);
+  await waitFor(() => expect(logger.lines).toMatchObject([{ level: "error", err: { message: "disk I/O error" } }]));
+});
+
+describe("A running delivery of which the index cannot be read", () => {
+  async function runUnreadable(error: Error) {
+    const { inbox, file, logger } = openInbox();
+    const signals: AbortSignal[] = [];
+    work(inbox, (_claimed, signal) => {
+      signals.push(signal);
+      return new Promise<Outcome>((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));
+    });
+    await inbox.accept(incoming("a"));
+    await waitFor(() => expect(signals).toHaveLength(1));
+    const read = vi.spyOn(LeaseTable.prototype, "sequenceOf").mockImplementation(() => {
+      throw error;
+    });
+    onTestFinished(() => read.mockRestore());
+    const database = new DatabaseSync(file, { timeout: 5_000 });
+    database.exec("UPDATE deliveries SET process_id = 'other'");
+    database.close();
+    await waitFor(() => expect(read.mock.calls.length).toBeGreaterThan(2));
+    return { inbox, logger, isAborted: () => signals[0]?.aborted };
+  }
+
+  test("goes on if its page is damaged", async () => {
+    const { inbox, isAborted } = await runUnreadable(Object.assign(new Error("malformed"), { errcode: 11 }));
+    expect(isAborted()).toBe(false);
+    expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]);
+  });
+
+  test("goes on after another error, which is logged", async () => {
+    const { isAborted, logger } = await runUnreadable(new Error("disk I/O error"));
+    expect(isAborted()).toBe(false);
+    expect(logger.lines).toMatchObject([{ level: "error", err: { message: "disk I/O error" } }]);
+  });
 });
 
 describe("The end of an attempt", () => {

@@ -108,6 +108,39 @@ describe("Two inboxes on one file", () => {
     await first.inbox.close(0);
   });
 
+  test("log that a crash beside other deliveries does not count", async () => {
+    const first = openInbox({ leaseMs: hourMs });
+    const runs = work(first.inbox, () => new Promise(() => {}));
+    for (const id of ["a", "b"]) await first.inbox.accept(incoming(id));
+    await waitFor(() => expect(runs).toHaveLength(2));
+    const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
+    work(second.inbox, () => succeeded);
+    for (const id of ["a", "b"]) await waitForStatus(second.inbox, id, "succeeded");
+    const uncounted = { level: "warn", code: "ABANDONED", msg: expect.stringContaining("does not count") };
+    expect(second.logger.lines).toMatchObject([
+      { ...uncounted, deliveryId: "a" },
+      { ...uncounted, deliveryId: "b" },
+    ]);
+    await first.inbox.close(0);
+  });
+
+  test("log a takeover that cannot be stored, and try it again", async () => {
+    const first = openInbox({ leaseMs: hourMs });
+    const runs = work(first.inbox, () => new Promise(() => {}));
+    await first.inbox.accept(incoming("a"));
+    await waitFor(() => expect(runs).toHaveLength(1));
+    const database = new DatabaseSync(first.file, { timeout: 5_000 });
+    database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
+    const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
+    work(second.inbox, () => succeeded);
+    const failed = { level: "error", msg: expect.stringContaining("background task of the inbox failed") };
+    await waitFor(() => expect(second.logger.lines[0]).toMatchObject(failed));
+    database.exec("DROP TRIGGER refuse");
+    database.close();
+    await waitForStatus(second.inbox, "a", "succeeded");
+    await first.inbox.close(0);
+  });
+
   test("mark a delivery as dead whose crashes have used up its attempts", async () => {
     const policy = createRetryPolicy({ attempts: 1 });
     const first = openInbox({ leaseMs: hourMs });
