@@ -9,7 +9,7 @@ const { name } = event.repo;
 
 const state = process.argv[4];
 const hub = await LocalHub.launch({ triggersPerDay: Number.POSITIVE_INFINITY, ...(state && { state }) });
-const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
 for (let count = 0; count < targets.webhooks; count += 1) {
   const watched = [{ type: "dataset", name } as const];
   await client.webhooks.create({ url: targets.url, watched, domains: ["repo"], secret });

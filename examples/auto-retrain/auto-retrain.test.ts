@@ -18,7 +18,7 @@ let url: string;
 
 beforeAll(async () => {
   hub = await LocalHub.launch();
-  client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
   const launched = await server.launch({ port: 0, host: "127.0.0.1" });
   url = `${launched.url}/webhooks/auto_retrain`;
   await client.webhooks.create({ url, watched: [{ type: "org", name: "acme" }], domains: ["repo"], secret });

@@ -17,7 +17,7 @@ describe("The hello server, registered on a local Hub", () => {
   beforeAll(async () => {
     hub = await LocalHub.launch();
     const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
-    endpoints = await registerWebhooks(new HubClient({ endpoint: hub.url, token: "hf_local" }), { url, secret });
+    endpoints = await registerWebhooks(new HubClient({ hubUrl: hub.url, token: "hf_local" }), { url, secret });
   });
 
   afterAll(async () => {

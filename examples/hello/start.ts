@@ -19,7 +19,7 @@ const { default: server } = await import("./server.ts");
 const { url } = await server.launch();
 const hub = await startHub();
 
-const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
 const endpoints = await registerWebhooks(client, { url, secret });
 console.log(`\nA local Hub at ${hub.url} with ${endpoints.size} webhooks, and a receiver at ${url}.\n`);
 

@@ -26,7 +26,7 @@ let client: HubClient;
 
 beforeAll(async () => {
   hub = await LocalHub.launch();
-  client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   await client.webhooks.create({
     url: `${url}/webhooks/private_to_public`,

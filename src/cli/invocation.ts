@@ -6,7 +6,7 @@ import type { Shell } from "./shell.ts";
 /** The options that every command accepts. */
 export interface GlobalOptions {
   token?: string;
-  endpoint?: string;
+  hubUrl?: string;
   format?: (typeof formats)[number];
   yes?: boolean;
 }
@@ -34,9 +34,9 @@ export class Invocation {
   }
 
   /** The options about the Hub; without them, its client uses its defaults. */
-  get hub(): Pick<GlobalOptions, "token" | "endpoint"> {
-    const { token, endpoint } = this.#readOptions();
-    return { ...(token !== undefined && { token }), ...(endpoint !== undefined && { endpoint }) };
+  get hub(): Pick<GlobalOptions, "token" | "hubUrl"> {
+    const { token, hubUrl } = this.#readOptions();
+    return { ...(token !== undefined && { token }), ...(hubUrl !== undefined && { hubUrl }) };
   }
 
   /** Creates the client for the Hub. Loaded lazily: help and usage errors do not need it. */

@@ -66,7 +66,7 @@ function createProgram(shell: Shell): Command {
       "access token of the Hub (default: HF_TOKEN, else the token of `hf auth login`)",
       parseToken,
     )
-    .option("--endpoint <url>", "URL of the Hub (default: HF_ENDPOINT, else https://huggingface.co)")
+    .option("--hub-url <url>", "URL of the Hub (default: HF_ENDPOINT, else https://huggingface.co)")
     .addOption(
       new Option("--format <format>", "output format (default: table on a terminal, tab-separated when piped)").choices(
         formats,

@@ -21,14 +21,14 @@ export function helpHint(...command: readonly string[]): string {
 /**
  * The help of a command that uses the global options about the Hub differently, or not at all.
  *
- * @param replacements Options that are listed in place of `--token` and `--endpoint`.
+ * @param replacements Options that are listed in place of `--token` and `--hub-url`.
  */
 export function helpWithoutHubOptions(...replacements: readonly Option[]): HelpConfiguration {
   return {
     showGlobalOptions: true,
     visibleGlobalOptions(this: Help, command: Command) {
       const options = Help.prototype.visibleGlobalOptions.call(this, command);
-      return [...replacements, ...options.filter(({ long }) => long !== "--token" && long !== "--endpoint")];
+      return [...replacements, ...options.filter(({ long }) => long !== "--token" && long !== "--hub-url")];
     },
   };
 }

@@ -24,24 +24,24 @@ export interface DevHub {
  * the webhooks on the real Hub.
  */
 export async function openDevHub(
-  options: Pick<StartDevOptions, "hub" | "hubPort" | "token" | "endpoint"> & {
+  options: Pick<StartDevOptions, "hub" | "hubPort" | "token" | "hubUrl"> & {
     /** Whether a local Hub may deliver to other machines, for a tunnel that points back here. */
     allowRemote: boolean;
     signal: AbortSignal;
   },
 ): Promise<DevHub> {
   if (options.hub === "real") {
-    const { token, endpoint, signal } = options;
-    const client = new HubClient({ token, endpoint, ...clientLimits });
+    const { token, hubUrl, signal } = options;
+    const client = new HubClient({ token, hubUrl, ...clientLimits });
     // Reports a missing or wrong token before anything else is opened.
     await client.webhooks.list({ signal });
-    const environment = { ...(endpoint && { HF_ENDPOINT: endpoint }), ...(token && { HF_TOKEN: token }) };
+    const environment = { ...(hubUrl && { HF_ENDPOINT: hubUrl }), ...(token && { HF_TOKEN: token }) };
     return { client, environment, close: async () => {} };
   }
   const hub = await startLocalHub(options);
   const token = developmentTokens[0]?.token;
   return {
-    client: new HubClient({ endpoint: hub.url, token }),
+    client: new HubClient({ hubUrl: hub.url, token }),
     // Requests of handlers to the Hub go to the local one too, unless the user has set HF_ENDPOINT.
     environment: process.env.HF_ENDPOINT || token === undefined ? {} : { HF_ENDPOINT: hub.url, HF_TOKEN: token },
     close: () => hub.close(),

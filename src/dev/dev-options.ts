@@ -14,7 +14,7 @@ export interface StartDevOptions {
   file?: string;
   /**
    * Where to register the webhooks: on a local Hub that is started for the session (`"local"`, the default), without an
-   * account or internet access, or through a tunnel on the Hub of `endpoint` (`"real"`).
+   * account or internet access, or through a tunnel on the Hub at `hubUrl` (`"real"`).
    */
   hub?: "local" | "real";
   /** Local port of the server. Default 7860, or the next free port. */
@@ -39,7 +39,7 @@ export interface StartDevOptions {
   /** The token for the real Hub. Default: see `HubClient`. */
   token?: string;
   /** The address of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
-  endpoint?: string;
+  hubUrl?: string;
   /**
    * The file that records the session's webhooks on the real Hub until they are deleted. Default
    * `.hub-webhooks/registrations.json`.

@@ -96,7 +96,7 @@ class Session implements DevSession {
       config: this.#config,
       url,
       publicUrl: this.#tunnel?.url ?? url,
-      hubUrl: this.#hub?.client.endpoint ?? "",
+      hubUrl: this.#hub?.client.hubUrl ?? "",
       inbox: this.#inboxUrl(this.#proxy?.port),
       endpoints: this.#description.endpoints,
     });
@@ -257,9 +257,9 @@ class Session implements DevSession {
     const report = (message: string) => this.#emitProblem({ code: "PORT_IN_USE", message });
     if (port === undefined && proxy.port !== defaultPort)
       report(`Port ${defaultPort} is in use. The server is at ${proxy.url}.`);
-    if (this.#config.isReal || hubPort !== undefined || hub.client.endpoint.endsWith(`:${defaultHubPort}`)) return;
+    if (this.#config.isReal || hubPort !== undefined || hub.client.hubUrl.endsWith(`:${defaultHubPort}`)) return;
     report(
-      `Port ${defaultHubPort} is in use, possibly by another local Hub. The local Hub of this session is at ${hub.client.endpoint}.`,
+      `Port ${defaultHubPort} is in use, possibly by another local Hub. The local Hub of this session is at ${hub.client.hubUrl}.`,
     );
   }
 

@@ -25,7 +25,7 @@ export interface HubClientOptions {
    * The base URL of the Hub. Every call sends the token there, so use `http:` only on your own machine. Default:
    * `HF_ENDPOINT`, else `https://huggingface.co`.
    */
-  endpoint?: string | undefined;
+  hubUrl?: string | undefined;
   /** The function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
   /** Timeout of one attempt. Default `"30s"`. */
@@ -55,7 +55,7 @@ export interface HubClientOptions {
  */
 export class HubClient {
   /** The base URL of the Hub, without a trailing slash. */
-  readonly endpoint: string;
+  readonly hubUrl: string;
   /** Your webhooks: list, create, update, enable, delete, replay. */
   readonly webhooks: HubWebhooks;
   /** Your notifications. */
@@ -75,7 +75,7 @@ export class HubClient {
     if (token !== undefined && typeof token !== "string") throw optionInvalid("token", "a string");
     if (!(Number.isSafeInteger(attempts) && attempts >= 1))
       throw optionInvalid("attempts", "a whole number of at least 1");
-    const hubUrl = findHubUrl(options.endpoint);
+    const hubUrl = findHubUrl(options.hubUrl);
     const transport = new Transport({
       hubUrl,
       findToken: () => findToken({ option: token, hubUrl }),
@@ -85,7 +85,7 @@ export class HubClient {
       attempts,
       logger,
     });
-    this.endpoint = hubUrl;
+    this.hubUrl = hubUrl;
     this.#transport = transport;
     this.webhooks = new HubWebhooks(transport);
     this.notifications = new HubNotifications(transport);
@@ -110,7 +110,7 @@ export class HubClient {
 
   /**
    * Calls an operation that this client has no method for, with the same token, timeout, retries and errors. `path` starts
-   * with one slash and is relative to {@link endpoint}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
+   * with one slash and is relative to {@link hubUrl}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
    * are retried only if the Hub cannot have processed them.
    *
    * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: the timeout does

@@ -14,8 +14,8 @@ export function findHubUrl(option: string | undefined): string {
   const read = typeof url === "string" ? readBaseUrl(url) : undefined;
   if (read !== undefined) return read;
   throw new HubError(
-    `The URL of the Hub (option "endpoint" or HF_ENDPOINT) is invalid. Use an http or https URL without credentials, query and fragment, such as ${defaultHubUrl}.`,
-    { code: "OPTION_INVALID", fields: ["endpoint"] },
+    `The URL of the Hub (--hub-url, "hubUrl" in code, or HF_ENDPOINT) is invalid. Use an http or https URL without credentials, query and fragment, such as ${defaultHubUrl}.`,
+    { code: "OPTION_INVALID", fields: ["hubUrl"] },
   );
 }
 

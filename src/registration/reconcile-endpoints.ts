@@ -30,14 +30,14 @@ export async function reconcileEndpoints(
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   const { dryRun = false, prune = false, adopt = false, removeSecret = false, signal } = options;
-  const baseUrl = validateBaseUrl(options.baseUrl, { hub: hub.endpoint });
+  const baseUrl = validateBaseUrl(options.baseUrl, { hub: hub.hubUrl });
   const secret = validateSecret(options.secret ?? server.secret);
   if (removeSecret && secret !== undefined) {
     throw optionError(
       "removeSecret and a secret cannot be combined. To remove the secret, unset WEBHOOK_SECRET and the option secret of the server. To keep it, leave out removeSecret.",
     );
   }
-  const state = new StateFile({ path: options.state, hub: hub.endpoint });
+  const state = new StateFile({ path: options.state, hub: hub.hubUrl });
   const { endpoints } = server;
   const run = () =>
     reconcileWebhooks({ hub, state, endpoints, baseUrl, secret, removeSecret, dryRun, prune, adopt, signal });

@@ -72,7 +72,7 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
     adopt,
     isTemporary: session !== undefined,
   });
-  const report = { hub: hub.endpoint, baseUrl, ...plan };
+  const report = { hub: hub.hubUrl, baseUrl, ...plan };
   if (dryRun) return { ...report, done: [], failed: [] };
 
   const existingIds = listed.map(({ id }) => id);

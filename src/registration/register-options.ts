@@ -3,7 +3,7 @@ import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
 /** The Hub on which webhooks are registered: a `HubClient`. */
 export interface HubConnection {
   /** The address of the Hub, which identifies it in the state file. */
-  readonly endpoint: string;
+  readonly hubUrl: string;
   readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
 }
 

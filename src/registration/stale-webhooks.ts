@@ -49,7 +49,7 @@ export interface DeleteStaleOptions {
  */
 export async function deleteStaleWebhooks(options: DeleteStaleOptions): Promise<DeletedWebhook[]> {
   const { hub, force = false } = options;
-  const state = new StateFile({ path: options.state, hub: hub.endpoint });
+  const state = new StateFile({ path: options.state, hub: hub.hubUrl });
   const { webhooks, pending } = state.read();
   const sessions = new Map<string, RegistrationSession>();
   for (const { session } of [...webhooks, ...pending]) if (session) sessions.set(session.id, session);

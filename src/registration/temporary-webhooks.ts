@@ -48,7 +48,7 @@ export class TemporaryWebhooks {
 
   private constructor({ hub, state, session, log }: TemporaryWebhooksOptions) {
     this.#hub = hub;
-    this.#state = new StateFile({ path: state, hub: hub.endpoint });
+    this.#state = new StateFile({ path: state, hub: hub.hubUrl });
     this.#session = validateSession(session);
     this.#log = log;
   }
@@ -89,7 +89,7 @@ export class TemporaryWebhooks {
         prune: true,
         signal,
         endpoints,
-        baseUrl: validateBaseUrl(baseUrl, { hub: this.#hub.endpoint }),
+        baseUrl: validateBaseUrl(baseUrl, { hub: this.#hub.hubUrl }),
         secret: validateSecret(secret ?? undefined),
         // A temporary webhook has no secret that a user has set on the Hub.
         removeSecret: secret === null,

@@ -123,7 +123,7 @@ describe("The command line against a local Hub", () => {
     ["an unknown delivery", ["replay", idOf(1), "none", "--token", "hf_local"], /404/],
   ])("fails in one line for %s", async (_name, argv, told) => {
     const hub = await startLocalHub();
-    const { exitCode, stdout, stderr } = await runCommand([...argv, "--endpoint", hub.url]);
+    const { exitCode, stdout, stderr } = await runCommand([...argv, "--hub-url", hub.url]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(told);
     expect(stderr).toMatch(/^error: .*\n$/);

@@ -86,7 +86,7 @@ describe("The global options", () => {
     ["after the command", (globals: string[]) => ["list", ...globals]],
   ])("are accepted %s", async (_name, place) => {
     const hub = await startStandInHub();
-    const argv = place(["--token", "hf_other", "--endpoint", `${hub.url}/`, "--format", "json"]);
+    const argv = place(["--token", "hf_other", "--hub-url", `${hub.url}/`, "--format", "json"]);
     expect(await runCommand(argv)).toMatchObject({ exitCode: 0, stdout: "[]\n" });
     expect(hub.requests).toMatchObject([{ path: "/api/settings/webhooks", authorization: "Bearer hf_other" }]);
   });
@@ -102,7 +102,7 @@ describe("The global options", () => {
       "hf_other",
       "--url",
       "https://a.example",
-      "--endpoint",
+      "--hub-url",
       hub.url,
     ]);
     expect(exitCode).toBe(0);

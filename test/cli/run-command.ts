@@ -31,7 +31,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
   const { input = "", isTerminal = false, env = {}, hub, stopped = Promise.resolve(), onOutput, onNotice } = options;
   let stdout = "";
   let stderr = "";
-  const exitCode = await run([...argv, ...(hub ? ["--endpoint", hub.url, "--token", "hf_local"] : [])], {
+  const exitCode = await run([...argv, ...(hub ? ["--hub-url", hub.url, "--token", "hf_local"] : [])], {
     stdin: typeof input === "string" ? Readable.from([Buffer.from(input)]) : input,
     stdout: collect(isTerminal, (text) => {
       stdout += text;

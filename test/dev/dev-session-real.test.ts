@@ -27,12 +27,12 @@ import {
 async function openHub() {
   const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1 });
   onTestFinished(() => hub.close());
-  const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
   const webhooks = (): Promise<Webhook[]> => client.webhooks.list();
   const urls = async () => (await webhooks()).map(({ url }) => url);
   const port = await freePort();
   const options = {
-    ...{ hub: "real", endpoint: hub.url, token: "hf_local" },
+    ...{ hub: "real", hubUrl: hub.url, token: "hf_local" },
     ...{ port, publicUrl: `http://127.0.0.1:${port}` },
   } satisfies StartDevOptions;
   const push = () => hub.push({ type: "dataset", name: "me/data" });
@@ -50,7 +50,7 @@ describe("A session with the real Hub", () => {
     });
     const { session, events, until } = await startIn(project, options);
     const url = `${options.publicUrl}/webhooks/retrain`;
-    expect(await until("ready")).toMatchObject({ hub: { kind: "real", url: options.endpoint } });
+    expect(await until("ready")).toMatchObject({ hub: { kind: "real", url: options.hubUrl } });
     expect(session.state.endpoints).toEqual([
       { name: "retrain", url, watch: ["dataset:me/data"] },
       { name: "unwatched", url: `${options.publicUrl}/webhooks/unwatched`, watch: [] },
@@ -85,7 +85,7 @@ describe("A session with the real Hub", () => {
       return undefined;
     });
     for (const time of [1, 2]) {
-      const { session, events } = await startIn(project, { ...options, endpoint });
+      const { session, events } = await startIn(project, { ...options, hubUrl: endpoint });
       const used = secrets[time - 1] ?? "";
       expect(used).toMatch(/^[0-9a-f]{64}$/);
       expect(`${JSON.stringify(events)}${readFileSync(stateOf(project), "utf8")}`).not.toContain(used);
@@ -122,7 +122,7 @@ describe("A session with the real Hub", () => {
     const killed = spawn(process.execPath, [fileURLToPath(new URL("session-process.ts", import.meta.url))], {
       env: {
         ...process.env,
-        ...{ FILE: join(project.path, "server.ts"), STATE: stateOf(project), HUB: options.endpoint },
+        ...{ FILE: join(project.path, "server.ts"), STATE: stateOf(project), HUB: options.hubUrl },
         PORT: String(options.port),
       },
       stdio: ["ignore", "pipe", "inherit"],
@@ -168,7 +168,7 @@ describe("A session with the real Hub", () => {
     const intervals = vi.spyOn(globalThis, "setInterval");
     onTestFinished(() => intervals.mockRestore());
     const started = startDev({
-      ...{ ...optionsIn(project), ...options, endpoint },
+      ...{ ...optionsIn(project), ...options, hubUrl: endpoint },
       ...{ repairInterval: 12_345, signal: stopping.signal },
     });
     await making.promise;
@@ -206,7 +206,7 @@ describe("A session with the real Hub", () => {
     const project = await openProject();
     const { options } = await openHub();
     const endpoint = `http://127.0.0.1:${await freePort()}`;
-    const started = startDev({ ...optionsIn(project), ...options, endpoint });
+    const started = startDev({ ...optionsIn(project), ...options, hubUrl: endpoint });
     await expect(started).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
     await expect(fetch(options.publicUrl)).rejects.toThrow();
   });
@@ -216,7 +216,7 @@ describe("A session with the real Hub", () => {
     const { hub, webhooks, options } = await openHub();
     let isDown = false;
     const endpoint = await openFailingHub(hub.url, () => (isDown ? 403 : undefined));
-    const { session, until } = await startIn(project, { ...options, endpoint, repairInterval: "100ms" });
+    const { session, until } = await startIn(project, { ...options, hubUrl: endpoint, repairInterval: "100ms" });
     isDown = true;
     await project.write("server.ts", watchingFile.replace("dataset:me/data", "org:acme"));
     expect((await until("problem")).code).toMatch(/^HUB_/);
@@ -232,12 +232,12 @@ describe("A session with the real Hub", () => {
     const { hub, urls, options } = await openHub();
     let refuses = true;
     const endpoint = await openFailingHub(hub.url, ({ method }) => (refuses && method === "DELETE" ? 403 : undefined));
-    const first = await startIn(project, { ...options, endpoint });
+    const first = await startIn(project, { ...options, hubUrl: endpoint });
     await first.session.close();
     expect(await first.until("problem")).toMatchObject({ message: expect.stringContaining("sync --clean") });
     expect(await urls()).toHaveLength(1);
     refuses = false;
-    const second = await startIn(project, { ...options, endpoint });
+    const second = await startIn(project, { ...options, hubUrl: endpoint });
     await second.until("webhooks");
     expect(await urls()).toHaveLength(1);
     await second.session.close();

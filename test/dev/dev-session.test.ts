@@ -22,7 +22,7 @@ const watching = (endpoints: Readonly<Record<string, string>>) =>
 
 /** What the webhooks on a Hub watch, by URL. */
 async function watchedOn(hubUrl: string): Promise<Record<string, string[]>> {
-  const webhooks = await new HubClient({ endpoint: hubUrl, token: "hf_local" }).webhooks.list();
+  const webhooks = await new HubClient({ hubUrl, token: "hf_local" }).webhooks.list();
   return Object.fromEntries(
     webhooks.map(({ url, watched }) => [url ?? "", watched.map(({ type, name }) => `${type}:${name}`)]),
   );

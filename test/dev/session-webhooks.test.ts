@@ -21,7 +21,7 @@ async function openReconciler({ retryDelaysMs = [10] } = {}) {
   onTestFinished(() => hub.close());
   let status: number | undefined;
   const endpoint = await openFailingHub(hub.url, () => status);
-  const client = new HubClient({ endpoint, token: "hf_local", attempts: 1 });
+  const client = new HubClient({ hubUrl: endpoint, token: "hf_local", attempts: 1 });
   const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
   const session = { id: "one", alive };
   const webhooks = await TemporaryWebhooks.open({ hub: client, state: stateOf(project), session });
@@ -37,7 +37,7 @@ async function openReconciler({ retryDelaysMs = [10] } = {}) {
       reportedAt.push(performance.now());
     },
   });
-  const nearby = new HubClient({ endpoint: hub.url, token: "hf_local" });
+  const nearby = new HubClient({ hubUrl: hub.url, token: "hf_local" });
   const listed = async () => (await nearby.webhooks.list()).length;
   const createByHand = () =>
     nearby.webhooks.create({

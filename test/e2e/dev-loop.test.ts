@@ -44,7 +44,7 @@ describe.skipIf(!canMakeTerminal)(
       await chmod(join(project.path, "bin/xdg-open"), 0o755);
       hub = await LocalHub.launch({ attempts: 1 });
       tunnel = await startLocaltunnelServer();
-      client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+      client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
       return async () => {
         await Promise.all([hub.close(), tunnel.close()]);
         await project[Symbol.asyncDispose]();

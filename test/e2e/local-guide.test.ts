@@ -90,7 +90,7 @@ describe.skipIf(skipped)("docs/local.md, followed in an empty folder", () => {
         }
       }
       expect(firstUse).toBeDefined();
-      const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+      const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
       expect((await client.webhooks.list()).map(({ watched }) => watched)).toEqual([
         [{ type: "dataset", name: "me/data" }],
       ]);

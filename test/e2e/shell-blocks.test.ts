@@ -47,7 +47,7 @@ const results: Record<string, (place: { hub: LocalHub }) => Promise<void>> = {
     expect(await (await fetch("http://127.0.0.1:7860/metrics", { headers })).text()).toContain("hub_webhooks_");
   },
   "docs/registration.md": async ({ hub }) => {
-    const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+    const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
     const url = "https://me-bot.hf.space/webhooks/retrain";
     expect(await client.webhooks.list()).toContainEqual(expect.objectContaining({ url, secret: expect.anything() }));
   },

@@ -56,7 +56,7 @@ async function survives(
 ) {
   const repeated = Array.from({ length: attempts }, (_, index) => faults[index] ?? faults.at(-1) ?? {});
   const hub = await openHub({ json: { webhook } }, ...repeated, { json: { webhook } });
-  const client = new HubClient({ token, endpoint: hub.url, ...options });
+  const client = new HubClient({ token, hubUrl: hub.url, ...options });
   const error = await rejectionOf(client.webhooks.update(webhook.id, { secret }));
   expect(error).toMatchObject({ name: "HubError", code, message: expect.stringMatching(says) });
   expect(hub.calls.filter((call) => call.startsWith("POST"))).toHaveLength(attempts);
@@ -131,13 +131,13 @@ describe("A failing Hub", () => {
   test("T4: fails in different ways, then succeeds", async () => {
     const faults = [echo(500), echo(429, { "retry-after": "0" }), echo(503)];
     const hub = await openHub(...faults, { json: { webhook } });
-    expect(await new HubClient({ token, endpoint: hub.url }).webhooks.get(webhook.id)).toEqual(webhook);
+    expect(await new HubClient({ token, hubUrl: hub.url }).webhooks.get(webhook.id)).toEqual(webhook);
     expect(hub.calls).toHaveLength(4);
   });
 
   test("T4: fails during a create: the request is not repeated, because it may have succeeded", async () => {
     const hub = await openHub(echo(500));
-    const error = await rejectionOf(new HubClient({ token, endpoint: hub.url }).webhooks.create(request));
+    const error = await rejectionOf(new HubClient({ token, hubUrl: hub.url }).webhooks.create(request));
     expect(error).toMatchObject({ code: "HUB_FAILED", message: expect.stringContaining("check before you try again") });
     expect(hub.calls).toHaveLength(1);
     for (const planted of [token, secret]) expect(holdsSecret([error, inspect(error)], planted)).toBe(false);
@@ -155,7 +155,7 @@ describe("A failing Hub", () => {
   test("T4: is no longer called after the caller aborts during a wait", async () => {
     const controller = new AbortController();
     const hub = await openHub(echo(429, { "retry-after": "60" }));
-    const client = new HubClient({ token, endpoint: hub.url });
+    const client = new HubClient({ token, hubUrl: hub.url });
     const rejection = rejectionOf(client.webhooks.list({ signal: controller.signal }));
     await waitFor(() => expect(hub.calls).toHaveLength(1), { interval: 5 });
     controller.abort(new Error("enough"));
@@ -167,7 +167,7 @@ describe("A webhook that the Hub has suspended", () => {
   test("T5: is reported by its state, and can be enabled again", async () => {
     const suspended = { ...webhook, disabled: "suspended-after-failure" };
     const hub = await openHub({ json: [webhook, suspended] }, { json: { webhook: suspended } }, { json: { webhook } });
-    const { webhooks } = new HubClient({ token, endpoint: hub.url });
+    const { webhooks } = new HubClient({ token, hubUrl: hub.url });
 
     const found = (await webhooks.list()).filter(({ disabled }) => disabled === "suspended-after-failure");
     expect(found).toEqual([suspended]);

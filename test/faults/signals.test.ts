@@ -83,7 +83,7 @@ describe("The command line with a failing Hub", () => {
   ])("T4: $what is reported with the fix after the attempts", patient, async ({ status, asked, says }) => {
     const error = { error: `${token} ${secret}` };
     const hub = await openHub({ status, headers: { "retry-after": "1" }, json: error });
-    const { exitCode, stdout, stderr } = await start(["list", "--endpoint", hub.url], { HF_TOKEN: token }).ended;
+    const { exitCode, stdout, stderr } = await start(["list", "--hub-url", hub.url], { HF_TOKEN: token }).ended;
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(says);
     expect(hub.calls).toHaveLength(asked);
@@ -95,7 +95,7 @@ describe("The command line with a failing Hub", () => {
     const watched = [{ name: "acme/data", type: "dataset" }];
     const webhook = { id, url: "https://acme-bot.hf.space/webhooks/retrain", watched, domains: ["repo"] };
     const hub = await openHub({ json: [{ ...webhook, disabled: "suspended-after-failure" }] });
-    const { exitCode, stdout, stderr } = await start(["list", "--endpoint", hub.url], { HF_TOKEN: token }).ended;
+    const { exitCode, stdout, stderr } = await start(["list", "--hub-url", hub.url], { HF_TOKEN: token }).ended;
     expect(exitCode, stderr).toBe(0);
     expect(stdout).toContain("suspended");
     expect(stderr).toContain(`hub-webhooks enable ${id}`);

@@ -18,8 +18,8 @@ beforeEach(() => {
 describe("A HubClient", () => {
   test("calls the Hub with the given token", async () => {
     const hub = await openHub({ json: [urlWebhook, jobWebhook] });
-    const client = new HubClient({ token, endpoint: `${hub.url}/` });
-    expect(client.endpoint).toBe(hub.url);
+    const client = new HubClient({ token, hubUrl: `${hub.url}/` });
+    expect(client.hubUrl).toBe(hub.url);
     expect(await client.webhooks.list()).toEqual([urlWebhook, jobWebhook]);
     expect(hub.requests[0]?.headers.authorization).toBe(`Bearer ${token}`);
   });
@@ -29,7 +29,7 @@ describe("A HubClient", () => {
       expect(this).toBeUndefined();
       return Response.json([]);
     });
-    await new HubClient({ token, endpoint: "https://hub.example", fetch: fetchLike }).webhooks.list();
+    await new HubClient({ token, hubUrl: "https://hub.example", fetch: fetchLike }).webhooks.list();
     expect(fetchLike).toHaveBeenCalledExactlyOnceWith(
       "https://hub.example/api/settings/webhooks",
       expect.objectContaining({ method: "GET", redirect: "manual" }),
@@ -58,18 +58,16 @@ describe("A HubClient", () => {
 
   test("retries a call up to the given number of attempts", async () => {
     const hub = await openHub({ status: 503, headers: { "retry-after": "0" } }, { json: [] });
-    expect(await new HubClient({ token, endpoint: hub.url, attempts: 2 }).webhooks.list()).toEqual([]);
+    expect(await new HubClient({ token, hubUrl: hub.url, attempts: 2 }).webhooks.list()).toEqual([]);
     const broken = await openHub({ status: 503 });
-    expect(
-      await rejectionOf(new HubClient({ token, endpoint: broken.url, attempts: 1 }).webhooks.list()),
-    ).toMatchObject({
+    expect(await rejectionOf(new HubClient({ token, hubUrl: broken.url, attempts: 1 }).webhooks.list())).toMatchObject({
       code: "HUB_FAILED",
     });
   });
 
   test("throws errors with codes", async () => {
     const hub = await openHub({ status: 404 });
-    const error = await rejectionOf(new HubClient({ token, endpoint: hub.url }).webhooks.get("w1"));
+    const error = await rejectionOf(new HubClient({ token, hubUrl: hub.url }).webhooks.get("w1"));
     expect([error instanceof HubError, HubError.isInstance(error), WebhookError.isInstance(error)]).toEqual([
       true,
       true,
@@ -223,7 +221,7 @@ describe("An abort", () => {
       response.writeHead(429, { "retry-after": "60" }).end();
       response.on("close", () => setTimeout(() => controller.abort(reason), 20));
     });
-    const client = new HubClient({ token, endpoint: hub.url });
+    const client = new HubClient({ token, hubUrl: hub.url });
     const before = timers();
     expect(await rejectionOf(client.webhooks.list({ signal: controller.signal }))).toBe(reason);
     expect(hub.calls).toHaveLength(1);
@@ -253,7 +251,7 @@ describe("An abort", () => {
   test("removes its listeners from the signal after the call", async () => {
     const { signal } = new AbortController();
     const hub = await openHub({ status: 503, headers: { "retry-after": "0" } }, { json: [] });
-    await new HubClient({ token, endpoint: hub.url }).webhooks.list({ signal });
+    await new HubClient({ token, hubUrl: hub.url }).webhooks.list({ signal });
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 });

@@ -10,7 +10,7 @@ const post: HubFetchInit = { method: "POST", body: JSON.stringify({ title: "Hell
 describe("hub.fetch", () => {
   test("returns the response, and sends the token", async () => {
     const hub = await openHub({ json: { num: 4 }, headers: { "x-request-id": "r-1" } });
-    const client = new HubClient({ endpoint: hub.url, token });
+    const client = new HubClient({ hubUrl: hub.url, token });
     const response = await client.fetch(`${path}?author=ada&p=1`);
     expect([response.status, response.headers.get("x-request-id"), await response.json()]).toEqual([
       200,
@@ -132,7 +132,7 @@ describe("hub.fetch throws ARGUMENT_INVALID before it sends anything, for", () =
 
   test("and without a token", async () => {
     const hub = await openHub({});
-    const client = new HubClient({ endpoint: hub.url, token: "with a space" });
+    const client = new HubClient({ hubUrl: hub.url, token: "with a space" });
     expect(await rejectionOf(client.fetch(path))).toMatchObject({ code: "HUB_TOKEN_INVALID" });
     expect(hub.calls).toEqual([]);
   });

@@ -24,7 +24,7 @@ test("Invalid options", async () => {
   const create = (options: object) => () => new HubClient(Object.assign<HubClientOptions, object>({}, options));
   expect(
     await errorsOf({
-      endpoint: create({ endpoint: "hub.example" }),
+      hubUrl: create({ hubUrl: "hub.example" }),
       token: create({ token: 7 }),
       attempts: create({ attempts: 0 }),
       timeout: create({ timeout: "soon" }),
@@ -34,7 +34,7 @@ test("Invalid options", async () => {
 
 test("Missing and invalid tokens", async () => {
   const list = (options: HubClientOptions = {}) =>
-    new HubClient({ endpoint: "http://hub.example", ...options }).webhooks.list();
+    new HubClient({ hubUrl: "http://hub.example", ...options }).webhooks.list();
   const listWithFile = async (path: string) => {
     vi.stubEnv("HF_TOKEN_PATH", path);
     await list();

@@ -180,12 +180,12 @@ describe("Errors contain no secret", () => {
 
 test("Inspecting or serializing the client does not reveal its token", async () => {
   const hub = await openHub({ json: [] });
-  const client = new HubClient({ token, endpoint: hub.url });
+  const client = new HubClient({ token, hubUrl: hub.url });
   await client.webhooks.list();
   for (const value of [client, client.webhooks]) {
     expect(inspect(value, { depth: 10, showHidden: true })).not.toContain(token);
     expect(JSON.stringify(value)).not.toContain(token);
     expect(holdsSecret(value, token)).toBe(false);
   }
-  expect(JSON.parse(JSON.stringify(client))).toMatchObject({ endpoint: hub.url });
+  expect(JSON.parse(JSON.stringify(client))).toMatchObject({ hubUrl: hub.url });
 });

@@ -26,13 +26,13 @@ async function write(path: string, text: string): Promise<string> {
 /** The token that the Hub receives. */
 async function tokenSent(option?: string): Promise<string | undefined> {
   const hub = await openHub({ json: [] });
-  await new HubClient({ token: option, endpoint: hub.url }).webhooks.list();
+  await new HubClient({ token: option, hubUrl: hub.url }).webhooks.list();
   return hub.requests[0]?.headers.authorization?.replace(/^Bearer /, "");
 }
 
 async function refusal(option?: string): Promise<unknown> {
   const hub = await openHub({ json: [] });
-  const error = await rejectionOf(new HubClient({ token: option, endpoint: hub.url }).webhooks.list());
+  const error = await rejectionOf(new HubClient({ token: option, hubUrl: hub.url }).webhooks.list());
   expect(hub.calls).toEqual([]);
   return error;
 }
@@ -94,7 +94,7 @@ describe("The token", () => {
 
   test("is not read again once a call has found it", async () => {
     const hub = await openHub({ json: [] });
-    const client = new HubClient({ endpoint: hub.url });
+    const client = new HubClient({ hubUrl: hub.url });
     expect(await rejectionOf(client.webhooks.list())).toMatchObject({ code: "HUB_TOKEN_MISSING" });
     vi.stubEnv("HF_TOKEN", "hf_first");
     await client.webhooks.list();
@@ -153,16 +153,16 @@ describe("The URL of the Hub", () => {
     ["https://hub.example/", "https://hub.example"],
     ["https://hub.example/prefix///", "https://hub.example/prefix"],
     [" https://HUB.example ", "https://hub.example"],
-  ])("for HF_ENDPOINT=%j is %s", (address, endpoint) => {
-    expect(new HubClient({ endpoint: address }).endpoint).toBe(endpoint);
+  ])("for HF_ENDPOINT=%j is %s", (address, hubUrl) => {
+    expect(new HubClient({ hubUrl: address }).hubUrl).toBe(hubUrl);
     vi.stubEnv("HF_ENDPOINT", address);
-    expect(new HubClient().endpoint).toBe(endpoint);
-    expect(new HubClient({ endpoint: "" }).endpoint).toBe(endpoint);
+    expect(new HubClient().hubUrl).toBe(hubUrl);
+    expect(new HubClient({ hubUrl: "" }).hubUrl).toBe(hubUrl);
   });
 
   test("comes from the option, which overrides HF_ENDPOINT", () => {
     vi.stubEnv("HF_ENDPOINT", "no address");
-    expect(new HubClient({ endpoint: "https://hub.example" }).endpoint).toBe("https://hub.example");
+    expect(new HubClient({ hubUrl: "https://hub.example" }).hubUrl).toBe("https://hub.example");
   });
 
   test.each([
@@ -175,11 +175,11 @@ describe("The URL of the Hub", () => {
     "https://hub.example?token=planted",
     "https://hub.example#planted",
   ])("throws without quoting an invalid HF_ENDPOINT: %s", (address) => {
-    const make = (endpoint?: string) => () => new HubClient({ endpoint });
+    const make = (hubUrl?: string) => () => new HubClient({ hubUrl });
     vi.stubEnv("HF_ENDPOINT", address);
     for (const attempt of [make(address), make()]) {
       expect(attempt).toThrow(
-        expect.objectContaining({ name: "HubError", code: "OPTION_INVALID", fields: ["endpoint"] }),
+        expect.objectContaining({ name: "HubError", code: "OPTION_INVALID", fields: ["hubUrl"] }),
       );
       expect(attempt).not.toThrow(/planted/);
     }

@@ -132,7 +132,12 @@ describe("A failed job throws", () => {
       /^Endpoint "retrain" cannot process WEBHOOK_PAYLOAD: The body is not valid JSON\. Set/,
     ],
     ["is nested too deep", "[".repeat(101), "BODY_TOO_DEEP", /WEBHOOK_PAYLOAD: .*nested deeper than 100 levels/],
-    ["has the wrong shape", '{"event": {}}', "PAYLOAD_INVALID", /event\.action: .*Set WEBHOOK_PAYLOAD to the payload of a delivery/],
+    [
+      "has the wrong shape",
+      '{"event": {}}',
+      "PAYLOAD_INVALID",
+      /event\.action: .*Set WEBHOOK_PAYLOAD to the payload of a delivery/,
+    ],
   ])("when the payload %s", async (_what, text, code, message) => {
     const handler = vi.fn();
     const { run } = createJob(handler);

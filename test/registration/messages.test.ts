@@ -20,7 +20,7 @@ const session = { id: "this-session", alive: { url: "http://127.0.0.1:9/alive", 
 const withoutIds = (text: string) => maskAddresses(text).replace(/\b[0-9a-f]{24}\b/g, "ID");
 
 test("Invalid options of a registration", async () => {
-  const hub = new HubClient({ endpoint: "https://huggingface.co", token: "hf_local" });
+  const hub = new HubClient({ hubUrl: "https://huggingface.co", token: "hf_local" });
   const start = (options: Partial<RegisterOptions>, client = hub) =>
     register(serverOf({ retrain }), client, { baseUrl: "https://me-bot.hf.space", ...options });
   expect(

@@ -448,7 +448,7 @@ describe("A registration", () => {
   });
 
   test("rejects an address that the Hub cannot reach", async () => {
-    const hub = new HubClient({ endpoint: "https://huggingface.co", token: "hf_local" });
+    const hub = new HubClient({ hubUrl: "https://huggingface.co", token: "hf_local" });
     await expect(register(serverOf({ retrain }), hub, { baseUrl })).rejects.toMatchObject({
       code: "OPTION_INVALID",
     });

@@ -9,7 +9,7 @@ import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts"
 const { HUB = "", STATE = "", DIE, ALIVE = "http://127.0.0.1:9/alive" } = process.env;
 
 const hub = new HubClient({
-  endpoint: HUB,
+  hubUrl: HUB,
   token: "hf_local",
   fetch: async (input, init) => {
     const request = new Request(input, init);

@@ -33,7 +33,7 @@ export class TestHub {
   constructor(hub: LocalHub) {
     this.hub = hub;
     this.client = new HubClient({
-      endpoint: hub.url,
+      hubUrl: hub.url,
       token: "hf_local",
       attempts: 1,
       fetch: async (input, init) => {
@@ -54,13 +54,13 @@ export class TestHub {
   }
 
   webhooks(): Promise<Webhook[]> {
-    return new HubClient({ endpoint: this.hub.url, token: "hf_local" }).webhooks.list();
+    return new HubClient({ hubUrl: this.hub.url, token: "hf_local" }).webhooks.list();
   }
 
   /** Creates a webhook by hand. */
   create(fields: Partial<WebhookRequest> = {}): Promise<Webhook> {
     const ordinary = { url: urlOf("by_hand"), watched: [{ type: "org" as const, name: "acme" }] };
-    return new HubClient({ endpoint: this.hub.url, token: "hf_local" }).webhooks.create({
+    return new HubClient({ hubUrl: this.hub.url, token: "hf_local" }).webhooks.create({
       ...{ ...ordinary, domains: ["repo"], ...fields },
     });
   }

@@ -104,7 +104,9 @@ describe.concurrent("The failure of a server file", () => {
     const { message, stderr } = await loadBrokenFiles({
       "server.ts": `${head}console.error("the end");\n${statement};`,
     });
-    expect(message).toBe(`server.ts failed to load. The process of the server file exited with ${how} before the server was ready.`);
+    expect(message).toBe(
+      `server.ts failed to load. The process of the server file exited with ${how} before the server was ready.`,
+    );
     expect(stderr).toBe("the end");
   });
 

@@ -4,7 +4,7 @@ import type { DeliveryCounts } from "../../inbox/inbox.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, helpHint, helpWithoutHubOptions } from "../usage.ts";
 import { describeEmptyList, statusColor } from "./deliveries/delivery-list.ts";
-import { type DeliveriesContext, endpointName, endpointOption, parseInboxUrl } from "./deliveries/delivery-options.ts";
+import { type DeliveriesContext, endpointOption, parseInboxUrl } from "./deliveries/delivery-options.ts";
 import { InboxAccess } from "./deliveries/inbox-access.ts";
 import { addListDeliveries } from "./deliveries/list.ts";
 import { addReplayDeliveries } from "./deliveries/replay.ts";
@@ -60,7 +60,7 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
     )
     .action((options: { endpoint?: string }) => {
       const { output } = invocation;
-      const endpoint = endpointName(options, invocation);
+      const { endpoint } = options;
       return access.use(async (inbox) => {
         const counted = Object.entries(await inbox.counts())
           .filter(([name]) => endpoint === undefined || name === endpoint)

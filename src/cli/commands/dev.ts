@@ -16,7 +16,7 @@ export function addDev(program: Command, invocation: Invocation): void {
     .addOption(
       new Option(
         "--hub <which>",
-        "local: a Hub on this machine, without an account; real: the Hub of --endpoint, through a tunnel",
+        "local: a Hub on this machine, without an account; real: the Hub of --hub-url, through a tunnel",
       )
         .choices(["local", "real"])
         .default("local"),

@@ -15,15 +15,12 @@ export function addJob(program: Command, invocation: Invocation): void {
       "after",
       examples("job server.ts", "job server.ts --endpoint retrain    # as the command of a job, see docs/jobs.md"),
     )
-    .action((file: string, options: { endpoint?: string }) =>
-      // Commander assigns the value to the global option of the same name, depending on its position.
-      run(invocation, { file, endpoint: options.endpoint ?? invocation.hub.endpoint }),
-    );
+    .action((file: string, options: { endpoint?: string }) => run(invocation, { file, ...options }));
 }
 
 async function run(
   { output, shell }: Invocation,
-  { file, endpoint }: { file: string; endpoint: string | undefined },
+  { file, endpoint }: { file: string; endpoint?: string },
 ): Promise<void> {
   const stopped = shell.untilStopped();
   const { runJobFile } = await import("../../job/job-file.ts");

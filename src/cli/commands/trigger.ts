@@ -45,7 +45,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .option("--dry-run", "show the payload and its receivers without sending it")
     .configureHelp(
       helpWithoutHubOptions(
-        new Option("--endpoint <url>", `URL of the local Hub (default: HF_ENDPOINT, else ${defaultLocalHubUrl})`),
+        new Option("--hub-url <url>", `URL of the local Hub (default: HF_ENDPOINT, else ${defaultLocalHubUrl})`),
       ),
     )
     .addHelpText(
@@ -68,8 +68,8 @@ export function addTrigger(program: Command, invocation: Invocation): void {
 
 function checkOptions(options: TriggerOptions, { hub }: Invocation): void {
   const { url, secret, secretStdin, file } = options;
-  if (url !== undefined && hub.endpoint !== undefined) {
-    throw usageError("--url cannot be used together with --endpoint: it sends without a Hub. Remove one of them.");
+  if (url !== undefined && hub.hubUrl !== undefined) {
+    throw usageError("--url cannot be used together with --hub-url: it sends without a Hub. Remove one of them.");
   }
   if (url === undefined && (secret !== undefined || secretStdin)) {
     throw usageError(

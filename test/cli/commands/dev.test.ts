@@ -47,7 +47,7 @@ function eventsOf({ stdout }: CommandProcess): Record<string, unknown>[] {
 describe("hub-webhooks dev", () => {
   test("prints events as JSON, and deletes its webhooks when it stops", async () => {
     await using hub = await LocalHub.launch();
-    const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+    const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
     const project = await makeServerProject();
     // An address of one's own is given beforehand, so the port is known.
     const port = await freePort();
@@ -137,7 +137,7 @@ describe("hub-webhooks dev", () => {
       exitCode: 1,
       stderr: expect.stringMatching(/^error: http:\/\/127\.0\.0\.1:1 is not reachable/),
     });
-    expect(await new HubClient({ endpoint: hub.url, token: "hf_local" }).webhooks.list()).toEqual([]);
+    expect(await new HubClient({ hubUrl: hub.url, token: "hf_local" }).webhooks.list()).toEqual([]);
   });
 
   test("exits with the reason if the token is missing, before anything is opened", async () => {
@@ -227,8 +227,8 @@ describe("hub-webhooks dev", () => {
   test.each([
     [
       "a Hub of its own at an address that is given",
-      ["--endpoint", "http://127.0.0.1:1"],
-      "--endpoint cannot be used together with --hub local",
+      ["--hub-url", "http://127.0.0.1:1"],
+      "--hub-url cannot be used together with --hub local",
     ],
     [
       "a port for a Hub that it does not start",

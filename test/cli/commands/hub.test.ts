@@ -18,7 +18,7 @@ async function addressOf(command: CommandProcess): Promise<string> {
 
 /** Creates a webhook that watches `me/data`. */
 function watchData(endpoint: string, url: string): Promise<{ id: string }> {
-  const client = new HubClient({ endpoint, token: "hf_local" });
+  const client = new HubClient({ hubUrl: endpoint, token: "hf_local" });
   return client.webhooks.create({ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
 }
 
@@ -50,7 +50,7 @@ describe("hub-webhooks hub", () => {
       onOutput: ready.resolve,
     });
     const url = (await ready.promise).trim();
-    const client = new HubClient({ endpoint: url, token: "hf_local", attempts: 1 });
+    const client = new HubClient({ hubUrl: url, token: "hf_local", attempts: 1 });
     expect(await client.webhooks.list()).toEqual([]);
     stop.resolve();
     expect(await running).toMatchObject({ exitCode: 0, stdout: `${url}\n` });
@@ -150,7 +150,7 @@ describe("hub-webhooks hub", () => {
     await first.ended;
 
     const second = startCommand(argv);
-    const listed = await new HubClient({ endpoint: await addressOf(second), token: "hf_local" }).webhooks.list();
+    const listed = await new HubClient({ hubUrl: await addressOf(second), token: "hf_local" }).webhooks.list();
     expect(listed).toMatchObject([{ id }]);
   });
 });

@@ -118,9 +118,7 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     project.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.contnt" }' });
     const { stderr } = await project.sync("--dry-run");
-    expect(stderr).toContain(
-      'warning: Endpoint retrain: Option "scope" is "repo.contnt", which is unknown',
-    );
+    expect(stderr).toContain('warning: Endpoint retrain: Option "scope" is "repo.contnt", which is unknown');
   });
 
   test("shows the changes as a diff with --dry-run, without making them", async () => {
@@ -198,7 +196,7 @@ describe("hub-webhooks sync", () => {
     project.write({ retrain: '{ watch: "dataset:me/data" }', other: '{ watch: "user:me" }' });
     await project.sync("");
     project.write({ retrain: '{ watch: "dataset:me/new" }', other: '{ watch: "user:me" }' });
-    const argv = ["sync", project.file, "--base-url", baseUrl, "--state", project.state, "--endpoint"];
+    const argv = ["sync", project.file, "--base-url", baseUrl, "--state", project.state, "--hub-url"];
     const { exitCode, stdout, stderr } = await runCommand([...argv, project.testHub.hub.url, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
     expect(stdout).toContain(":\n= 1 unchanged\n");
@@ -345,7 +343,7 @@ describe("hub-webhooks sync --clean", () => {
   test("reports webhooks that cannot be deleted, and exits with 1", async () => {
     const project = await openProject();
     const id = await project.leaveTemporary();
-    const argv = ["sync", "--clean", "--yes", "--state", project.state, "--endpoint", project.testHub.hub.url];
+    const argv = ["sync", "--clean", "--yes", "--state", project.state, "--hub-url", project.testHub.hub.url];
     const { exitCode, stderr } = await runCommand([...argv, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(new RegExp(`^error: Could not delete webhook ${id}\\. .*\n$`));

@@ -39,7 +39,7 @@ describe("Against the Hub as published on 2026-08-17, the client", () => {
   test.each(clientCalls)("succeeds: $operation", async ({ operation, run }) => {
     const hub = await openPublishedHub();
     const logger = createMemoryLogger();
-    const client = new HubClient({ endpoint: hub.url, token: "hf_ada", logger });
+    const client = new HubClient({ hubUrl: hub.url, token: "hf_ada", logger });
     await run(client, published);
     expect(hub.operations).toContain(operation);
     expect(hub.ignored).toEqual([]);
@@ -48,7 +48,7 @@ describe("Against the Hub as published on 2026-08-17, the client", () => {
 
   test("reads whether a webhook has a secret, and does not remove it", async () => {
     const hub = await openPublishedHub();
-    const { webhooks } = new HubClient({ endpoint: hub.url, token: "hf_ada" });
+    const { webhooks } = new HubClient({ hubUrl: hub.url, token: "hf_ada" });
     const webhook = await webhooks.get(sampleId);
     expect([webhook.hasSecret, webhook.secret]).toEqual([true, undefined]);
     const refused = await rejectionOf(webhooks.update(sampleId, { domains: ["repo"] }));
@@ -58,16 +58,14 @@ describe("Against the Hub as published on 2026-08-17, the client", () => {
 
   test("returns the resources of a group, of every type", async () => {
     const hub = await openPublishedHub();
-    const [group] = await new HubClient({ endpoint: hub.url, token: "hf_ada" }).organizations.resourceGroups.list(
-      "acme",
-    );
+    const [group] = await new HubClient({ hubUrl: hub.url, token: "hf_ada" }).organizations.resourceGroups.list("acme");
     expect(group?.resources.map(({ type }) => type)).toEqual(["dataset", "collection", "blog", "job", "scheduled-job"]);
     expect(group?.repos).toBeUndefined();
   });
 
   test("does not send changes to lists in fields that this Hub would ignore", async () => {
     const hub = await openPublishedHub();
-    const { networkSecurity } = new HubClient({ endpoint: hub.url, token: "hf_ada" }).organizations;
+    const { networkSecurity } = new HubClient({ hubUrl: hub.url, token: "hf_ada" }).organizations;
     const change = { blockedUrls: ["/acme/data"], allowedUrls: [], enforceAuth: true };
     expect(await rejectionOf(networkSecurity.update("acme", change))).toMatchObject({
       code: "ARGUMENT_INVALID",
@@ -79,7 +77,7 @@ describe("Against the Hub as published on 2026-08-17, the client", () => {
 
   test("reports that a token is revoked by its id if its value is not found", async () => {
     const hub = await openPublishedHub();
-    const { organizations } = new HubClient({ endpoint: hub.url, token: "hf_ada" });
+    const { organizations } = new HubClient({ hubUrl: hub.url, token: "hf_ada" });
     expect(await rejectionOf(organizations.revokeToken("acme", { token: "hf_PlantedOther55" }))).toMatchObject({
       code: "HUB_NOT_FOUND",
       status: 404,
@@ -95,7 +93,7 @@ describe("Against the local Hub, the same client", () => {
     const hub = await LocalHub.launch({ attempts: 1 });
     onTestFinished(() => hub.close());
     const logger = createMemoryLogger();
-    const client = new HubClient({ endpoint: hub.url, token: "hf_local", logger });
+    const client = new HubClient({ hubUrl: hub.url, token: "hf_local", logger });
     await run(client, await localWorld(hub, client));
     expect(logger.lines).toEqual([]);
   });

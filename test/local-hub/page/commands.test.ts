@@ -66,7 +66,7 @@ describe("The command that triggers an event", () => {
     expect([endpoint, command]).toEqual([baseUrl, ["hub-webhooks", "trigger", ...words]]);
     const hub = await openLocalHub();
     await hub.create({ url: "http://127.0.0.1:1/", watched: [watched], domains });
-    const preview = await runCommand(["trigger", ...words, "--dry-run", "--endpoint", hub.url]);
+    const preview = await runCommand(["trigger", ...words, "--dry-run", "--hub-url", hub.url]);
     expect(preview).toMatchObject({ exitCode: 0 });
   });
 

@@ -2,7 +2,6 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Duration } from "../../../core/duration.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { Invocation } from "../../invocation.ts";
-import { usageError } from "../../usage.ts";
 import type { InboxAccess } from "./inbox-access.ts";
 
 /** What the subcommands of `deliveries` share. */
@@ -11,21 +10,9 @@ export interface DeliveriesContext {
   access: InboxAccess;
 }
 
-/**
- * `--endpoint`: the name of an endpoint of the server. Commander may assign its value to the global option of the same
- * name, the URL of the Hub. These commands do not connect to a Hub, so {@link endpointName} reads both.
- */
+/** `--endpoint`: the name of an endpoint of the server. */
 export function endpointOption(description: string): Option {
   return new Option("--endpoint <name>", description);
-}
-
-/** The endpoint given as `--endpoint`. @throws `ARGUMENT_INVALID` for the URL of a Hub. */
-export function endpointName({ endpoint }: { endpoint?: string }, { hub }: Invocation): string | undefined {
-  const name = endpoint ?? hub.endpoint;
-  if (name === undefined || !/^https?:/i.test(name)) return name;
-  throw usageError(
-    "For deliveries, --endpoint is the name of an endpoint of the server, not the URL of a Hub. To choose the inbox, use --inbox.",
-  );
 }
 
 // Only the type is imported: the help does not load the inbox. The compiler checks that the list is complete.

@@ -3,7 +3,7 @@ import { toShellWord } from "../../../core/escape.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import { examples, numberBetween } from "../../usage.ts";
 import { deliveriesResult, describeEmptyList, listDeliveries } from "./delivery-list.ts";
-import { type DeliveriesContext, endpointName, endpointOption, statusOption } from "./delivery-options.ts";
+import { type DeliveriesContext, endpointOption, statusOption } from "./delivery-options.ts";
 
 interface ListOptions {
   endpoint?: string;
@@ -34,7 +34,7 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
     )
     .action(({ status, limit, cursor, all, ...options }: ListOptions) => {
       const { output } = invocation;
-      const endpoint = endpointName(options, invocation);
+      const { endpoint } = options;
       return access.use(async (inbox) => {
         const filter = { ...(endpoint !== undefined && { endpoint }), ...(status !== undefined && { status }) };
         const found = await listDeliveries(inbox, {

@@ -7,7 +7,7 @@ import type { Output } from "../../output.ts";
 import { isConfirmed, requireConfirmable } from "../../prompts.ts";
 import { examples, usageError } from "../../usage.ts";
 import { deliveryUnknown, describeEmptyList, statusColor } from "./delivery-list.ts";
-import { type DeliveriesContext, endpointName, endpointOption } from "./delivery-options.ts";
+import { type DeliveriesContext, endpointOption } from "./delivery-options.ts";
 
 interface ReplayOptions {
   endpoint?: string;
@@ -38,7 +38,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
       ),
     )
     .action(async (ids: readonly string[], { dead, ...options }: ReplayOptions) => {
-      const endpoint = endpointName(options, invocation);
+      const { endpoint } = options;
       if (!dead) {
         if (ids.length === 0) throw usageError("Nothing to replay. Add delivery IDs, or --dead --endpoint NAME.");
         return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }));

@@ -5,7 +5,7 @@ import type { StoredDelivery } from "../../../inbox/inbox.ts";
 import type { Output } from "../../output.ts";
 import { examples } from "../../usage.ts";
 import { deliveryUnknown, statusColor } from "./delivery-list.ts";
-import { type DeliveriesContext, endpointName, endpointOption } from "./delivery-options.ts";
+import { type DeliveriesContext, endpointOption } from "./delivery-options.ts";
 
 /** Adds `hub-webhooks deliveries show`. */
 export function addShowDelivery(deliveries: Command, { invocation, access }: DeliveriesContext): void {
@@ -22,7 +22,7 @@ export function addShowDelivery(deliveries: Command, { invocation, access }: Del
       ),
     )
     .action((id: string, options: { endpoint?: string }) => {
-      const endpoint = endpointName(options, invocation);
+      const { endpoint } = options;
       return access.use(async (inbox) => {
         const delivery = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
         if (!delivery) throw deliveryUnknown({ id, endpoint });

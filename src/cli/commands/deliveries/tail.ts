@@ -8,13 +8,7 @@ import { type Output, padColumn } from "../../output.ts";
 import { examples, numberBetween } from "../../usage.ts";
 import { DeliveryFollower } from "./delivery-follower.ts";
 import { type DeliverySummary, deliveryColumns, deliveryRow } from "./delivery-list.ts";
-import {
-  type DeliveriesContext,
-  endpointName,
-  endpointOption,
-  parseDuration,
-  statusOption,
-} from "./delivery-options.ts";
+import { type DeliveriesContext, endpointOption, parseDuration, statusOption } from "./delivery-options.ts";
 
 interface TailOptions {
   endpoint?: string;
@@ -41,7 +35,7 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
       ),
     )
     .action(async ({ status, last, interval, ...options }: TailOptions) => {
-      const endpoint = endpointName(options, invocation);
+      const { endpoint } = options;
       const { toMilliseconds } = await import("../../../core/duration.ts");
       const intervalMs = toMilliseconds(interval, "--interval");
       const { output, shell } = invocation;

@@ -110,8 +110,8 @@ export class DevLines {
   }
 
   #triggerCommand(hubUrl: string, args: readonly string[]): string {
-    const endpointArgs = hubUrl === this.#options.defaultTriggerHub ? [] : ["--endpoint", hubUrl];
-    return ["npx hub-webhooks trigger", ...[...args, ...endpointArgs].map(toShellWord)].join(" ");
+    const hubUrlArgs = hubUrl === this.#options.defaultTriggerHub ? [] : ["--hub-url", hubUrl];
+    return ["npx hub-webhooks trigger", ...[...args, ...hubUrlArgs].map(toShellWord)].join(" ");
   }
 
   #watchText({ watch }: DevEndpoint): string {

@@ -97,9 +97,9 @@ export async function runDev(run: DevRun): Promise<void> {
 function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   const { hub, port = environmentPort(invocation), hubPort, publicUrl, watch, state, inbox } = options;
   const { tunnel: provider, tunnelHost: host, subdomain } = options;
-  if (hub === "local" && invocation.hub.endpoint !== undefined) {
+  if (hub === "local" && invocation.hub.hubUrl !== undefined) {
     throw usageError(
-      "--endpoint cannot be used together with --hub local, which starts its own Hub. Add --hub real, or remove --endpoint.",
+      "--hub-url cannot be used together with --hub local, which starts its own Hub. Add --hub real, or remove --hub-url.",
     );
   }
   if (hub === "real" && hubPort !== undefined) {

@@ -190,7 +190,7 @@ export class LocalHubSender implements EventSender {
   #command(name: string, args: readonly string[], owner?: string): string {
     const known = developmentTokens.filter(({ tokenRole }) => tokenRole === "write");
     const token = (known.find(({ user }) => user === owner) ?? known[0])?.token ?? "hf_local";
-    const globals = ["--endpoint", this.#options.hubUrl, "--token", token];
+    const globals = ["--hub-url", this.#options.hubUrl, "--token", token];
     return ["npx hub-webhooks", name, ...[...args, ...globals].map(toShellWord)].join(" ");
   }
 
@@ -198,7 +198,7 @@ export class LocalHubSender implements EventSender {
   #trigger({ watched, domains }: Pick<WebhookSummary, "watched" | "domains">): string {
     const { hubUrl } = this.#options;
     const words = triggerArguments({ watched, scopes: domains });
-    const args = [...words, ...(hubUrl === defaultLocalHubUrl ? [] : ["--endpoint", hubUrl])];
+    const args = [...words, ...(hubUrl === defaultLocalHubUrl ? [] : ["--hub-url", hubUrl])];
     return `npx hub-webhooks trigger ${args.map(toShellWord).join(" ")}`;
   }
 }
@@ -260,7 +260,7 @@ function isConnectionRefused(error: unknown): boolean {
 
 function nothingListens(hubUrl: string): HubError {
   return new HubError(
-    `No local Hub is running at ${hubUrl}. Start one with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set its URL with --endpoint.`,
+    `No local Hub is running at ${hubUrl}. Start one with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set its URL with --hub-url.`,
     { code: "HUB_UNREACHABLE" },
   );
 }
@@ -275,7 +275,7 @@ function hubStopped(hubUrl: string): HubError {
 /** The error for another program at that URL. */
 function notALocalHub(hubUrl: string): HubError {
   return new HubError(
-    `The server at ${hubUrl} is not a local Hub. Set the URL of a local Hub with --endpoint or HF_ENDPOINT, or send to a receiver directly with --url.`,
+    `The server at ${hubUrl} is not a local Hub. Set the URL of a local Hub with --hub-url or HF_ENDPOINT, or send to a receiver directly with --url.`,
     { code: "HUB_RESPONSE_INVALID" },
   );
 }
@@ -283,7 +283,7 @@ function notALocalHub(hubUrl: string): HubError {
 /** The error for a URL that is not on this machine. */
 function notLocal(hubUrl: string): HubError {
   return new HubError(
-    `Only a local Hub accepts test events, but ${hubUrl} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --endpoint ${defaultLocalHubUrl}, or send to a receiver directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
-    { code: "OPTION_INVALID", fields: ["endpoint"] },
+    `Only a local Hub accepts test events, but ${hubUrl} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --hub-url ${defaultLocalHubUrl}, or send to a receiver directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
+    { code: "OPTION_INVALID", fields: ["hubUrl"] },
   );
 }

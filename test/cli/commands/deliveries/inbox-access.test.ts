@@ -156,7 +156,6 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
     ["a limit of all", ["list", "--all", "--limit", "5"], "cannot be used with option '--limit"],
     ["a cursor that no list has told", ["list", "--cursor", "x"], '"cursor"'],
     ["an empty inbox option", ["list", "--inbox", ""], "The URL is empty"],
-    ["the address of a Hub", ["list", "--endpoint", "https://hub.example"], "the name of an endpoint"],
     ["a missing id", ["show"], "missing required argument 'id'"],
     ["nothing to replay", ["replay"], "Nothing to replay"],
     [

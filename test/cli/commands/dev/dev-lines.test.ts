@@ -55,9 +55,9 @@ describe("Ready", () => {
     expect(withoutKeys).toContain(`  dashboard  ${dashboardUrl}`);
   });
 
-  test("adds --endpoint for a local Hub at another port", () => {
+  test("adds --hub-url for a local Hub at another port", () => {
     const elsewhere = lines.ready({ ...state, hub: { kind: "local", url: "http://127.0.0.1:6000" } }, start).join("\n");
-    expect(elsewhere).toContain("npx hub-webhooks trigger dataset:me/data --endpoint http://127.0.0.1:6000");
+    expect(elsewhere).toContain("npx hub-webhooks trigger dataset:me/data --hub-url http://127.0.0.1:6000");
   });
 
   test("shows the public address, and no trigger command, on the real Hub", () => {

@@ -89,7 +89,7 @@ describe("hub-webhooks trigger --repeat", () => {
     const hub = await openTarget(greet, refuse);
     const { origin } = new URL(hub.url);
     const repeat = ["--repeat", "100", "--concurrency", "2"];
-    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--endpoint", origin, ...repeat]);
+    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--hub-url", origin, ...repeat]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("There is no such repository.");
     // The first answer ends it: by then, two have been asked at most.

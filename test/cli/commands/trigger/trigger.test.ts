@@ -113,7 +113,7 @@ describe("hub-webhooks trigger", () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url });
-    expect(await runTrigger([...toData, "--endpoint", `${hub.url}/`])).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger([...toData, "--hub-url", `${hub.url}/`])).toMatchObject({ exitCode: 0 });
     expect(await runTrigger(toData, { env: { HF_ENDPOINT: hub.url } })).toMatchObject({ exitCode: 0 });
     expect(target.requests).toHaveLength(2);
   });
@@ -124,7 +124,7 @@ describe("hub-webhooks trigger", () => {
     const { id } = await hub.create({ url: receiver.urlOf("hook") });
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`npx hub-webhooks update ${id} --secret-stdin --endpoint ${hub.url} --token hf_local`);
+    expect(stderr).toContain(`npx hub-webhooks update ${id} --secret-stdin --hub-url ${hub.url} --token hf_local`);
   });
 });
 
@@ -157,7 +157,7 @@ describe("A repository that nothing watches", () => {
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^error: .* has no webhooks yet/);
-    expect(stderr).toMatch(/npx hub-webhooks create .* --watch dataset:me\/data --endpoint http/);
+    expect(stderr).toMatch(/npx hub-webhooks create .* --watch dataset:me\/data --hub-url http/);
   });
 
   test("lists the users who are notified of a discussion", async () => {
@@ -192,7 +192,7 @@ describe("A webhook that watches and does not fire", () => {
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
-      `is disabled. To enable it, run: npx hub-webhooks enable ${id} --endpoint ${hub.url} --token hf_other`,
+      `is disabled. To enable it, run: npx hub-webhooks enable ${id} --hub-url ${hub.url} --token hf_other`,
     );
   });
 
@@ -225,7 +225,7 @@ describe("A webhook that watches and does not fire", () => {
     const hub = await openLocalHub();
     await hub.create({ url: "http://127.0.0.1:1/", domains: ["discussion"] });
     const { stderr } = await runTrigger(toData, { hub });
-    expect(stderr).toContain(`trigger dataset:me/data --scope discussion --endpoint ${hub.url}`);
+    expect(stderr).toContain(`trigger dataset:me/data --scope discussion --hub-url ${hub.url}`);
   });
 
   test("is listed if its owner cannot read the repository", async () => {
@@ -239,9 +239,9 @@ describe("A webhook that watches and does not fire", () => {
 
 describe("The Hub that trigger speaks to", () => {
   test.each([
-    [["--endpoint", "https://huggingface.co"], {}],
+    [["--hub-url", "https://huggingface.co"], {}],
     [[], { HF_ENDPOINT: "https://hub.example.com" }],
-    [["--endpoint", "http://10.0.0.1:5050"], {}],
+    [["--hub-url", "http://10.0.0.1:5050"], {}],
   ])("must be on this machine: exit code 2, and what to do instead: %j %j", async (argv, env) => {
     const { exitCode, stdout, stderr } = await runTrigger([...toData, ...argv], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -257,7 +257,7 @@ describe("The Hub that trigger speaks to", () => {
     const port = typeof address === "object" ? address?.port : undefined;
     free.close();
     await once(free, "close");
-    const { exitCode, stderr } = await runTrigger([...toData, "--endpoint", `http://localhost:${port}`]);
+    const { exitCode, stderr } = await runTrigger([...toData, "--hub-url", `http://localhost:${port}`]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
       /^error: No local Hub is running at .*"npx hub-webhooks dev server\.ts" or "npx hub-webhooks hub".*\n$/,
@@ -378,7 +378,7 @@ describe("Wrong usage of trigger", () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url });
-    const { exitCode, stdout, stderr } = await runTrigger([...argv, "--endpoint", hub.url]);
+    const { exitCode, stdout, stderr } = await runTrigger([...argv, "--hub-url", hub.url]);
     expect(stderr).toContain(told);
     expect(stderr).toMatch(/^error: .*\n(For help, run: npx hub-webhooks trigger --help\n)?$/);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

@@ -112,7 +112,7 @@ describe("hub-webhooks trigger --url", () => {
     ["no URL", ["--url", "horse"], "Invalid --url"],
     ["a URL without scheme", ["--url", "localhost:7860/horse"], "Invalid --url"],
     ["a URL of files", ["--url", "file:///horse"], "Invalid --url"],
-    ["a Hub too", ["--url", "http://127.0.0.1:1/", "--endpoint", "http://127.0.0.1:5050"], "Remove one of them"],
+    ["a Hub too", ["--url", "http://127.0.0.1:1/", "--hub-url", "http://127.0.0.1:5050"], "Remove one of them"],
     ["two secrets", ["--url", "http://127.0.0.1:1/", "--secret", "horse", "--secret-stdin"], "cannot be used together"],
     ["an empty secret", ["--url", "http://127.0.0.1:1/", "--secret", ""], "The secret is empty"],
     ["an empty line for a secret", ["--url", "http://127.0.0.1:1/", "--secret-stdin"], "The secret is empty"],
