@@ -46,7 +46,7 @@ describe("An open tunnel whose server dies", () => {
     await expect.poll(() => heard).toEqual(["listening"]);
   });
 
-  test("can be closed and leaves nothing behind", async () => {
+  test("can be closed and leaves nothing running", async () => {
     const host = await startLocaltunnelServer();
     const tunnel = await openTunnel({ port: 1, host: host.url });
     await host.close();

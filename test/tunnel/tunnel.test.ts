@@ -204,7 +204,7 @@ describe("An AbortSignal", () => {
   });
 
   test.each(["silent", "deaf-port"] as const)(
-    "cancels the opening at a %s server and leaves nothing behind",
+    "cancels the opening at a %s server and leaves nothing running",
     async (mode) => {
       await using host = await startLocaltunnelServer({ mode });
       const controller = new AbortController();

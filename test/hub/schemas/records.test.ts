@@ -22,7 +22,7 @@ test("The list contains the 25 hardware flavors of hub-api.md, in its order, and
 });
 
 describe("The record of a started job", () => {
-  test.each(readBodies("jobs"))("accepts the documented example: %s", (_, body) => {
+  test.each(readBodies("jobs"))("with %s is accepted", (_, body) => {
     expect(job.parse(body)).toEqual(body);
   });
 

@@ -5,7 +5,7 @@ import { namedFields, readBodies } from "./bounds.ts";
 import { requestCases, webhookCases } from "./webhook-cases.ts";
 
 describe("A request to create or update a webhook", () => {
-  test.each(readBodies("webhook-requests"))("accepts the documented example: %s", (_, body) => {
+  test.each(readBodies("webhook-requests"))("with %s is accepted", (_, body) => {
     const defaults = { environment: {}, timeoutSeconds: null, attempts: 1 };
     const job = body.job instanceof Object ? { job: { ...defaults, ...body.job } } : {};
     expect(webhookRequest.parse(body)).toEqual({ ...body, ...job });
@@ -60,7 +60,7 @@ describe("A request to create or update a webhook", () => {
 });
 
 describe("A webhook in a response", () => {
-  test.each(readBodies("webhooks"))("accepts the documented example: %s", (_, body) => {
+  test.each(readBodies("webhooks"))("with %s is accepted", (_, body) => {
     expect(webhook.parse(body)).toEqual(body);
   });
 

@@ -196,11 +196,11 @@ describe("An independent validator with the schemas of the document", () => {
   const validRequest = documentSchema("/components/schemas/WebhookRequest");
   const validWebhook = documentSchema("/components/schemas/Webhook");
 
-  test.each(readBodies("webhook-requests"))("accepts the request: %s", (_, body) => {
+  test.each(readBodies("webhook-requests"))("accepts a request with %s", (_, body) => {
     expect([validRequest(body), validRequest.errors]).toEqual([true, null]);
   });
 
-  test.each(readBodies("webhooks"))("accepts the response: %s", (_, body) => {
+  test.each(readBodies("webhooks"))("accepts a response with %s", (_, body) => {
     expect([validWebhook(body), validWebhook.errors]).toEqual([true, null]);
   });
 
