@@ -1,13 +1,21 @@
 /*
- * A delivery that was running when its process crashed is a suspect: it runs again, but alone. If the process crashes again, the
- * suspect is the cause, and the crash counts as an attempt. A crash beside other deliveries does not count, since any of them
- * may be the cause.
+ * Terms of crash recovery:
+ *
+ * - A process has crashed if it stopped without recording the results of its running deliveries, or did not renew their leases.
+ * - A suspect is a delivery that was running when its process crashed. The suspect may have caused the crash.
+ * - A delivery runs alone if it runs while no other delivery is running in the same process.
+ *
+ * A suspect is retried alone. If the process crashes again, the suspect caused the crash, and the crash counts as an attempt. A crash
+ * while other deliveries were running does not count, because any of these deliveries may have caused it.
  */
 
-/** Further crashes beside others count, so that a delivery that never runs alone cannot crash the process forever. */
+/**
+ * The maximum number of crashes that do not count. After that, crashes count even if other deliveries were running, so that a
+ * delivery that never runs alone cannot crash the process forever.
+ */
 const maxUncountedCrashes = 3;
 
-/** Whether a crash counts as an attempt of a delivery that was running. */
+/** Whether a crash counts as an attempt of a delivery that it interrupted. */
 export function countsAsAttempt({
   wasAlone,
   uncountedCrashes,
@@ -19,5 +27,5 @@ export function countsAsAttempt({
   return wasAlone || uncountedCrashes >= maxUncountedCrashes;
 }
 
-/** How long a suspect may hold back other deliveries, in milliseconds: one long handler must not stop all endpoints. */
+/** The maximum time for which a suspect holds back other deliveries, in milliseconds: one slow handler must not block all endpoints. */
 export const maxHoldMs = 60_000;

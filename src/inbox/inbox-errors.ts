@@ -5,7 +5,7 @@ import type { DeliveryAttempt, DeliveryKey } from "./inbox.ts";
 
 /** The endpoint has too many queued deliveries. */
 export function inboxFull(endpoint: string): WebhookError {
-  return new WebhookError(`Too many deliveries of "${endpoint}" are queued. Send this one again later.`, {
+  return new WebhookError(`Too many deliveries of "${endpoint}" are queued. Send this delivery again later.`, {
     code: "INBOX_FULL",
     status: 503,
     retryable: true,
@@ -24,28 +24,30 @@ export function inboxUnavailable(cause: unknown): WebhookError {
 }
 
 export function deliveryUnknown({ id, endpoint }: DeliveryKey): WebhookError {
-  return new WebhookError(`Endpoint "${endpoint}" has no delivery "${id}" to replay, or its body is no longer kept.`, {
-    code: "DELIVERY_UNKNOWN",
-    status: 404,
-  });
+  return new WebhookError(
+    `Endpoint "${endpoint}" has no delivery "${id}" to replay, or the body of the delivery is no longer kept.`,
+    {
+      code: "DELIVERY_UNKNOWN",
+      status: 404,
+    },
+  );
 }
 
-/** The cursor was not returned by a page. */
 export function cursorInvalid(): WebhookError {
-  return optionError({ option: "cursor", expected: "`next` of the previous page" });
+  return optionError({ option: "cursor", expected: "the `next` field of the previous page" });
 }
 
-/** The reason of a handler's aborted signal when the inbox closes. */
+/** The abort reason of a handler's signal when the inbox closes. */
 export function inboxClosing(): WebhookError {
-  return new WebhookError("The receiver is shutting down. Unfinished deliveries run again after the next start.", {
+  return new WebhookError("The server is shutting down. Unfinished deliveries will run again after the next start.", {
     code: "CLOSING",
     retryable: true,
   });
 }
 
-/** The reason of a handler's aborted signal when another process has taken over its delivery. */
+/** The abort reason of a handler's signal when the lease of its delivery is lost. */
 export function leaseLost(): WebhookError {
-  return new WebhookError("The lease of this delivery has expired, and another process may run it.", {
+  return new WebhookError("The lease of this delivery has expired. Another process may run the delivery.", {
     code: "LEASE_LOST",
     retryable: true,
   });
@@ -53,18 +55,18 @@ export function leaseLost(): WebhookError {
 
 type AttemptError = NonNullable<DeliveryAttempt["error"]>;
 
-/** The stored error of an attempt that a shutdown interrupted. Such an attempt does not count. */
-export const closingError: AttemptError = { code: "CLOSING", message: "The receiver was shut down." };
+/** The stored error of an attempt that a shutdown interrupted. The attempt does not count. */
+export const closingError: AttemptError = { code: "CLOSING", message: "The server was shut down." };
 
-/** The stored error of an attempt whose process stopped without storing a result. */
+/** The stored error of an attempt that a crash interrupted (see `crash-policy.ts`). */
 export const abandonedError: AttemptError = {
   code: "ABANDONED",
-  message: "The process that ran the delivery stopped, or did not renew its lease in time.",
+  message: "The process that was running the delivery stopped or did not renew the lease in time.",
 };
 
 const maxMessageLength = 2_000;
 
-/** The stored error of a failed attempt: with the message of its cause, which only the owner can see. */
+/** Returns the stored error of a failed attempt. Only the owner sees its message, which is that of the cause if there is one. */
 export function toAttemptError({ code, cause, message }: WebhookError): AttemptError {
   return { code, message: (cause === undefined ? message : describeError(cause).message).slice(0, maxMessageLength) };
 }

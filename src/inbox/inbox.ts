@@ -2,35 +2,38 @@ import { optionError } from "../core/option-error.ts";
 import type { Delivery, Outcome } from "../payload/delivery.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
 
-/** Identifies a delivery. */
+/** The fields that identify a delivery. */
 export type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
 
-/** A delivery to store, which has no attempt yet. */
+/** A delivery to store, before its first attempt. */
 export type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
 
-/** A delivery that this process has claimed for an attempt: no other process runs it at the same time. */
+/** A delivery that this process has claimed for an attempt. While the lease lasts, no other process runs the delivery. */
 export interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
-  /** Whether the delivery is dead if this attempt fails. */
+  /** Whether the delivery becomes dead if this attempt fails. */
   readonly isLastAttempt: boolean;
-  /** Milliseconds until the next attempt if this one fails, unless the handler asks for another time. */
+  /** Milliseconds until the next attempt if this attempt fails, unless the handler sets `retryAt`. */
   readonly retryDelayMs: number;
 }
 
 /**
- * The state of a delivery: waiting for an attempt, running, succeeded, or dead after its last attempt. Dead deliveries can be
- * replayed.
+ * The status of a delivery. `queued`: waiting for an attempt. `running`: an attempt is in progress. `succeeded`: an attempt has
+ * succeeded. `dead`: the delivery failed and is not retried, but can be replayed.
  */
 export type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
 
 /** One run of the handler on a delivery. */
 export interface DeliveryAttempt {
-  /** From 1. */
+  /** The number of the attempt, starting at 1. */
   number: number;
-  /** Missing if the process was killed and the inbox is in Redis or PostgreSQL. */
+  /** Missing if the process crashed during the attempt and the inbox is in Redis or PostgreSQL. */
   startedAt?: Date;
-  /** Missing like `startedAt`. In SQLite, the duration until the last heartbeat of a killed process. */
+  /**
+   * The duration in milliseconds. If the process crashed during the attempt, this is the time until the last heartbeat in SQLite, and
+   * missing in Redis and PostgreSQL.
+   */
   durationMs?: number;
-  /** `abandoned`: the process stopped before the handler was done. */
+  /** `abandoned`: the process stopped or lost its lease before the handler finished. */
   outcome: "succeeded" | "failed" | "abandoned";
   /** The error of a failed or abandoned attempt. */
   error?: { code: string; message: string };
@@ -39,13 +42,13 @@ export interface DeliveryAttempt {
 /** A delivery in the inbox. */
 export interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
   status: DeliveryStatus;
-  /** When the next attempt is due, if queued. */
+  /** When the next attempt of a queued delivery is due. */
   dueAt?: Date;
-  /** When the current attempt started, if running. */
+  /** When the current attempt of a running delivery started. */
   startedAt?: Date;
-  /** When it succeeded or died. */
+  /** When the delivery succeeded or became dead. */
   finishedAt?: Date;
-  /** The body as it was received. Missing after the retention, when only the ID is kept to recognize duplicates. */
+  /** The body as it was received. Missing after the retention period, when only the ID is kept to detect duplicates. */
   body?: string;
   attempts: readonly DeliveryAttempt[];
 }
@@ -53,78 +56,78 @@ export interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"
 /** How an inbox processes the deliveries of an endpoint. */
 export interface QueueOptions {
   endpoint: string;
-  /** How many deliveries may run at the same time in this process. */
+  /** The maximum number of deliveries that run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
   /** How long finished deliveries are kept, in milliseconds. */
   retentionMs: number;
-  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the lease of the delivery is lost. */
+  /** Runs the handler and never rejects. The signal is aborted when the inbox closes or the lease of the delivery is lost. */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
 
-/** Which deliveries to list. */
+/** Filters and pagination for a list of deliveries. */
 export interface ListOptions {
   endpoint?: string;
   status?: DeliveryStatus;
-  /** Default 50, at most 1,000. */
+  /** The maximum number of deliveries on the page, from 1 to 1,000. Default `50`. */
   limit?: number;
-  /** `next` of the previous page. */
+  /** The `next` field of the previous page. */
   cursor?: string;
 }
 
-/** Deliveries, newest first. A delivery whose status changes between two pages may be on both or on neither. */
+/** A page of deliveries, newest first. A delivery whose status changes between two requests may be on both pages or on neither. */
 export interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
-  /** The cursor of the next page; missing on the last page. */
+  /** The cursor of the next page. Missing on the last page. */
   next?: string;
 }
 
 /** The number of deliveries of an endpoint in each status. */
 export type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
 
-/** A problem that keeps an inbox from storing or running deliveries. */
+/** A problem that prevents an inbox from storing or running deliveries. */
 export interface InboxProblem {
-  /** Stable, such as `INBOX_UNAVAILABLE`. */
+  /** A stable code, such as `INBOX_UNAVAILABLE`. */
   code: string;
-  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: some still are. */
+  /** `unavailable`: the inbox cannot store or cannot run any delivery. `degraded`: the problem affects only some deliveries. */
   severity: "unavailable" | "degraded";
-  /** What happened and what to do next, without secrets. Only for the owner: it may contain file and host names. */
+  /** Describes the problem and its remedy, without secrets. Only for the owner, because it may contain file and host names. */
   message: string;
 }
 
 /** Stores deliveries and runs them in the background. */
 export interface Inbox {
   /**
-   * Stores a delivery: once this resolves, it survives a crash and a power failure. `duplicate`: it was already stored, and
-   * does not run again unless it was dead.
+   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures. `duplicate`: the delivery was
+   * already stored, and runs again only if it was dead.
    *
-   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: the delivery is not stored.
+   * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.
    */
   accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }>;
-  /** Starts to run the deliveries of an endpoint. Calling it again for the same endpoint has no effect. */
+  /** Starts running the deliveries of an endpoint. Further calls for the same endpoint have no effect. */
   work(queue: QueueOptions): void;
   /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
-  /** Gets a delivery with its attempts; `undefined` if it is not stored. */
+  /** Returns a delivery with its attempts, or `undefined` if the delivery is not stored. */
   get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
-  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */
   replay(key: DeliveryKey): Promise<void>;
-  /** Replays all dead deliveries of an endpoint. Returns their number. */
+  /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
   replayDead(endpoint: string): Promise<number>;
-  /** Counts deliveries by endpoint, with those past their retention whose IDs are still kept: these are not listed. */
+  /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries of which only the ID is still kept. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /** The current problems; empty if the inbox is healthy. Resolves within three seconds, never rejects. */
+  /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within three seconds and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
-  /** Removes deliveries that finished before their retention. Returns their number. */
+  /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
-  /** Stops claiming deliveries, waits up to `graceMs` for running handlers, and puts unfinished deliveries back. */
+  /** Stops claiming deliveries, waits up to `graceMs` milliseconds for running handlers, and queues unfinished deliveries again. */
   close(graceMs: number): Promise<void>;
 }
 
 const defaultPageSize = 50;
 const maxPageSize = 1_000;
 
-/** The number of deliveries on a page. @throws `OPTION_INVALID`. */
+/** Returns the maximum number of deliveries on a page. @throws `OPTION_INVALID` if `limit` is invalid. */
 export function pageSize({ limit = defaultPageSize }: ListOptions): number {
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= maxPageSize) return limit;
   throw optionError({ option: "limit", value: limit, expected: `a whole number from 1 to ${maxPageSize}` });

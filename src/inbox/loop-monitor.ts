@@ -1,19 +1,19 @@
-/** An event loop that is blocked for longer counts as hung, and its leases expire, in milliseconds. */
+/** The time in milliseconds after which a blocked event loop counts as hung, so that the leases of its process expire. */
 export const defaultMaxBlockedMs = 600_000;
 
-/** A counter that an event loop increments while it runs, shared with a thread. */
+/** A counter in shared memory. The event loop increments it, and a thread reads it. */
 export type LoopCounter = Int32Array<SharedArrayBuffer>;
 
 export function createLoopCounter(): LoopCounter {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** Increments the counter while the event loop runs. The timer does not keep the process alive. */
+/** Starts incrementing the counter while the event loop runs. The timer does not keep the process alive. */
 export function startLoopCounter(counter: LoopCounter, intervalMs: number): NodeJS.Timeout {
   return setInterval(() => Atomics.add(counter, 0, 1), intervalMs).unref();
 }
 
-/** Measures from a thread how long the event loop has been blocked. */
+/** Measures from a thread how long the event loop of the main thread has been blocked. */
 export class LoopMonitor {
   readonly #counter: LoopCounter;
   #last: number;
@@ -24,7 +24,7 @@ export class LoopMonitor {
     this.#last = Atomics.load(counter, 0);
   }
 
-  /** How long the counter has not changed, in milliseconds. Call it more often than the loop may be blocked. */
+  /** Returns how long the counter has not changed, in milliseconds. The result is only as precise as the interval between calls. */
   blockedMs(): number {
     const now = performance.now();
     const current = Atomics.load(this.#counter, 0);

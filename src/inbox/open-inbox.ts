@@ -7,21 +7,21 @@ import type { CompactedInbox } from "./sqlite/compact-inbox.ts";
 export interface OpenInboxOptions {
   /**
    * `sqlite:PATH` or `sqlite::memory:`. Default `sqlite:./.hub-webhooks/inbox.db`. Append `?unsafe-file-system=allow` to allow
-   * a file on a network file system or on FUSE, with a warning. For several receivers: `redis://`, `rediss://`, `postgres://`
-   * or `postgresql://`, with host, user and password.
+   * a file on a network file system or on FUSE, with a warning. To share the inbox between several machines, use a `redis://`,
+   * `rediss://`, `postgres://`, or `postgresql://` URL with the host, user, and password.
    */
   url: string | undefined;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Whether to fail if there is no inbox yet, instead of creating it. Default `false`. */
+  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
 }
 
 /**
  * Opens the inbox at a URL.
  *
- * @throws `OPTION_INVALID` for a URL of another kind, `INBOX_UNUSABLE`.
+ * @throws `OPTION_INVALID` if the URL is not supported, `INBOX_UNUSABLE` if the inbox cannot be opened.
  */
 export async function openInbox({
   url = defaultInboxUrl,
@@ -42,14 +42,15 @@ export async function openInbox({
 }
 
 /**
- * Returns the unused space of an inbox in a SQLite file to the disk. No process may have it open.
+ * Returns the unused space of an inbox in a SQLite file to the disk. No process may have the file open.
  *
- * @throws `OPTION_INVALID` for a URL of another kind, `INBOX_IN_USE`, `INBOX_UNUSABLE`.
+ * @throws `OPTION_INVALID` if the URL is not that of a SQLite file, `INBOX_IN_USE` if a process has the file open, `INBOX_UNUSABLE`
+ * if the inbox cannot be opened or compacted.
  */
 export async function compactInbox(url: string = defaultInboxUrl): Promise<CompactedInbox> {
   if (isServerUrl(url)) {
     throw optionError(
-      "Only an inbox in a SQLite file can be compacted. Redis and PostgreSQL manage their space themselves.",
+      "Only an inbox in a SQLite file can be compacted. Redis and PostgreSQL reclaim unused space themselves.",
     );
   }
   const { file } = parseSqliteUrl(url);
@@ -64,8 +65,8 @@ function isServerUrl(url: string): boolean {
 function parseSqliteUrl(url: string): { file: string; unsafeFileSystem: "refuse" | "allow" } {
   const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
   if (file !== undefined) return { file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" };
-  // The URL may contain a password, so it is not in the message.
+  // The message does not quote the URL, because the URL may contain a password.
   throw optionError(
-    'Unsupported inbox URL. Set INBOX_URL (or the option "inbox") to a file, as in sqlite:./data/inbox.db, or to a server: redis://, rediss:// or postgres://.',
+    'Unsupported inbox URL. Set INBOX_URL (or the option "inbox") to a file, such as sqlite:./data/inbox.db, or to a redis://, rediss://, postgres://, or postgresql:// URL.',
   );
 }

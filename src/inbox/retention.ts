@@ -2,24 +2,24 @@ import type { RetryPolicy } from "./retry-policy.ts";
 
 const dayMs = 24 * 3_600_000;
 
-/** How long the parts of finished deliveries are kept. */
+/** How long the data of a finished delivery is kept. */
 export interface Retention {
-  /** Bodies and attempts, in milliseconds. */
+  /** How long bodies and attempts are kept, in milliseconds. */
   bodiesMs: number;
-  /** IDs, which identify duplicates, in milliseconds. */
+  /** How long IDs are kept to detect duplicates, in milliseconds. */
   idsMs: number;
 }
 
-/** How long a finished delivery is kept unless its endpoint sets `retention`, in milliseconds. */
+/** The default of the endpoint option `retention`, in milliseconds. */
 export const defaultRetentionMs = 14 * dayMs;
 
-/** How long the ID of a finished delivery is kept at least, in milliseconds. */
+/** The minimum time for which the ID of a finished delivery is kept, in milliseconds. */
 export const minIdRetentionMs = 7 * dayMs;
 
-/** The retention of endpoints that this process does not serve and whose retention is not stored. */
+/** The retention of endpoints that this process does not serve and that have no stored retention. */
 export const defaultRetention: Retention = { bodiesMs: defaultRetentionMs, idsMs: minIdRetentionMs };
 
-/** The retention of an endpoint. IDs are kept for longer than all retries of a delivery can take. */
+/** Returns the retention of an endpoint. IDs are kept longer than all retries of a delivery can take. */
 export function retentionOf({
   retentionMs,
   policy,

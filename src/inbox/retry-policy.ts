@@ -3,12 +3,12 @@ import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { checkCount, optionError } from "../core/option-error.ts";
 
 /**
- * The waits between the attempts of a delivery: a list of waits, of which the last one repeats, or waits that double from
- * `first` up to `max`. Each wait varies by ±20 %, so that deliveries that failed together are not retried together.
+ * The waits between the attempts of a delivery: either a list of waits, whose last wait repeats, or waits that double from `first`
+ * up to `max`. Each wait varies by ±20%, so that deliveries that failed together are not retried together.
  *
  * @example
  * ```ts
- * // Four attempts.
+ * // Three waits, so four attempts.
  * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
  * ```
  */
@@ -17,22 +17,22 @@ export type Backoff =
   | {
       /** The wait before the second attempt. Default `"5s"`. */
       first?: Duration;
-      /** The longest wait, apart from the ±20 %. Default `"12h"`, or `first` if that is longer. */
+      /** The maximum wait, before the variation of ±20%. Default `"12h"`, or `first` if it is longer. */
       max?: Duration;
     };
 
 /** The number of attempts of a delivery, and the waits between them. */
 export interface RetryPolicy {
   attempts: number;
-  /** Milliseconds to wait after this attempt has failed, from 1. */
+  /** Returns the wait after a failed attempt, in milliseconds. The first attempt has number 1. */
   waitAfter(attempt: number): number;
   /** The maximum sum of all waits, in milliseconds. */
   totalWaitMs: number;
 }
 
 /**
- * When the next attempt is due, in milliseconds since the epoch: at `retryAt` if the handler set it to a valid date, otherwise
- * after `retryDelayMs`.
+ * Returns when the next attempt is due, in milliseconds since the epoch: at `retryAt` if it is a valid date, otherwise after
+ * `retryDelayMs`.
  */
 export function nextAttemptAt({
   retryDelayMs,
@@ -47,7 +47,7 @@ export function nextAttemptAt({
   return Number.isNaN(requested) ? now + retryDelayMs : requested;
 }
 
-/** About 22 hours in total: longer than most outages, shorter than a day. */
+/** The waits add up to about 22 hours, which is longer than most outages and shorter than a day. */
 const defaultWaits: readonly Duration[] = ["5s", "30s", "2m", "10m", "30m", "1h", "2h", "6h", "12h"];
 const defaultFirst: Duration = "5s";
 const defaultMax: Duration = "12h";
@@ -56,8 +56,8 @@ const jitter = 0.2;
 /**
  * Creates the retry policy of an endpoint.
  *
- * @param random from 0 up to 1.
- * @throws `OPTION_INVALID`.
+ * @param random returns a number from 0 up to 1.
+ * @throws `OPTION_INVALID` if an option is invalid.
  */
 export function createRetryPolicy(
   { attempts: given, backoff }: { attempts?: number | undefined; backoff?: Backoff | undefined },
@@ -76,21 +76,23 @@ export function createRetryPolicy(
   };
 }
 
-/** The waits in milliseconds; the last one repeats. */
+/** Returns the waits in milliseconds. The last wait repeats. */
 function waitsOf(backoff: Backoff = defaultWaits): readonly number[] {
   if (isList(backoff)) {
     if (backoff.length === 0)
-      throw optionError('Option "backoff" is an empty list. Give one wait or more, as in ["10s"].');
+      throw optionError('Option "backoff" is an empty list. Specify at least one wait, as in ["10s"].');
     return backoff.map((wait, index) => toMilliseconds(wait, `backoff[${index}]`));
   }
   if (typeof backoff !== "object" || backoff === null) {
     throw optionError(
-      `Option "backoff" is ${JSON.stringify(backoff)}. Give a list of waits, as in ["10s", "1m"], or { first, max }.`,
+      `Option "backoff" is ${JSON.stringify(backoff)}. Specify a list of waits, as in ["10s", "1m"], or { first, max }.`,
     );
   }
   const unknown = Object.keys(backoff).find((name) => name !== "first" && name !== "max");
   if (unknown !== undefined) {
-    throw optionError(`Unknown option "backoff.${unknown}". Valid options: first, max, or a list of waits.`);
+    throw optionError(
+      `Unknown option "backoff.${unknown}". Valid options: first, max. Instead of an object, you can also specify a list of waits.`,
+    );
   }
   const first = toMilliseconds(backoff.first ?? defaultFirst, "backoff.first");
   const max =
@@ -99,7 +101,7 @@ function waitsOf(backoff: Backoff = defaultWaits): readonly number[] {
       : toMilliseconds(backoff.max, "backoff.max");
   if (first > max) {
     throw optionError(
-      `Option "backoff.first" (${JSON.stringify(backoff.first)}) is longer than "backoff.max" (${JSON.stringify(backoff.max)}). Swap them, or leave "max" out.`,
+      `Option "backoff.first" (${JSON.stringify(backoff.first)}) is longer than "backoff.max" (${JSON.stringify(backoff.max)}). Swap the values, or omit "max".`,
     );
   }
   const waits = [first];

@@ -1,13 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 
-/** How long a count is used while the queue has room, in milliseconds. */
+/** How long a count is reused while the queue is not full, in milliseconds. */
 const freshMs = 1_000;
-/** The pause after a count, as a multiple of its duration, so that counts do not keep the server busy. */
+/** The pause after a count, as a multiple of the duration of the count. The pause limits the load of the server. */
 const pauseFactor = 4;
 
 /**
- * Estimates the number of queued deliveries: PostgreSQL reads every job of a queue to count them, which takes too long for each
- * incoming delivery.
+ * Estimates the number of queued deliveries. Counting all deliveries for each incoming one would take too long, because PostgreSQL
+ * reads every job of a queue to count them.
  */
 export class Backlog {
   readonly #count: () => Promise<number>;
@@ -28,10 +28,10 @@ export class Backlog {
     this.#addedSince += 1;
   }
 
-  /** Whether at least `limit` deliveries are queued. Several receivers may together exceed it by the deliveries of a second. */
+  /** Whether at least `limit` deliveries are queued. If several processes add deliveries, the result may be a second old. */
   async isFull(limit: number): Promise<boolean> {
     const isOld = performance.now() - this.#countedAt >= freshMs && performance.now() >= this.#nextAt;
-    // The estimate does not subtract deliveries that were claimed since the last count.
+    // The estimate may be too high, because it still includes deliveries that were claimed since the last count.
     if (isOld || this.#estimate >= limit) await this.#refresh();
     return this.#estimate >= limit;
   }
@@ -40,7 +40,7 @@ export class Backlog {
     return this.#counted + this.#addedSince;
   }
 
-  /** Concurrent callers share one count. */
+  /** Counts the queued deliveries. Concurrent callers share one count. */
   #refresh(): Promise<void> {
     this.#pending ??= this.#read().finally(() => {
       this.#pending = undefined;

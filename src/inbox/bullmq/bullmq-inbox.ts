@@ -29,24 +29,25 @@ import { StoredEndpoints } from "./stored-endpoints.ts";
 
 export interface BullmqInboxOptions {
   server: QueueServer;
-  /** The URL of the server. */
+  /** The URL of Redis or PostgreSQL. */
   url: string;
   bullmqErrors: BullmqErrors;
+  /** Called with errors of the connection and of background tasks. */
   onError: (error: Error) => void;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** The maximum number of queued deliveries per endpoint. Default 100,000. */
+  /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
   maxQueued?: number;
-  /** How long a claim lasts unless it is renewed, in milliseconds. Default 30,000. */
+  /** The duration of a lease that is not renewed, in milliseconds. Default `30_000`. */
   leaseMs?: number;
-  /** The timeout for storing a delivery, in milliseconds: the receiver responds within 5 s. Default 3,000. */
+  /** The timeout for storing a delivery, in milliseconds. The server must respond to the delivery within 5 s. Default `3_000`. */
   deadlineMs?: number;
-  /** The timeout for reading deliveries, in milliseconds. Default 10,000. */
+  /** The timeout for reading deliveries, in milliseconds. Default `10_000`. */
   readMs?: number;
-  /** An event loop that is blocked for longer counts as hung, and its leases expire, in milliseconds. Default 10 minutes. */
+  /** The time in milliseconds after which a blocked event loop counts as hung, so that its leases expire. Default `600_000`. */
   maxBlockedMs?: number;
-  /** How long deliveries may wait while their worker claims none before that is a problem, in ms. Default 30,000. */
+  /** The time in milliseconds after which a worker that claims no waiting deliveries is reported as a problem. Default `30_000`. */
   stalledMs?: number;
 }
 
@@ -55,7 +56,7 @@ const clockCheckMs = 5 * 60_000;
 /** The timeout of the storage check, in milliseconds. */
 const storageCheckMs = 2_500;
 
-/** Stores deliveries in Redis or PostgreSQL with BullMQ. Any number of receivers can share it. */
+/** Stores deliveries in Redis or PostgreSQL with BullMQ. Several machines can share the inbox. */
 export class BullmqInbox implements Inbox {
   readonly #options: Required<BullmqInboxOptions>;
   readonly #endpoints: StoredEndpoints;
@@ -182,13 +183,13 @@ export class BullmqInbox implements Inbox {
       const stall = await withDeadline(finding, storageCheckMs, notResponding);
       return [stall, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
-      const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that it runs, accepts writes and is reachable from this machine.`;
+      const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that the inbox server is running, accepts writes, and is reachable from this machine.`;
       return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
     }
   }
 
   async prune(): Promise<number> {
-    // They are not stored yet if the server was unavailable when this process started.
+    // The retentions are not stored yet if the inbox server was unavailable when this process started.
     for (const [endpoint, worker] of this.#workers) await this.#endpoints.setRetention(endpoint, worker.retention);
     const now = this.#options.now();
     let count = 0;
@@ -208,10 +209,12 @@ export class BullmqInbox implements Inbox {
   async #close(graceMs: number): Promise<void> {
     const { deadlineMs, server, log } = this.#options;
     for (const timer of this.#timers) clearInterval(timer);
-    // BullMQ waits without a limit for a server that is unavailable.
+    // BullMQ waits for an unavailable server without a timeout.
     const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
     if (!isInTime) {
-      log().error("The inbox server does not respond. Running deliveries run again when their leases expire.");
+      log().error(
+        "The inbox server does not respond. Running deliveries will run again after their leases have expired.",
+      );
     }
     await Promise.all([endsWithin(deadlineMs, server.close()), this.#leases?.close()]);
   }
@@ -236,28 +239,28 @@ export class BullmqInbox implements Inbox {
     return queue;
   }
 
-  /** The queue of a stored endpoint: opening a queue with another name would create it. */
+  /** Returns the queue of a stored endpoint. Opening the queue of another endpoint would create that queue. */
   async #find(endpoint: string): Promise<EndpointQueue | undefined> {
     const isKnown = this.#queues.has(endpoint) || (await this.#endpoints.has(endpoint));
     return isKnown ? this.#queue(endpoint) : undefined;
   }
 
-  /** Limits the time of a read, which would wait forever for a server that does not respond. */
+  /** Adds a timeout to a read. Otherwise, the read would wait forever for a server that does not respond. */
   #reading<T>(promise: Promise<T>): Promise<T> {
     return withDeadline(promise, this.#options.readMs, () => inboxUnavailable(notResponding()));
   }
 
-  /** Checks that the server can store deliveries, and compares its clock. @throws if it cannot. */
+  /** Compares the clocks, and checks that the server can store deliveries. @throws if the server cannot store deliveries. */
   #checkStorage(): Promise<void> {
     return this.#clockSkew.measure(() => this.#options.server.checkStorage());
   }
 }
 
 function notResponding(): Error {
-  return new Error("The server does not respond.");
+  return new Error("The inbox server does not respond.");
 }
 
-/** Returns whether a promise is settled in time. */
+/** Returns whether a promise resolves in time. Rejects if the promise rejects in time. */
 async function endsWithin(milliseconds: number, ending: Promise<void>): Promise<boolean> {
   const late = notResponding();
   try {

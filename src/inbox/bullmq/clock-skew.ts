@@ -1,15 +1,16 @@
 import type { Logger } from "../../core/logger.ts";
 import type { InboxProblem } from "../inbox.ts";
 
-/** A larger difference between two clocks is a problem, in milliseconds. */
+/** The maximum difference between the two clocks that is not a problem, in milliseconds. */
 const maxSkewMs = 5_000;
 
-/** Compares the clocks of this machine and the server: BullMQ sends the time of the client to the server. */
+/** Compares the clocks of this machine and the inbox server, because BullMQ stores times of this machine on the server. */
 export class ClockSkew {
   readonly #now: () => number;
   readonly #log: () => Logger;
-  /** How far the server was ahead when this was last logged, in milliseconds; 0 if the clocks agreed. */
+  /** The last logged difference, in milliseconds. Positive if the server was ahead, 0 if the clocks agreed. */
   #loggedMs = 0;
+  /** The current difference, in the same form. */
   #skewMs = 0;
 
   /** @param options.now milliseconds since the epoch. */
@@ -18,14 +19,14 @@ export class ClockSkew {
     this.#log = log;
   }
 
-  /** Reads the clock of the server. Logs a difference above 5 s once, and again when it changes by more than 5 s. */
+  /** Measures the difference. Logs a difference of more than 5 s once, and again whenever it changes by more than 5 s. */
   async measure(readServer: () => Promise<number>): Promise<void> {
     const before = this.#now();
     const startedAt = performance.now();
     const serverMs = await readServer();
     const halfTripMs = (performance.now() - startedAt) / 2;
     const skewMs = Math.round(serverMs - (before + halfTripMs));
-    // The server may have read its clock at any time of the round trip.
+    // The server may have read its clock at any time during the round trip.
     const isSkewed = Math.abs(skewMs) - halfTripMs > maxSkewMs;
     this.#skewMs = isSkewed ? skewMs : 0;
     if (Math.abs(this.#skewMs - this.#loggedMs) <= maxSkewMs) return;
@@ -42,6 +43,6 @@ export class ClockSkew {
   get #message(): string {
     const seconds = (Math.abs(this.#skewMs) / 1_000).toFixed(1);
     const side = this.#skewMs > 0 ? "behind" : "ahead of";
-    return `The clock of this machine is ${seconds} s ${side} the clock of the inbox server: retries run early or late by as much. Synchronize both clocks, for example with NTP.`;
+    return `The clock of this machine is ${seconds} s ${side} the clock of the inbox server. Retries run early or late by the same amount. Synchronize both clocks, for example with NTP.`;
   }
 }

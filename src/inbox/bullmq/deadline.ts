@@ -1,7 +1,7 @@
 /**
- * Waits for a promise, for at most `ms` milliseconds. Ignores its rejection after that.
+ * Waits up to `ms` milliseconds for a promise. Ignores a later rejection of the promise.
  *
- * @throws `late()` after the deadline.
+ * @throws the error that `late` returns, if the promise is still pending after that.
  */
 export async function withDeadline<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
   const over = Promise.withResolvers<never>();

@@ -2,18 +2,18 @@ import * as z from "zod";
 import type { StoredDelivery } from "../inbox.ts";
 import { cursorInvalid } from "../inbox-errors.ts";
 
-/** A range of one list of deliveries, newest first, to merge into a page. */
+/** A range of one BullMQ list, newest deliveries first. Several parts are merged into a page. */
 export interface Part {
-  /** The endpoint and the name of the list. */
+  /** Identifies the list by its endpoint and name. */
   key: string;
-  /** The position of `found` in the list. */
+  /** The position of the first delivery of `found` in the list. */
   from: number;
-  /** How many of `found` are on this page or were skipped. */
+  /** The number of deliveries of `found` that are on this page or were skipped. */
   taken: number;
   found: readonly StoredDelivery[];
 }
 
-/** Merges the newest deliveries of all parts, and skips those whose body was removed. Updates `taken`. */
+/** Returns the newest deliveries of all parts and updates `taken`. Skips deliveries whose body was removed. */
 export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
   const deliveries: StoredDelivery[] = [];
   while (deliveries.length < limit) {
@@ -27,7 +27,7 @@ export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
   return deliveries;
 }
 
-/** Whether a list has no more deliveries to show after `found`: those without a body are at its end. */
+/** Whether a list contains no more deliveries with a body after `found`. Deliveries without a body are at the end of the list. */
 export function isComplete(found: readonly StoredDelivery[], limit: number): boolean {
   const last = found.at(-1);
   return found.length < limit || last === undefined || !isKept(last);
@@ -41,7 +41,7 @@ function receivedAtOf(part: Part | undefined): number {
   return part?.found[part.taken]?.receivedAt.getTime() ?? Number.NEGATIVE_INFINITY;
 }
 
-/** The position in each list. A delivery that moves to another list between two pages may be on both or on neither. */
+/** The next position in each list. A delivery that moves to another list between two requests may be on both pages or on neither. */
 const cursorSchema = z.record(z.string(), z.number().int().nonnegative());
 
 export function readCursor(cursor: string | undefined): z.infer<typeof cursorSchema> {

@@ -3,11 +3,11 @@ import { WebhookError } from "../../core/errors.ts";
 import type { DeliveryCounts, DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
 import { deliveryUnknown, inboxFull } from "../inbox-errors.ts";
 import { Backlog } from "./backlog.ts";
-import { hasEnded, type JobHistory, readHistory, replayedRow } from "./job-history.ts";
+import { hasEnded, type JobHistory, readHistory, replayEntry } from "./job-history.ts";
 import type { DeliveryQueue, QueueServer } from "./queue-server.ts";
 import { bodyOf, type DeliveryJob, jobIdOf, retryFinished, toJobData, toStoredDelivery } from "./stored-job.ts";
 
-/** The lists of BullMQ with the deliveries of a status. */
+/** The BullMQ lists that contain the deliveries of each status. */
 const listsOf = {
   queued: ["wait", "delayed"],
   running: ["active"],
@@ -17,7 +17,7 @@ const listsOf = {
 
 type ListName = (typeof listsOf)[DeliveryStatus][number];
 
-/** The lists of a status, or all lists, in a stable order. */
+/** Returns the lists of a status, or all lists, in a stable order. */
 export function listNames(status?: DeliveryStatus): readonly ListName[] {
   return status ? listsOf[status] : Object.values(listsOf).flat();
 }
@@ -31,17 +31,17 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
   failed: "dead",
 };
 
-/** The retry policy of the worker limits the attempts, not BullMQ. */
+/** BullMQ must not limit the attempts. The retry policy of the endpoint does. */
 const unlimitedAttempts = 1_000_000;
-/** How often a delivery is read again if it changes during the read. */
+/** The maximum number of times that a delivery is read if its state changes during each read. */
 const maxReads = 5;
-/** Sizes of steps, small so that incoming deliveries do not wait for them. */
+/** The number of deliveries per step. Steps are small so that incoming deliveries do not have to wait. */
 const removeBatch = 200;
 const emptyBatch = 20;
 const listBatch = 500;
 const replayBatch = 100;
 
-/** Stores and reads the deliveries of one endpoint: one queue of BullMQ. */
+/** Stores and reads the deliveries of one endpoint, which are the jobs of one BullMQ queue. */
 export class EndpointQueue {
   readonly endpoint: string;
   readonly #queue: DeliveryQueue;
@@ -64,13 +64,13 @@ export class EndpointQueue {
   }
 
   /**
-   * Adds a delivery, or runs a dead one again. Returns whether it was already stored.
+   * Adds a delivery, or queues it again if it is dead. Returns whether the delivery was already stored and not dead.
    *
-   * @throws `INBOX_FULL`.
+   * @throws `INBOX_FULL` if the endpoint has too many queued deliveries.
    */
   async add(delivery: IncomingDelivery, { maxQueued }: { maxQueued: number }): Promise<boolean> {
     const jobId = jobIdOf(delivery.id);
-    // One after the other per ID: BullMQ does not report whether it added a job or ignored a duplicate.
+    // Calls with the same ID run one after the other, because BullMQ does not report whether it added a job or ignored a duplicate.
     const earlier = this.#accepting.get(jobId);
     const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() =>
       this.#add(delivery, { jobId, maxQueued }),
@@ -84,7 +84,7 @@ export class EndpointQueue {
   }
 
   async #add(delivery: IncomingDelivery, { jobId, maxQueued }: { jobId: string; maxQueued: number }): Promise<boolean> {
-    // `getJob` and not `getJobState`, for which Redis searches the list of all queued jobs.
+    // This does not call `getJobState`, because Redis would search the list of all queued jobs.
     const known = await this.#queue.getJob(jobId);
     if (known && !(await this.#isDead(known))) return true;
     if (known) return this.#revive(delivery, { jobId, maxQueued });
@@ -95,7 +95,7 @@ export class EndpointQueue {
       timestamp: delivery.receivedAt.getTime(),
       attempts: unlimitedAttempts,
       backoff: { type: "custom" },
-      // The history contains the errors.
+      // Stack traces are not needed, because the history contains the errors.
       stackTraceLimit: 0,
     });
     return false;
@@ -105,10 +105,10 @@ export class EndpointQueue {
     return job.finishedOn !== undefined && (await job.isFailed());
   }
 
-  /** Queues a dead delivery again, with the new body. Returns whether it was no longer dead. */
+  /** Queues a dead delivery again with the new body. Returns whether the delivery was no longer dead. */
   async #revive(delivery: IncomingDelivery, options: { jobId: string; maxQueued: number }): Promise<boolean> {
     const job = await this.#queue.getJob(options.jobId);
-    // It was removed after its retention since then.
+    // The delivery may have been pruned in the meantime.
     if (!job) return this.#add(delivery, options);
     await job.updateData(toJobData(delivery));
     return !(await retryFinished(job, "failed"));
@@ -122,7 +122,7 @@ export class EndpointQueue {
       const job = status && (await this.#queue.getJob(jobId));
       const stored = job && (await this.#toStored(job, status));
       const after = await this.#queue.getJobState(jobId);
-      // The parts that were read are consistent only if the state is unchanged.
+      // The job and its history are consistent only if the state did not change during the read.
       if (after === state || attempt === maxReads) return stored;
       state = after;
     }
@@ -135,7 +135,7 @@ export class EndpointQueue {
     return Promise.all(jobs.map((job) => this.#toStored(job, status ?? "queued")));
   }
 
-  /** Runs a delivery again. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */
   async replay(id: string): Promise<void> {
     const job = await this.#queue.getJob(jobIdOf(id));
     if (!job || bodyOf(job.data) === undefined) throw deliveryUnknown({ id, endpoint: this.endpoint });
@@ -143,7 +143,7 @@ export class EndpointQueue {
     if (state === "failed" || state === "completed") await retryFinished(job, state);
     else if (state === "active") await this.#replayRunning(job);
     else {
-      if (job.attemptsStarted > 0) await job.log(replayedRow(job));
+      if (job.attemptsStarted > 0) await job.log(replayEntry(job));
       if (state === "delayed") await this.#promote(job);
     }
   }
@@ -152,14 +152,17 @@ export class EndpointQueue {
     try {
       await job.promote();
     } catch (error) {
-      // The delivery may have become due since.
+      // The delivery may have become due in the meantime.
       if ((await job.getState()) === "delayed") throw error;
     }
   }
 
-  /** The process that runs the delivery finds the row when it records the end; if it already has, the delivery ends soon. */
+  /**
+   * Replays a running delivery. The process that runs it finds the replay in the history when it records the end. If the end was
+   * already recorded, the job finishes soon and is then queued again.
+   */
   async #replayRunning(job: DeliveryJob): Promise<void> {
-    await job.log(replayedRow(job));
+    await job.log(replayEntry(job));
     const ended = hasEnded(await this.#history(job), job.attemptsStarted);
     for (let attempt = 0; ended && attempt < 100; attempt += 1) {
       const state = await job.getState();
@@ -169,9 +172,9 @@ export class EndpointQueue {
     }
   }
 
-  /** Replays all dead deliveries. Returns their number. */
+  /** Replays all dead deliveries. Returns the number of replayed deliveries. */
   async replayDead(): Promise<number> {
-    // All IDs are read first: those that fail again during the replay stay dead.
+    // All IDs are read first, so that deliveries that fail again are not replayed a second time.
     const ids = await this.#queue.getRanges(["failed"], 0, -1);
     let count = 0;
     for (let from = 0; from < ids.length; from += replayBatch) {
@@ -180,7 +183,7 @@ export class EndpointQueue {
     return count;
   }
 
-  /** Whether a delivery is due and not running. */
+  /** Whether at least one delivery is due and not running. */
   async hasWaiting(): Promise<boolean> {
     return (await this.#queue.getRanges(["wait"], 0, 0)).length > 0;
   }
@@ -197,8 +200,8 @@ export class EndpointQueue {
   }
 
   /**
-   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded ones until `idsBefore`, to recognize
-   * duplicates. Returns their number.
+   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded deliveries that finished after `idsBefore`, to
+   * detect duplicates. Returns the number of removed deliveries.
    */
   async prune({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
     const dead = await this.#remove("failed", bodiesBefore);
@@ -215,10 +218,11 @@ export class EndpointQueue {
   }
 
   /**
-   * Removes the bodies of succeeded deliveries, from the newest that finished before `bodiesBefore` to the first without a body.
+   * Removes the bodies of succeeded deliveries that finished before `bodiesBefore`, newest first. Stops at deliveries without bodies,
+   * because older deliveries have no bodies either.
    *
-   * PostgreSQL returns deliveries that finished in the same millisecond in any order, which changes with each update. So a page
-   * starts with all deliveries that finished in the same millisecond as the last one of the page before.
+   * PostgreSQL returns deliveries that finished in the same millisecond in an order that changes with each update. Each page therefore
+   * starts again with all deliveries that finished in the same millisecond as the last delivery of the previous page.
    */
   async #emptySucceeded(bodiesBefore: number): Promise<number> {
     let count = 0;
@@ -241,7 +245,7 @@ export class EndpointQueue {
     }
   }
 
-  /** Removes the body and the history of a succeeded delivery, if it still has a body. */
+  /** Removes the body and the history of a succeeded delivery, unless the body was already removed. */
   async #empty(id: string): Promise<{ isEmptied: boolean; finishedOn: number | undefined }> {
     const job = await this.#queue.getJob(id);
     const isEmptied = job !== undefined && bodyOf(job.data) !== undefined;
@@ -252,7 +256,7 @@ export class EndpointQueue {
     return { isEmptied, finishedOn: job?.finishedOn };
   }
 
-  /** The position of the newest delivery that succeeded before a time, by a binary search. */
+  /** Returns the position of the newest delivery that succeeded before a time. Uses a binary search. */
   async #firstFinishedBefore(time: number): Promise<number> {
     let low = 0;
     let high = await this.#queue.getCompletedCount();

@@ -9,7 +9,7 @@ import { type Retention, retentionOf } from "../retention.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import { type HandlerRun, HandlerRuns } from "./handler-runs.ts";
 import {
-  attemptRow,
+  attemptEntry,
   attemptsIn,
   countedAttempts,
   crashedStarts,
@@ -18,9 +18,9 @@ import {
   isSuspect,
   type JobHistory,
   readHistory,
-  replayedRow,
-  skippedRow,
-  turnRow,
+  replayEntry,
+  runStateEntry,
+  skippedEntry,
   wasReplayed,
 } from "./job-history.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
@@ -30,7 +30,7 @@ import type { RunGate, RunPermit } from "./run-gate.ts";
 import type { WorkProgress } from "./stall-detector.ts";
 import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
 
-/** The errors that a processor throws to leave a job in place, to delay it, or to mark it as dead. */
+/** The errors that a job processor throws: the job was queued again, was delayed, or must be marked as failed. */
 export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
 export interface EndpointWorkerOptions {
@@ -47,17 +47,17 @@ export interface EndpointWorkerOptions {
   onError: (error: Error) => void;
 }
 
-/** The pause before a failed connection is tried again, in milliseconds: the default of BullMQ is 15 seconds. */
+/** The pause before a worker reads the queue again after an error, in milliseconds. The default of BullMQ is 15 s. */
 const retryMs = 3_000;
 
-/** The pause between tries to record the end of a run, and the maximum time for all of them, in milliseconds. */
+/** The pause between tries to record the end of a run, and the maximum time for all tries, in milliseconds. */
 const recordRetryMs = 500;
 const recordTimeoutMs = 60_000;
 
-/** The history of the job limits crashes and attempts, not BullMQ. */
+/** BullMQ must not limit crashes or attempts. This worker counts both in the history of the job. */
 const unlimitedAttempts = 1_000_000;
 
-/** Fails a job, and carries the time of the next attempt to the backoff strategy. */
+/** Makes BullMQ retry a job. Passes the time of the next attempt to the backoff strategy. */
 class RetryError extends Error {
   readonly dueAt: Date;
 
@@ -67,10 +67,10 @@ class RetryError extends Error {
   }
 }
 
-/** The history at the first start of a job. */
+/** The result of `#recover` at the first start of a job. */
 const firstStart = { history: [], hasCrashed: false };
 
-/** Runs the deliveries of one endpoint with a worker of BullMQ. */
+/** Runs the deliveries of one endpoint with a BullMQ worker. See `job-history.ts` for the term "start". */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   readonly #worker: DeliveryWorker;
@@ -97,7 +97,7 @@ export class EndpointWorker {
       },
     });
     this.#worker.on("error", (error) => {
-      // The lost lease is logged when the run ends.
+      // A lost lease is logged when the run ends.
       if (!error.message.startsWith("could not renew lock for job")) onError(error);
     });
     this.#worker.on("lockRenewalFailed", (jobIds) => this.#runs.abortLost(jobIds));
@@ -113,7 +113,7 @@ export class EndpointWorker {
     return { isRunning: this.#worker.isRunning(), hasCapacity: this.#active < concurrency, claimed: this.#claimed };
   }
 
-  /** Stops claiming, aborts the handlers, and puts back the deliveries that are not done after `graceMs`. */
+  /** Stops claiming deliveries, aborts the handlers, and queues deliveries again whose handlers are still running after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort();
     const closed = this.#worker.close();
@@ -136,23 +136,23 @@ export class EndpointWorker {
     }
   }
 
-  /** Runs one attempt. Returns if the delivery has succeeded; otherwise, throws the error that BullMQ expects. */
+  /** Runs one attempt. Returns if the delivery has succeeded. Otherwise, throws the error that BullMQ expects. */
   async #runAttempt(job: DeliveryJob, token: string): Promise<undefined> {
     const { queue, bullmqErrors, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
-    // Another program or release has written the job. Retries cannot succeed.
+    // Another program or another release wrote the job, so retries cannot succeed.
     if (!data.success) throw new bullmqErrors.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
-    // BullMQ may claim one more job while it closes.
+    // BullMQ may claim one more job while the worker closes.
     if (this.#closing.signal.aborted) return this.#putBack(job, token);
     const fields = { endpoint: queue.endpoint, deliveryId: id };
     const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstStart;
     if (hasSucceeded(history)) return this.#skip(job);
     if (countedAttempts(history) >= queue.policy.attempts) {
-      await job.log(skippedRow(job));
+      await job.log(skippedEntry(job));
       log().error(
         { ...fields, code: abandonedError.code },
-        `${abandonedError.message} It has no attempts left and is dead. Replay it.`,
+        `${abandonedError.message} The delivery is dead because it has no attempts left. Replay it to run it again.`,
       );
       throw new bullmqErrors.UnrecoverableError(abandonedError.code);
     }
@@ -174,18 +174,18 @@ export class EndpointWorker {
       const run = await this.#runs.run(job.id ?? "", claimed);
       return await this.#end(job, token, { run, claimed });
     } finally {
-      // Only after the end is recorded: the next delivery may crash the process.
+      // The permit is returned only after the end was recorded, because the next delivery may crash the process.
       permit.leave();
     }
   }
 
-  /** Ends a delivery that has already succeeded, in a run whose lease had expired. That run has logged it. */
+  /** Ends a delivery that has already succeeded in a run whose lease had expired. That run has logged the success. */
   async #skip(job: DeliveryJob): Promise<undefined> {
-    await job.log(skippedRow(job));
+    await job.log(skippedEntry(job));
     return undefined;
   }
 
-  /** Records the end of a run. Returns if the delivery has succeeded; otherwise, throws the error that BullMQ expects. */
+  /** Records the end of a run. Returns if the delivery has succeeded. Otherwise, throws the error that BullMQ expects. */
   async #end(
     job: DeliveryJob,
     token: string,
@@ -195,41 +195,45 @@ export class EndpointWorker {
     const start = job.attemptsStarted;
     if (run.outcome === "unfinished" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
       const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: closingError };
-      await this.#record(job, attemptRow({ start, attempt, counts: false }));
+      await this.#record(job, attemptEntry({ start, attempt, counts: false }));
       return this.#requeue(job, token);
     }
     if (run.hasLostLease || !(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
     const next = this.#nextAttempt(claimed, run.outcome);
-    const rows = await this.#record(job, attemptRow({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt }));
-    // The history has one row, unless a replay or an earlier start has added others.
-    const history = rows > 1 ? await this.#history(job) : [];
+    const entry = attemptEntry({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt });
+    const entryCount = await this.#record(job, entry);
+    // The history has one entry unless a replay or an earlier start has added others.
+    const history = entryCount > 1 ? await this.#history(job) : [];
     if (wasReplayed(history, job)) {
-      // The delivery has all its attempts again, whatever the result of this one.
-      await job.log(replayedRow(job));
+      // Attempts before a replay do not count. Recording the replay again puts it after this attempt.
+      await job.log(replayEntry(job));
       return this.#requeue(job, token);
     }
     if (run.outcome.status !== "failed" || hasSucceeded(history)) return undefined;
     throw next ?? new bullmqErrors.UnrecoverableError(run.outcome.error.code);
   }
 
-  /** Adds the end of a run to the history; tries again if that fails, since a missing end would count as a crash. */
-  async #record(job: DeliveryJob, row: string): Promise<number> {
+  /**
+   * Adds the end of a run to the history. Retries on errors, because a missing end would be taken for a crash. Returns the number of
+   * entries of the history.
+   */
+  async #record(job: DeliveryJob, entry: string): Promise<number> {
     const { onError } = this.#options;
     const { signal } = this.#closing;
     const deadline = performance.now() + recordTimeoutMs;
     for (;;) {
       try {
-        return await job.log(row);
+        return await job.log(entry);
       } catch (error) {
         if (signal.aborted || performance.now() > deadline) throw error;
         onError(toError(error));
       }
-      // A shutdown ends the wait early, for a last try.
+      // A shutdown ends the wait early for a last try.
       await wait(recordRetryMs, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** Waits until the handler may run, the receiver closes, or an earlier run succeeds. */
+  /** Waits until the handler may run. Returns early if the inbox closes or an earlier run of the delivery has succeeded. */
   async #waitForPermit(
     job: DeliveryJob,
     { isSuspect }: { isSuspect: boolean },
@@ -238,16 +242,16 @@ export class EndpointWorker {
     const immediate = isSuspect ? undefined : gate.tryEnter();
     if (immediate) return immediate;
     const { signal } = this.#closing;
-    // After a crash, this row shows that the delivery did not run.
-    await job.log(turnRow(job, "waiting"));
-    const recordShared = () => void job.log(turnRow(job, "shared")).catch(onError);
+    // If the process crashes, this entry shows that the handler had not run.
+    await job.log(runStateEntry(job, "waiting"));
+    const recordShared = () => void job.log(runStateEntry(job, "shared")).catch(onError);
     const permit = isSuspect ? await gate.enterAlone(signal, recordShared) : await gate.enter(signal);
     if (!permit) return "closing";
     let isReturned = false;
     try {
       if (signal.aborted) return "closing";
       if (hasSucceeded(await this.#history(job))) return "already succeeded";
-      await job.log(turnRow(job, permit.isAlone ? "alone" : "shared"));
+      await job.log(runStateEntry(job, permit.isAlone ? "alone" : "shared"));
       isReturned = true;
       return permit;
     } finally {
@@ -255,40 +259,40 @@ export class EndpointWorker {
     }
   }
 
-  /** Whether this worker still has the lease of a run: it was too short to lose it, or the lease can be renewed. */
+  /** Whether this worker still has the lease of a run. A run of less than half a lease cannot have lost it. */
   async #hasLease(job: DeliveryJob, token: string, { attempt }: HandlerRun): Promise<boolean> {
     const { leaseMs } = this.#options;
     return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
   }
 
-  /** Records the end of a run whose lease had expired. A success counts in any status of the delivery. */
+  /** Records the end of a run whose lease had expired. A success counts regardless of the status of the delivery. */
   async #recordLate(job: DeliveryJob, { outcome, attempt }: HandlerRun): Promise<never> {
     const { queue, bullmqErrors, log } = this.#options;
-    await this.#record(job, attemptRow({ start: job.attemptsStarted, attempt, counts: true }));
+    await this.#record(job, attemptEntry({ start: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "unfinished" && outcome.status !== "failed") {
-      log().warn(fields, "A delivery succeeded after its lease had expired. The success counts.");
+      log().warn(fields, "A delivery succeeded after its lease had expired. The delivery counts as succeeded.");
       await this.#startEarly(job);
     } else {
-      log().warn(fields, "A delivery failed after its lease had expired. Another receiver may be running it.");
+      log().warn(fields, "A delivery failed after its lease had expired. Another process may be running the delivery.");
     }
     // Another worker may have the lease, so BullMQ must not move the job.
     throw new bullmqErrors.WaitingError();
   }
 
-  /** Starts a delivery that is waiting for a retry or dead: its next start finds the success, and ends it. */
+  /** Starts a delivery that is dead or waiting for a retry. Its next start finds the recorded success and ends the delivery. */
   async #startEarly(job: DeliveryJob): Promise<void> {
     const state = await job.getState();
     try {
       if (state === "delayed") await job.promote();
       if (state === "failed") await job.retry(state);
     } catch (error) {
-      // Another process may have changed the state since.
+      // Another process may have changed the state in the meantime.
       if ((await job.getState()) === state) throw error;
     }
   }
 
-  /** The error that schedules the next attempt; `undefined` if there is none. */
+  /** Returns the error that schedules the next attempt, or `undefined` if there is no next attempt. */
   #nextAttempt({ isLastAttempt, retryDelayMs }: ClaimedDelivery, outcome: Outcome): RetryError | undefined {
     if (outcome.status !== "failed" || !outcome.error.retryable || isLastAttempt) return undefined;
     const dueAt = nextAttemptAt({ retryDelayMs, retryAt: outcome.retryAt, now: this.#options.now() });
@@ -296,7 +300,7 @@ export class EndpointWorker {
   }
 
   async #putBack(job: DeliveryJob, token: string): Promise<never> {
-    await job.log(skippedRow(job));
+    await job.log(skippedEntry(job));
     return this.#requeue(job, token);
   }
 
@@ -305,31 +309,31 @@ export class EndpointWorker {
     throw new this.#options.bullmqErrors.WaitingError();
   }
 
-  /** Reads the history, and records an abandoned attempt for each start that a crash interrupted. */
+  /** Reads the history and records an abandoned attempt for each start that a crash interrupted. */
   async #recover(job: DeliveryJob): Promise<{ history: JobHistory; hasCrashed: boolean }> {
     let history = await this.#history(job);
     const crashes = hasSucceeded(history) ? [] : crashedStarts(history, job);
     for (const { start, wasAlone } of crashes) {
-      // Without its time: BullMQ has overwritten it.
+      // The attempt has no start time because BullMQ has overwritten it.
       const number = attemptsIn(history).length + 1;
       const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: abandonedError };
       const counts = countsAsAttempt({ wasAlone, uncountedCrashes: crashesIn(history).uncounted });
-      const row = attemptRow({ start, attempt, counts });
-      await job.log(row);
-      history = [...history, ...readHistory([row])];
+      const entry = attemptEntry({ start, attempt, counts });
+      await job.log(entry);
+      history = [...history, ...readHistory([entry])];
     }
     return { history, hasCrashed: crashes.length > 0 };
   }
 
-  /** Delays a delivery that was running at a crash. It runs alone after that. */
+  /** Delays a suspect. After the delay, the suspect runs alone. */
   async #delayAfterCrash(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
     const { queue, log, now, bullmqErrors } = this.#options;
     const { counted, uncounted } = crashesIn(history);
     const waitMs = queue.policy.waitAfter(counted + uncounted);
     const attempt = attemptsIn(history).length;
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, attempt, waitMs, code: abandonedError.code };
-    log().warn(fields, `${abandonedError.message} It runs again, alone.`);
-    await job.log(skippedRow(job, new Date(now() + waitMs)));
+    log().warn(fields, `${abandonedError.message} The delivery will be retried while no other delivery is running.`);
+    await job.log(skippedEntry(job, new Date(now() + waitMs)));
     await job.moveToDelayed(Date.now() + waitMs, token);
     throw new bullmqErrors.DelayedError();
   }

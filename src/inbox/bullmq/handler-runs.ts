@@ -3,21 +3,21 @@ import type { Outcome } from "../../payload/delivery.ts";
 import type { ClaimedDelivery, DeliveryAttempt, QueueOptions } from "../inbox.ts";
 import { inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
 
-/** One run of a handler. */
+/** The result of one run of a handler. */
 export interface HandlerRun {
-  /** `unfinished`: the handler did not end in time when the inbox closed. */
+  /** `unfinished`: the handler did not end within the grace period when the inbox closed. */
   outcome: Outcome | "unfinished";
   attempt: DeliveryAttempt;
-  /** Whether the lease expired during the run, so that another process may have claimed the delivery. */
+  /** Whether the lease expired during the run. Another process may then have claimed the delivery. */
   hasLostLease: boolean;
 }
 
-/** Runs the handler of an endpoint on several deliveries, and aborts runs when a lease expires or the inbox closes. */
+/** Runs the handler of an endpoint for several deliveries at a time. Aborts a run when its lease expires or the inbox closes. */
 export class HandlerRuns {
   readonly #queue: Pick<QueueOptions, "run">;
   /** Milliseconds since the epoch. */
   readonly #now: () => number;
-  /** The same job is running twice if it was claimed again after its lease expired. */
+  /** Contains a job twice if the job was claimed again after its lease had expired. */
   readonly #running = new Set<{ jobId: string; controller: AbortController; giveUp: () => void }>();
   #isClosing = false;
   #isGraceOver = false;
@@ -58,7 +58,7 @@ export class HandlerRuns {
     for (const { jobId, controller } of this.#running) if (jobIds.includes(jobId)) controller.abort(leaseLost());
   }
 
-  /** Aborts all current and future runs, since the inbox closes. */
+  /** Aborts all current and future runs because the inbox closes. */
   abortAll(): void {
     this.#isClosing = true;
     for (const { controller } of this.#running) controller.abort(inboxClosing());

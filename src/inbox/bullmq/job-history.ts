@@ -3,61 +3,67 @@ import type { DeliveryAttempt } from "../inbox.ts";
 import { abandonedError } from "../inbox-errors.ts";
 
 /*
- * The history of a delivery is the log of its BullMQ job. BullMQ counts the starts of a job, and each row of the log contains the
- * number of its start. A start without a row for its end was interrupted by a crash.
+ * The history of a delivery is the log of its BullMQ job, which contains one JSON entry per line.
+ *
+ * Each time BullMQ hands a job to a worker, this is a start of the job. BullMQ numbers the starts in `attemptsStarted`. A start runs
+ * the handler at most once, so most starts are attempts. The entries of a start contain its number. If a start has no entry that ends
+ * it, a crash interrupted the start. See `crash-policy.ts` for the terms "suspect" and "alone".
  */
 
+/** The number of the start. */
 const start = z.number();
 
+/** Ends a start that ran the handler. */
 const attemptSchema = z.object({
   start,
+  /** The number of the attempt. */
   number: z.number(),
   startedAt: z.coerce.date().optional(),
   durationMs: z.number().optional(),
   outcome: z.enum(["succeeded", "failed", "abandoned"]),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** Whether it uses up an attempt of the retry policy. */
+  /** Whether the attempt uses up one of the attempts of the retry policy. */
   counts: z.boolean(),
   /** When the next attempt is due, if there is one. */
   dueAt: z.coerce.date().optional(),
 });
 
-/** A replay after this number of starts: the delivery has all its attempts again. */
-const replayedSchema = z.object({ replayedAfter: z.number() });
+/** A replay, with the number of starts before it. Attempts before a replay do not count toward the retry policy. */
+const replaySchema = z.object({ replayedAfter: z.number() });
 
-/** A start that ran no handler: the delivery was put back, delayed, or had already succeeded. */
-const skippedSchema = z.object({ start, passed: z.literal(true), dueAt: z.coerce.date().optional() });
+/** Ends a start that did not run the handler, because the delivery was put back, was delayed, or had already succeeded. */
+const skippedSchema = z.object({ start, skipped: z.literal(true), dueAt: z.coerce.date().optional() });
 
 /**
- * The state of a start that did not run immediately beside others: it waits for its turn, runs alone, or runs beside others. The
- * last such row of a start applies.
+ * The run state of a start that had to wait before it could run the handler. `waiting`: the handler has not run yet. `alone`: it
+ * runs alone. `shared`: it runs while other deliveries are running. The last run state of a start applies.
  */
-const turnSchema = z.object({ start, turn: z.enum(["waiting", "alone", "shared"]) });
+const runStateSchema = z.object({ start, runState: z.enum(["waiting", "alone", "shared"]) });
 
-const rowSchema = z.union([attemptSchema, replayedSchema, skippedSchema, turnSchema]);
+const entrySchema = z.union([attemptSchema, replaySchema, skippedSchema, runStateSchema]);
 
-type AttemptRow = z.infer<typeof attemptSchema>;
+type AttemptEntry = z.infer<typeof attemptSchema>;
 
-/** The rows of the log of a job, oldest first. */
-export type JobHistory = readonly z.infer<typeof rowSchema>[];
+/** The entries of a job's log, oldest first. */
+export type JobHistory = readonly z.infer<typeof entrySchema>[];
 
-export type Turn = z.infer<typeof turnSchema>["turn"];
+export type RunState = z.infer<typeof runStateSchema>["runState"];
 
 /** The part of a job that its history needs. */
 interface StartedJob {
-  /** How often BullMQ has started the job, which is also the number of the current start. */
+  /** The number of the current start, which is also the number of starts so far. */
   attemptsStarted: number;
 }
 
 /** A start that a crash interrupted. */
 export interface CrashedStart {
   start: number;
-  /** Whether no other delivery was running in its process. */
+  /** Whether no other delivery was running in the crashed process. */
   wasAlone: boolean;
 }
 
-/** The row of the end of an attempt. */
-export function attemptRow({
+/** Creates the entry for the end of an attempt. */
+export function attemptEntry({
   attempt,
   ...rest
 }: {
@@ -74,48 +80,51 @@ export function attemptRow({
   });
 }
 
-/** The row of a replay. */
-export function replayedRow({ attemptsStarted }: StartedJob): string {
+/** Creates the entry for a replay. */
+export function replayEntry({ attemptsStarted }: StartedJob): string {
   return JSON.stringify({ replayedAfter: attemptsStarted });
 }
 
-/** The row of a start that ran no handler. */
-export function skippedRow({ attemptsStarted }: StartedJob, dueAt?: Date): string {
-  return JSON.stringify({ start: attemptsStarted, passed: true, ...(dueAt && { dueAt }) });
+/** Creates the entry for a start that did not run the handler. */
+export function skippedEntry({ attemptsStarted }: StartedJob, dueAt?: Date): string {
+  return JSON.stringify({ start: attemptsStarted, skipped: true, ...(dueAt && { dueAt }) });
 }
 
-/** The row of a new state of a start. */
-export function turnRow({ attemptsStarted }: StartedJob, turn: Turn): string {
-  return JSON.stringify({ start: attemptsStarted, turn });
+/** Creates the entry for a new run state of a start. */
+export function runStateEntry({ attemptsStarted }: StartedJob, runState: RunState): string {
+  return JSON.stringify({ start: attemptsStarted, runState });
 }
 
-/** Parses the log of a job. Skips rows that this release does not support. */
-export function readHistory(rows: readonly string[]): JobHistory {
-  return rows.flatMap((row) => {
-    const { success, data } = rowSchema.safeParse(parse(row));
+/** Parses the log of a job. Skips entries that this release does not support. */
+export function readHistory(log: readonly string[]): JobHistory {
+  return log.flatMap((text) => {
+    const { success, data } = entrySchema.safeParse(parse(text));
     return success ? [data] : [];
   });
 }
 
-function parse(row: string): unknown {
+function parse(text: string): unknown {
   try {
-    return JSON.parse(row);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-/** A later row replaces one with a lower rank: a process whose lease expired may record a result later. */
+/**
+ * An attempt may have two outcomes, because a process whose lease expired may still record its result. The outcome with the higher
+ * rank applies.
+ */
 const rank = { abandoned: 0, failed: 1, succeeded: 2 } as const;
 
-/** The attempts of a delivery, by number. */
+/** Returns the attempts of a delivery, sorted by number. */
 export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
   const attempts = new Map<number, DeliveryAttempt>();
-  for (const row of history) {
-    if (!isAttempt(row)) continue;
-    const known = attempts.get(row.number);
-    if (known && rank[known.outcome] >= rank[row.outcome]) continue;
-    const { number, startedAt, durationMs, outcome, error } = row;
+  for (const entry of history) {
+    if (!isAttempt(entry)) continue;
+    const known = attempts.get(entry.number);
+    if (known && rank[known.outcome] >= rank[entry.outcome]) continue;
+    const { number, startedAt, durationMs, outcome, error } = entry;
     attempts.set(number, {
       number,
       ...(startedAt && { startedAt }),
@@ -129,70 +138,71 @@ export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
 
 /** Whether the end of a start was recorded. */
 export function hasEnded(history: JobHistory, number: number): boolean {
-  return history.some((row) => "start" in row && row.start === number && !("turn" in row));
+  return history.some((entry) => "start" in entry && entry.start === number && !("runState" in entry));
 }
 
-/** The starts before the current one that a crash interrupted. */
+/** Finds the starts before the current one that a crash interrupted. */
 export function crashedStarts(history: JobHistory, { attemptsStarted }: StartedJob): CrashedStart[] {
   const crashed: CrashedStart[] = [];
   let wasSuspect = false;
   for (let earlier = 1; earlier < attemptsStarted; earlier += 1) {
-    const rows = history.filter((row) => "start" in row && row.start === earlier);
-    const end = rows.findLast(isAttempt);
+    const entries = history.filter((entry) => "start" in entry && entry.start === earlier);
+    const end = entries.findLast(isAttempt);
     if (end && !isShutdown(end)) wasSuspect = isCrash(end);
-    if (rows.some((row) => !("turn" in row))) continue;
-    const row = rows.at(-1);
-    const turn = row && "turn" in row ? row.turn : undefined;
-    // It had not run yet when its process crashed: a suspect runs only after its turn was recorded.
-    if (turn === "waiting" || (turn === undefined && wasSuspect)) continue;
-    crashed.push({ start: earlier, wasAlone: turn === "alone" });
+    if (entries.some((entry) => !("runState" in entry))) continue;
+    const last = entries.at(-1);
+    const runState = last && "runState" in last ? last.runState : undefined;
+    // The handler had not run before the crash. A suspect runs only after its run state was recorded.
+    if (runState === "waiting" || (runState === undefined && wasSuspect)) continue;
+    crashed.push({ start: earlier, wasAlone: runState === "alone" });
     wasSuspect = true;
   }
   return crashed;
 }
 
-/** Whether a replay was requested while the current start was running. */
+/** Whether a replay was requested during the current start. */
 export function wasReplayed(history: JobHistory, { attemptsStarted }: StartedJob): boolean {
-  return history.some((row) => "replayedAfter" in row && row.replayedAfter >= attemptsStarted);
+  return history.some((entry) => "replayedAfter" in entry && entry.replayedAfter >= attemptsStarted);
 }
 
-/** Whether a run has succeeded since the last replay. */
+/** Whether an attempt has succeeded since the last replay. */
 export function hasSucceeded(history: JobHistory): boolean {
-  const replayedAfter = Math.max(0, ...history.flatMap((row) => ("replayedAfter" in row ? [row.replayedAfter] : [])));
-  return history.some((row) => isAttempt(row) && row.outcome === "succeeded" && row.start > replayedAfter);
+  const replays = history.flatMap((entry) => ("replayedAfter" in entry ? [entry.replayedAfter] : []));
+  const replayedAfter = Math.max(0, ...replays);
+  return history.some((entry) => isAttempt(entry) && entry.outcome === "succeeded" && entry.start > replayedAfter);
 }
 
-/** How many attempts of the retry policy were used up since the last replay. */
+/** Returns how many attempts of the retry policy were used up since the last replay. */
 export function countedAttempts(history: JobHistory): number {
-  return new Set(attemptRowsSinceReplay(history).flatMap(({ counts, number }) => (counts ? [number] : []))).size;
+  return new Set(attemptsSinceReplay(history).flatMap(({ counts, number }) => (counts ? [number] : []))).size;
 }
 
-/** The number of crashes since the last replay. */
+/** Counts the crashes since the last replay, by whether they count as attempts. */
 export function crashesIn(history: JobHistory): { counted: number; uncounted: number } {
-  const crashes = attemptRowsSinceReplay(history).filter(isCrash);
+  const crashes = attemptsSinceReplay(history).filter(isCrash);
   const counted = crashes.filter(({ counts }) => counts).length;
   return { counted, uncounted: crashes.length - counted };
 }
 
-/** Whether the last run of a delivery ended in a crash, which the delivery may have caused. */
+/** Whether a delivery is a suspect: a crash interrupted its last attempt. Attempts that a shutdown interrupted are ignored. */
 export function isSuspect(history: JobHistory): boolean {
-  const last = history.filter(isAttempt).findLast((row) => !isShutdown(row));
+  const last = history.filter(isAttempt).findLast((entry) => !isShutdown(entry));
   return last !== undefined && isCrash(last);
 }
 
-function attemptRowsSinceReplay(history: JobHistory): AttemptRow[] {
-  return history.slice(history.findLastIndex((row) => "replayedAfter" in row) + 1).filter(isAttempt);
+function attemptsSinceReplay(history: JobHistory): AttemptEntry[] {
+  return history.slice(history.findLastIndex((entry) => "replayedAfter" in entry) + 1).filter(isAttempt);
 }
 
-function isAttempt(row: JobHistory[number]): row is AttemptRow {
-  return "number" in row;
+function isAttempt(entry: JobHistory[number]): entry is AttemptEntry {
+  return "number" in entry;
 }
 
-function isCrash({ outcome, error }: AttemptRow): boolean {
+function isCrash({ outcome, error }: AttemptEntry): boolean {
   return outcome === "abandoned" && error?.code === abandonedError.code;
 }
 
-/** Whether a shutdown interrupted a run. This is not a sign of a crash. */
-function isShutdown(row: AttemptRow): boolean {
-  return row.outcome === "abandoned" && !isCrash(row);
+/** Whether a shutdown interrupted an attempt. A shutdown does not make a delivery a suspect. */
+function isShutdown(entry: AttemptEntry): boolean {
+  return entry.outcome === "abandoned" && !isCrash(entry);
 }

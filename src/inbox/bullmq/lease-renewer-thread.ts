@@ -1,4 +1,4 @@
-/** The thread of a `LeaseRenewer`. It connects to the server only while the event loop is blocked, and loads nothing before. */
+/** The program of the thread of a `LeaseRenewer`. It loads BullMQ and connects only while the event loop is blocked. */
 import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/describe-error.ts";
 import { LoopMonitor } from "../loop-monitor.ts";

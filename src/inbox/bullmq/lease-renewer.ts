@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { programUrl } from "../../core/package-root.ts";
 import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
-/** A lease on a delivery: the lock of a job of BullMQ. */
+/** The lease of a delivery, which is the lock of its BullMQ job. */
 export interface HeldLease {
   endpoint: string;
   jobId: string;
@@ -18,18 +18,18 @@ export interface LeaseRenewerData {
   loopCounter: LoopCounter;
 }
 
-/** The lease that a slot of the thread holds from now on. The previous lease of the slot has ended. */
+/** Replaces the lease in a slot of the thread. The previous lease in the slot has ended. */
 export interface SlotMessage {
   slot: number;
   lease: HeldLease;
 }
 
-/** How often the event loop increments the counter during a lease. */
+/** The number of times that the event loop increments the counter during a lease. */
 export const countsPerLease = 16;
 
 /**
- * Renews leases while the event loop is blocked; otherwise, BullMQ renews them. A thread monitors the event loop. When the loop is
- * blocked for an eighth of a lease, the thread opens a connection and renews all leases.
+ * Renews leases while the event loop is blocked. BullMQ renews leases only while the event loop runs. A thread monitors the event
+ * loop. When the event loop has been blocked for an eighth of a lease, the thread opens a connection and renews all leases.
  */
 export class LeaseRenewer {
   readonly #thread: Worker;
@@ -38,9 +38,9 @@ export class LeaseRenewer {
   #slots = 0;
 
   /**
-   * @param options.maxBlockedMs an event loop that is blocked for longer counts as hung, and its leases expire, in
-   *   milliseconds.
-   * @param options.onError called when leases could not be renewed, or when the thread has failed.
+   * @param options.maxBlockedMs the time in milliseconds after which a blocked event loop counts as hung, so that its leases
+   *   expire.
+   * @param options.onError called when leases could not be renewed or the thread has failed.
    */
   constructor({
     onError,
@@ -55,7 +55,7 @@ export class LeaseRenewer {
     this.#thread.on("message", onError);
     this.#thread.on("error", (cause) => {
       const message =
-        "The thread that renews leases has failed. A handler that blocks the event loop now loses its lease.";
+        "The thread that renews leases has failed. Handlers that block the event loop can now lose their leases. Restart the server.";
       onError(new Error(message, { cause }));
     });
     this.#timer = startLoopCounter(loopCounter, options.leaseMs / countsPerLease);
@@ -65,7 +65,7 @@ export class LeaseRenewer {
   hold(lease: HeldLease): () => void {
     const slot = this.#freeSlots.pop() ?? this.#slots++;
     this.#thread.postMessage({ slot, lease } satisfies SlotMessage);
-    // The thread need not know that the lease has ended: renewing it has no effect.
+    // The thread is not notified, because renewing an ended lease has no effect.
     return () => this.#freeSlots.push(slot);
   }
 

@@ -8,25 +8,25 @@ import { connectRedis } from "./redis.ts";
 
 export interface OpenBullmqOptions
   extends Pick<BullmqInboxOptions, "maxQueued" | "leaseMs" | "deadlineMs" | "readMs" | "maxBlockedMs" | "stalledMs"> {
-  /** `redis:`, `rediss:`, `postgres:` or `postgresql:`. */
+  /** A `redis:`, `rediss:`, `postgres:`, or `postgresql:` URL. */
   url: string;
-  /** Whether to fail if there is no inbox yet, instead of creating it. Default `false`. */
+  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
-  /** The maximum time to connect to the server and to prepare it, in milliseconds. Default 8,000. */
+  /** The timeout for connecting to the server and preparing it, in milliseconds. Default `8_000`. */
   startMs?: number;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** The minimum time between two log lines about the same error, in milliseconds: connections are retried every few seconds. */
+/** The minimum time between two log lines about the same error, in milliseconds. Connections are retried every few seconds. */
 const logIntervalMs = 60_000;
 
 /**
- * Opens an inbox in Redis or PostgreSQL, which receivers on several machines can share.
+ * Opens an inbox in Redis or PostgreSQL. Servers on several machines can share the inbox.
  *
- * @throws `OPTION_INVALID` if the URL is invalid; `INBOX_UNUSABLE` if a required package is not installed, or the server cannot be
- * reached.
+ * @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE` if a required package is not installed or the inbox server cannot
+ * be reached.
  */
 export async function openBullmqInbox({
   url,
@@ -41,7 +41,7 @@ export async function openBullmqInbox({
   const onError = (error: Error) => {
     if (now() - (loggedAt.get(error.message) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return;
     loggedAt.set(error.message, now());
-    log().error({ err: error }, "The inbox server failed. The receiver tries again.");
+    log().error({ err: error }, "An operation on the inbox server failed and will be retried.");
   };
   const options = { ...limits, url, onError, log, now };
   const connectOptions = { url, mustExist, startMs, onError };
@@ -55,9 +55,9 @@ export async function openBullmqInbox({
   return new BullmqInbox({ ...options, server, bullmqErrors: packages.bullmq });
 }
 
-/** Does not quote the URL or the parser error: both may contain a password. */
+/** The message quotes neither the URL nor the parser error, because both may contain a password. */
 function urlInvalid(): WebhookError {
   return optionError(
-    "INBOX_URL is not a valid URL. Percent-encode special characters in the user and the password, as in redis://user:p%40ss@host:6379/0.",
+    "INBOX_URL is not a valid URL. Percent-encode special characters in the username and the password, as in redis://user:p%40ss@host:6379/0.",
   );
 }

@@ -25,7 +25,7 @@ export function loadPostgresPackages(): Promise<{ bullmq: Bullmq; pg: Pg }> {
   return load(["bullmq", "pg"], async (bullmq, pg) => ({ bullmq: await import(bullmq), pg: await import(pg) }));
 }
 
-/** The names are not literals in `import()`: bundlers would fail if an optional package is not installed. */
+/** Passes the package names as variables: with literals in `import()`, bundlers fail if an optional package is not installed. */
 async function load<Packages>(
   names: readonly [string, string],
   loading: (...names: readonly [string, string]) => Promise<Packages>,

@@ -2,49 +2,47 @@ import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from "bullmq
 import type { Pool, PoolClient } from "pg";
 import { describeError, toError } from "../../core/describe-error.ts";
 
-/** The maximum number of connections of a receiver, with the one that listens for new deliveries. */
+/** The maximum number of connections of a process, including the connection that listens for new deliveries. */
 export const maxConnections = 10;
 
-/** One listens for new deliveries, and one runs queries. */
+/** The minimum number of connections: one listens for new deliveries, and one runs queries. */
 export const minConnections = 2;
 
-/** A hint for errors that too few free connections may cause. */
-export const connectionHint = `A receiver uses up to ${maxConnections} connections and needs at least ${minConnections}. Raise "max_connections", close other clients, or run fewer receivers.`;
+/** The remedy for errors that too few free connections may cause. */
+export const connectionHint = `Each server process uses up to ${maxConnections} connections and needs at least ${minConnections}. Raise "max_connections", close other clients, or run fewer server processes.`;
 
-/** How long the pool opens no further connections after the server has rejected one, in milliseconds. */
+/** How long the pool opens no connections after PostgreSQL has rejected one, in milliseconds. */
 const shrunkMs = 5_000;
 
-/** PostgreSQL has no connection left for this receiver. */
 export class ConnectionsExhaustedError extends Error {
-  /** After an error with this code, BullMQ waits before it tries again. */
+  /** BullMQ waits before it retries after an error with this code. */
   readonly code = "ECONNREFUSED";
 
   constructor(cause: Error) {
-    super(`PostgreSQL has no connection left for this receiver (${cause.message}). ${connectionHint}`, { cause });
+    super(`PostgreSQL has no connection left for this process (${cause.message}). ${connectionHint}`, { cause });
   }
 }
 
-/** Whether PostgreSQL has rejected a connection because there are too many. */
+/** Whether PostgreSQL has rejected a connection because too many are open. */
 export function isExhaustion(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "53300";
 }
 
-/** Whether a connection or a query timed out: the timeout errors of `pg` have no code. */
+/** Whether a connection or a query timed out. The timeout errors of `pg` have no code, so the message is checked. */
 export function isTimeout(error: unknown): boolean {
   const { code, message } = describeError(error);
   return code === "ETIMEDOUT" || (code === undefined && /timeout/i.test(message));
 }
 
 /**
- * A pool of `pg` for BullMQ. If the server rejects further connections, queries wait for one of the open connections instead of
- * failing.
+ * A `pg` pool for BullMQ. If PostgreSQL rejects further connections, queries wait for an open connection instead of failing.
  */
 export class PostgresPool implements PgPool {
   readonly #pool: Pool;
   readonly #onError: (error: Error) => void;
-  /** The number of open connections; `pg` also counts those that are being opened. */
+  /** The number of open connections. The count of `pg` also includes connections that are being opened. */
   #open = 0;
-  /** The number of open connections that are reserved, such as the one that listens for new deliveries. */
+  /** The number of reserved connections, such as the connection that listens for new deliveries. */
   #reserved = 0;
   #growTimer: NodeJS.Timeout | undefined;
 
@@ -53,7 +51,7 @@ export class PostgresPool implements PgPool {
     this.#onError = onError;
     pool.on("connect", (client) => {
       this.#open += 1;
-      // A lost connection fails its query; without a listener, its error would also end the process.
+      // A lost connection makes its query fail. Without a listener, the `error` event would also end the process.
       client.on("error", () => {});
     });
     pool.on("remove", () => {
@@ -95,7 +93,7 @@ export class PostgresPool implements PgPool {
     }
   }
 
-  /** Stops opening connections for some seconds. */
+  /** Opens no connections for some seconds. */
   #shrink(): void {
     this.#pool.options.max = this.#open;
     clearTimeout(this.#growTimer);
@@ -159,7 +157,7 @@ class SharedClient implements PgPoolClient {
   }
 }
 
-/** Whether an error is a response of the server, after which its connection is still usable. */
+/** Whether an error is a response of PostgreSQL. After such an error, the connection is still usable. */
 function isServerResponse(error: unknown): boolean {
   return error instanceof Error && "severity" in error && error.severity === "ERROR";
 }

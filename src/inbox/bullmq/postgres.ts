@@ -22,10 +22,10 @@ import {
 } from "./queue-server.ts";
 import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 
-/** Separates the tables of the inbox from others in the same database. */
+/** The schema that contains all tables of the inbox. */
 const schema = "hub_webhooks";
 const connectMs = 5_000;
-/** The timeout of a query, in milliseconds: otherwise, a server that does not respond would block a connection forever. */
+/** The timeout of a query, in milliseconds. Without it, a server that does not respond would block a connection forever. */
 const queryMs = 10_000;
 
 interface Packages {
@@ -33,11 +33,11 @@ interface Packages {
 }
 
 /**
- * Connects to PostgreSQL, creates missing tables, and checks its settings. All queues and workers share one pool of connections,
- * and one connection that listens for new deliveries.
+ * Connects to PostgreSQL, creates missing tables, and checks the settings of the server. All queues and workers share one pool of
+ * connections. One connection of the pool listens for new deliveries.
  *
  * @param options.url `postgres://` or `postgresql://`.
- * @throws `INBOX_UNUSABLE`.
+ * @throws `INBOX_UNUSABLE` if PostgreSQL cannot be reached or used.
  */
 export async function connectPostgres({
   url,
@@ -65,7 +65,7 @@ export async function connectPostgres({
   const start = async () => {
     const settings = await prepare({ url, mustExist, packages: { bullmq, pg } });
     await connection.waitUntilReady();
-    // Commands that only read an inbox need one connection.
+    // A command that only reads an existing inbox does not need these two connections.
     if (!mustExist) await Promise.all([connection.getListenClient(), pool.query("SELECT 1")]);
     return settings;
   };
@@ -76,11 +76,11 @@ export async function connectPostgres({
     close().catch(() => {});
     if (WebhookError.isInstance(cause)) throw cause;
     if (isExhaustion(cause)) throw serverUnusable({ url, cause: new ConnectionsExhaustedError(cause) });
-    // A server or a pooler without free connections may let a client wait until the timeout.
+    // If no connection is free, PostgreSQL or a pooler may make a client wait until the timeout.
     throw serverUnusable({ url, cause, ...(isTimeout(cause) && { hint: connectionHint }) });
   }
   const backends = new bullmq.PostgresQueueBackend(connection, "endpoints", { connection: pool }, false);
-  // A backend that owns its connection listens again after a reconnect. Its `close` does nothing: the connection is shared.
+  // Only a backend that owns its connection listens again after a reconnect. `close` must do nothing, because the connection is shared.
   const createBackend: BackendFactory<IQueueBackend, PostgresConnectionOptions> = (name, options) =>
     Object.assign(new bullmq.PostgresQueueBackend(connection, name, options), { close: async () => {} });
   return {
@@ -96,11 +96,12 @@ export async function connectPostgres({
         `SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now, current_setting('transaction_read_only')::bool AS "isReadOnly"`,
       );
       const [row] = rows;
-      if (!row || row.isReadOnly) throw new Error("This PostgreSQL rejects writes: it is a standby or read-only.");
+      if (!row || row.isReadOnly)
+        throw new Error("This PostgreSQL rejects writes, because it is a standby or read-only.");
       return Number(row.now);
     },
     async replayDead({ name }, jobIds) {
-      // One statement for all jobs, since each commit waits for the disk. The logged row is that of `replayedRow`.
+      // One statement replays all jobs, because each commit waits for the disk. It adds the same log entry as `replayEntry` creates.
       const { rows } = await pool.query<{ count: string }>(
         `WITH replayed AS (
            SELECT id FROM unnest($2::text[]) AS ids(id) WHERE reprocess_job($1, id, 'failed', false, false, false) = 1
@@ -120,7 +121,7 @@ export async function connectPostgres({
   };
 }
 
-/** Connects to PostgreSQL to renew leases. */
+/** Opens a connection to PostgreSQL that renews leases. */
 export async function openPostgresLeases({
   url,
   onError,
@@ -186,6 +187,6 @@ function warningsOf({ fsync, commit }: Settings): string[] {
   const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
   if (setting === undefined) return [];
   return [
-    `Accepted deliveries can be lost in a power failure: this PostgreSQL does not sync each write. Set "${setting} = on".`,
+    `Accepted deliveries can be lost in a power failure: this PostgreSQL does not sync each write to disk. Set "${setting} = on".`,
   ];
 }

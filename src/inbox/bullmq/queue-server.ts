@@ -2,10 +2,10 @@ import type { IQueueBackend, Processor, Queue, WorkerOptions } from "bullmq";
 import type { HeldLease } from "./lease-renewer.ts";
 import type { JobData } from "./stored-job.ts";
 
-/** The queue with one job per endpoint, which no worker processes. No endpoint can have this name. */
+/** The name of the queue of `StoredEndpoints`. No endpoint can have this name. */
 export const endpointsQueueName = "#endpoints";
 
-/** The BullMQ queue with the deliveries of one endpoint. */
+/** A BullMQ queue that contains the deliveries of one endpoint. */
 export type DeliveryQueue = Queue<JobData, undefined, string, JobData, undefined, string, IQueueBackend, unknown>;
 
 /** The options of a worker, except for its connection. */
@@ -20,7 +20,7 @@ export interface DeliveryWorker {
   close(): Promise<void>;
 }
 
-/** A connected Redis or PostgreSQL, which stores the queues. */
+/** A connection to Redis or PostgreSQL, which store the queues. */
 export interface QueueServer {
   openQueue(name: string): DeliveryQueue;
   openWorker(
@@ -29,29 +29,28 @@ export interface QueueServer {
     options: DeliveryWorkerOptions,
   ): DeliveryWorker;
   /**
-   * Checks that the server can store deliveries. Returns its clock, in milliseconds since the epoch.
+   * Checks that the server can store deliveries. Returns the time of the server, in milliseconds since the epoch.
    *
-   * @throws if the server cannot store deliveries now.
+   * @throws if the server cannot store deliveries.
    */
   checkStorage(): Promise<number>;
-  /** Queues dead jobs again, and records the replay in their logs. Returns how many of them were still dead. */
+  /** Queues dead jobs again and records the replays in their logs. Returns the number of jobs that were still dead. */
   replayDead(queue: DeliveryQueue, jobIds: readonly string[]): Promise<number>;
-  /** Settings of the server that may lose acknowledged deliveries, with the setting to change. */
+  /** Warnings about settings of the server that can lose accepted deliveries, with the setting to change. */
   readonly warnings: readonly string[];
   close(): Promise<void>;
 }
 
 /** A connection that only renews leases. */
 export interface LeaseServer {
-  /** Renews leases. Ignores those that are no longer held. */
+  /** Renews leases. Ignores leases that are no longer held. */
   extendLocks(endpoint: string, leases: readonly HeldLease[], leaseMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How to connect to a server. */
 export interface QueueServerOptions {
   url: string;
-  /** Whether to fail if there is no inbox yet, instead of creating it. */
+  /** Whether to fail if the inbox does not exist, instead of creating it. */
   mustExist: boolean;
   /** The maximum time to connect and to prepare the server, in milliseconds. */
   startMs: number;
@@ -59,7 +58,7 @@ export interface QueueServerOptions {
   onError: (error: Error) => void;
 }
 
-/** Creates a {@link LeaseServer} from a backend of BullMQ. */
+/** Creates a {@link LeaseServer} from a BullMQ backend. */
 export function createLeaseServer(backend: IQueueBackend, close: () => Promise<void>): LeaseServer {
   return {
     async extendLocks(endpoint, leases, leaseMs) {
@@ -71,9 +70,9 @@ export function createLeaseServer(backend: IQueueBackend, close: () => Promise<v
 }
 
 /**
- * Opens a queue. If its first connection fails, the queue stays unusable.
+ * Opens a queue. If the first connection of a queue fails, the queue stays unusable.
  *
- * @param onFailed called then, so that the caller opens another queue.
+ * @param onFailed called if the first connection fails. The caller must then open the queue again.
  */
 export function openQueue(server: QueueServer, name: string, onFailed: () => void): DeliveryQueue {
   const queue = server.openQueue(name);

@@ -16,7 +16,7 @@ import {
 import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 import { type DeliveryJob, retryFinished } from "./stored-job.ts";
 
-/** Separates the keys of the inbox from others in the same database. */
+/** The prefix of all keys of the inbox. */
 const prefix = "hub-webhooks";
 const connectMs = 5_000;
 
@@ -28,10 +28,10 @@ interface Packages {
 }
 
 /**
- * Connects to Redis, and checks its settings.
+ * Connects to Redis and checks its settings.
  *
  * @param options.url `redis://` or, with TLS, `rediss://`.
- * @throws `OPTION_INVALID` if the path is not a number, `INBOX_UNUSABLE`.
+ * @throws `OPTION_INVALID` if the path of the URL is not a number, `INBOX_UNUSABLE` if Redis cannot be reached or used.
  */
 export async function connectRedis({
   url,
@@ -42,21 +42,22 @@ export async function connectRedis({
 }: QueueServerOptions & Packages): Promise<QueueServer> {
   const database = new URL(url).pathname.slice(1);
   if (!/^\d*$/.test(database)) throw databaseInvalid();
-  // For storing and reading: fails immediately while the server is unavailable, so that deliveries are answered with 503.
+  // Stores and reads deliveries. Commands fail immediately while Redis is unavailable, so that deliveries are answered with 503.
   const commands = new ioredis.Redis(url, {
     ...connectionOptions({ onReadOnly: "fail", onError }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     socketTimeout: 10_000,
   });
-  // For workers: waits until the server is available again. BullMQ blocks for at most 10 s, so a longer silence is a timeout.
+  // Used by workers. Commands wait until Redis is available again. BullMQ commands block for at most 10 s, so 30 s without a response
+  // are a timeout.
   const working = new ioredis.Redis(url, {
     ...connectionOptions({ onReadOnly: "resend", onError }),
     maxRetriesPerRequest: null,
     socketTimeout: 30_000,
   });
   const connections = [commands, working];
-  // BullMQ duplicates the connection for each worker, and does not end the reconnects of the duplicates.
+  // BullMQ duplicates the connection for each worker. The duplicates are collected here, because BullMQ does not stop their reconnects.
   const duplicate = working.duplicate.bind(working);
   working.duplicate = (options) => {
     const connection = duplicate(options);
@@ -85,7 +86,7 @@ export async function connectRedis({
     openWorker: (name, process, options): DeliveryWorker =>
       new bullmq.Worker(name, process, { ...options, connection: working, prefix }),
     async checkStorage() {
-      // Writes: a replica, or a server without free memory or disk space, still responds to reads.
+      // A write is needed: a replica, or a server without free memory or disk space, still responds to reads.
       await commands.set(`${prefix}:storage-check`, "", "PX", 1);
       const [seconds, microseconds] = await commands.time();
       return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
@@ -93,7 +94,7 @@ export async function connectRedis({
     async replayDead(queue, jobIds) {
       const replayed = await Promise.all(
         jobIds.map(async (id) => {
-          // Reads one field instead of the whole job, whose body may be large.
+          // Reading one field is enough. The whole job may contain a large body.
           const attemptsStarted = await commands.hget(queue.toKey(id), "ats");
           if (attemptsStarted === null) return false;
           const job: DeliveryJob = new bullmq.Job(queue, "delivery", { id }, {}, id);
@@ -110,7 +111,7 @@ export async function connectRedis({
   };
 }
 
-/** Connects to Redis to renew leases. */
+/** Opens a connection to Redis that renews leases. */
 export async function openRedisLeases({
   url,
   onError,
@@ -124,12 +125,12 @@ export async function openRedisLeases({
   return createLeaseServer(backend, async () => connection.disconnect());
 }
 
-/** The options of all connections, and of their duplicates. */
+/** Returns the options of a connection and its duplicates. */
 function connectionOptions({
   onReadOnly,
   onError,
 }: {
-  /** What to do with a command that the server rejects because it is read-only. */
+  /** Whether a command fails or is sent again if Redis rejects it because Redis is read-only. */
   onReadOnly: "fail" | "resend";
   onError: (error: Error) => void;
 }): RedisOptions {
@@ -138,24 +139,24 @@ function connectionOptions({
     lazyConnect: true,
     connectTimeout: connectMs,
     keepAlive: 10_000,
-    // The server has become a replica. Another one may be at its address now, or it may become a primary again.
+    // This Redis has become a replica. It may become a primary again, or the address may now lead to another Redis.
     reconnectOnError: ({ message }) => {
       if (!message.includes("READONLY")) return false;
       readOnlyAt = performance.now();
       onError(new Error("This Redis is a replica and rejects writes. Point INBOX_URL to the primary."));
       return onReadOnly === "resend" ? 2 : 1;
     },
-    // `times` starts again after each connection, also to a server that rejects writes.
+    // `times` restarts after each successful connection, even to a replica, so the pause is chosen by `readOnlyAt`.
     retryStrategy: (times) =>
       performance.now() - readOnlyAt < 2 * readOnlyPauseMs ? readOnlyPauseMs : Math.min(times * 50, 2_000),
   };
 }
 
 function databaseInvalid(): WebhookError {
-  return optionError("The path of a redis:// URL must be the number of a database, as in redis://host:6379/0.");
+  return optionError("The path of a redis:// URL must be a database number, as in redis://host:6379/0.");
 }
 
-/** Connects, and fails if the server is unavailable; ioredis would wait for it. */
+/** Connects, and fails if Redis is unavailable. Without this, ioredis would keep reconnecting. */
 function firstConnection(connection: Redis): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.on("error", reject);
@@ -168,6 +169,7 @@ function firstConnection(connection: Redis): Promise<void> {
 
 const mayLose = "Accepted deliveries can be lost";
 
+/** Checks the settings of Redis. Returns a warning for each setting that can lose deliveries. */
 async function readWarnings(connection: Redis): Promise<string[]> {
   const settings = new Map<string, string>();
   try {
@@ -177,19 +179,25 @@ async function readWarnings(connection: Redis): Promise<string[]> {
     }
   } catch {
     return [
-      `${mayLose}: the settings of this Redis cannot be read. Make sure that it has "appendonly yes", "appendfsync always" and "maxmemory-policy noeviction".`,
+      `${mayLose}: the settings of this Redis cannot be read. Make sure that this Redis uses "appendonly yes", "appendfsync always", and "maxmemory-policy noeviction".`,
     ];
   }
   const warnings: string[] = [];
   if (settings.get("appendonly") !== "yes") {
-    const snapshots = settings.get("save") ? "this Redis only saves snapshots" : "this Redis does not save to its disk";
+    const snapshots = settings.get("save")
+      ? "this Redis only saves snapshots"
+      : "this Redis does not save data to disk";
     warnings.push(`${mayLose}: ${snapshots}. Set "appendonly yes" and "appendfsync always".`);
   } else if (settings.get("appendfsync") !== "always") {
-    warnings.push(`${mayLose} in a power failure: this Redis does not sync each write. Set "appendfsync always".`);
+    warnings.push(
+      `${mayLose} in a power failure: this Redis does not sync each write to disk. Set "appendfsync always".`,
+    );
   }
   const policy = settings.get("maxmemory-policy");
   if (policy !== "noeviction") {
-    warnings.push(`${mayLose}: this Redis may evict them (${policy}). Set "maxmemory-policy noeviction".`);
+    warnings.push(
+      `${mayLose}: this Redis may evict keys (maxmemory-policy ${policy}). Set "maxmemory-policy noeviction".`,
+    );
   }
   return warnings;
 }

@@ -1,64 +1,66 @@
 import { maxHoldMs as defaultMaxHoldMs } from "../crash-policy.ts";
 
-/** Permission to run a handler. */
+/** Permission to run a delivery. */
 export interface RunPermit {
-  /** Whether no other handler runs in this process. */
+  /** Whether the delivery starts to run alone: no other delivery is running in this process. */
   readonly isAlone: boolean;
-  /** Call it when the handler has ended. */
+  /** Call this function when the delivery no longer runs. */
   leave(): void;
 }
 
 interface Waiter {
-  /** Aborted when the waiter gives up. */
+  /** Aborted when the delivery no longer needs a permit. */
   signal: AbortSignal;
   admit: (permit: RunPermit) => void;
 }
 
 interface SuspectWaiter extends Waiter {
-  /** Called when other deliveries start while the suspect runs. */
+  /** Called when the suspect no longer holds back other deliveries, although it is still running. */
   onShared: () => void;
 }
 
 /**
- * Runs a suspect only while no other delivery runs in this process: if it crashes the process again, it is the cause.
+ * Grants permits to run deliveries, so that suspects run alone. See `crash-policy.ts` for these terms.
  *
- * One suspect runs at a time. Other deliveries that wait start between two suspects. A suspect holds back the others for at most
- * a minute, and shares the process after that. SQLite has a gate of its own (`SuspectGate`): its workers decide when they claim,
- * whereas BullMQ hands over deliveries that are already claimed.
+ * Only one suspect runs at a time. Other deliveries can start between two suspects. A suspect holds back other deliveries for up to
+ * a minute while it waits, and for up to another minute while it runs. After that, the other deliveries run at the same time. SQLite
+ * uses `SuspectGate` instead: its workers check the gate before they claim deliveries, whereas BullMQ claims a delivery before the
+ * worker can check the gate.
  */
 export class RunGate {
   readonly #maxHoldMs: number;
-  /** The number of running deliveries, without the suspect. */
+  /** The number of running deliveries, not counting a suspect. */
   #running = 0;
+  /** Whether a suspect is running. */
   #hasSuspect = false;
   /** Whether a suspect holds back other deliveries. */
   #isHeld = false;
   #holdTimer: NodeJS.Timeout | undefined;
-  /** The suspect that waits for running deliveries to end. */
+  /** The first waiting suspect, which holds back other deliveries until the running ones end. */
   #next: SuspectWaiter | undefined;
   readonly #suspects: SuspectWaiter[] = [];
   readonly #others: Waiter[] = [];
 
-  /** @param maxHoldMs how long a suspect holds back others while it waits, and again while it runs, in milliseconds. */
+  /** @param maxHoldMs how long a suspect holds back other deliveries while it waits, and again while it runs, in milliseconds. */
   constructor(maxHoldMs = defaultMaxHoldMs) {
     this.#maxHoldMs = maxHoldMs;
   }
 
-  /** Returns a permit for a delivery that is not a suspect; `undefined` if it must wait. */
+  /** Returns a permit for a delivery that is not a suspect, or `undefined` if the delivery must wait. */
   tryEnter(): RunPermit | undefined {
     return this.#isHeld ? undefined : this.#admitOther();
   }
 
-  /** Waits for a permit. Resolves with `undefined` if the signal is aborted first. */
+  /** Waits for a permit for a delivery that is not a suspect. Resolves with `undefined` if the signal is aborted first. */
   enter(signal: AbortSignal): Promise<RunPermit | undefined> {
     const permit = this.tryEnter();
     return permit ? Promise.resolve(permit) : this.#waitIn(this.#others, signal, {});
   }
 
   /**
-   * Waits until a suspect may run. Resolves with `undefined` if the signal is aborted first.
+   * Waits for a permit for a suspect. Resolves with `undefined` if the signal is aborted first.
    *
-   * @param onShared called when other deliveries start while the suspect runs.
+   * @param onShared called when the suspect no longer holds back other deliveries, although it is still running.
    */
   enterAlone(signal: AbortSignal, onShared: () => void): Promise<RunPermit | undefined> {
     const waiting = this.#waitIn(this.#suspects, signal, { onShared });
@@ -77,7 +79,7 @@ export class RunGate {
     };
   }
 
-  /** Starts the next suspect if possible; otherwise, holds back others until it can start. */
+  /** Grants a permit to the next suspect if possible. Otherwise, holds back other deliveries until the suspect can run. */
   #advance(): void {
     if (this.#hasSuspect) return;
     const suspect = this.#suspects[0];

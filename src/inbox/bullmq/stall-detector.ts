@@ -5,22 +5,22 @@ export interface WorkProgress {
   isRunning: boolean;
   /** Whether the worker could run another delivery. */
   hasCapacity: boolean;
-  /** How many deliveries the worker has claimed so far. */
+  /** The number of deliveries that the worker has claimed so far. */
   claimed: number;
 }
 
-/** Detects endpoints whose deliveries wait although their worker has capacity. */
+/** Detects endpoints whose deliveries are waiting although the worker has capacity. */
 export class StallDetector {
   readonly #stalledMs: number;
-  /** The last progress of workers with waiting deliveries. `since`: when it last changed, by `performance.now()`. */
+  /** The last progress of each worker with waiting deliveries. `since`: when `claimed` last changed, by `performance.now()`. */
   readonly #waiting = new Map<string, { claimed: number; since: number }>();
 
-  /** @param stalledMs how long deliveries may wait while their worker claims none, in milliseconds. */
+  /** @param stalledMs the time in milliseconds after which a worker that claims no waiting deliveries is stalled. */
   constructor(stalledMs: number) {
     this.#stalledMs = stalledMs;
   }
 
-  /** Compares the workers with the previous call. */
+  /** Compares the progress of all workers with the previous call. */
   async findProblem(
     workers: ReadonlyMap<string, { readonly progress: WorkProgress }>,
     hasWaiting: (endpoint: string) => Promise<boolean>,
@@ -37,7 +37,7 @@ export class StallDetector {
     return {
       code: "INBOX_STALLED",
       severity: stalled.length === workers.size ? "unavailable" : "degraded",
-      message: `Deliveries of ${names} are waiting, but this receiver does not run them. Resume the queue if it is paused, and restart the receiver.`,
+      message: `Deliveries of ${names} are waiting, but this server does not run them. If the queue is paused, resume it. Otherwise, restart the server.`,
     };
   }
 

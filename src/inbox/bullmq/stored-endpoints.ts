@@ -2,7 +2,7 @@ import type { Retention } from "../retention.ts";
 import { type DeliveryQueue, endpointsQueueName, openQueue, type QueueServer } from "./queue-server.ts";
 import { type JobData, jobIdOf } from "./stored-job.ts";
 
-/** The endpoints with deliveries on the server, and their retention: one job each, which no worker processes. */
+/** Stores the names and the retention of all endpoints of the inbox. Each endpoint is a job that no worker processes. */
 export class StoredEndpoints {
   readonly #server: QueueServer;
   readonly #added = new Map<string, Promise<unknown>>();
@@ -10,11 +10,11 @@ export class StoredEndpoints {
 
   constructor(server: QueueServer) {
     this.#server = server;
-    // Opened here, so that the first delivery does not wait for it.
+    // Opening the queue here saves time at the first delivery.
     this.#open();
   }
 
-  /** Stores an endpoint, so that all processes with this inbox find it. */
+  /** Stores the name of an endpoint, so that all processes that use this inbox can find it. */
   add(endpoint: string): Promise<unknown> {
     let added = this.#added.get(endpoint);
     if (!added) {
@@ -26,7 +26,7 @@ export class StoredEndpoints {
     return added;
   }
 
-  /** Stores the retention of an endpoint, for receivers that do not serve it. */
+  /** Stores the retention of an endpoint, for processes that do not serve it. */
   async setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): Promise<void> {
     await this.add(endpoint);
     const job = await this.#open().getJob(jobIdOf(endpoint));
@@ -38,11 +38,11 @@ export class StoredEndpoints {
     return (await this.#open().getJobState(jobIdOf(endpoint))) !== "unknown";
   }
 
-  /** All endpoints by name, with their stored retention. */
+  /** Returns the stored retention of all endpoints by name, sorted by name. */
   async read(): Promise<ReadonlyMap<string, Partial<Retention>>> {
     const jobs = await this.#open().getJobs(["wait"]);
     const endpoints = new Map<string, Partial<Retention>>(jobs.map(({ data }) => [data.id, storedRetention(data)]));
-    // They are missing if the server was emptied since.
+    // Endpoints that this process has added are missing if the inbox server was emptied since.
     for (const name of [...this.#added.keys()].filter((one) => !endpoints.has(one))) {
       this.#added.delete(name);
       await this.add(name);

@@ -2,38 +2,39 @@ import { createHash } from "node:crypto";
 import type { Job } from "bullmq";
 import * as z from "zod";
 import type { DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
-import { attemptsIn, type JobHistory, replayedRow } from "./job-history.ts";
+import { attemptsIn, type JobHistory, replayEntry } from "./job-history.ts";
 
-/** The data of a job: a delivery, or an endpoint in `StoredEndpoints`. */
+/** The data of a job, which contains a delivery or, in the queue of `StoredEndpoints`, an endpoint. */
 export const jobDataSchema = z.object({
+  /** The ID of the delivery, or the name of the endpoint. */
   id: z.string(),
-  /** Missing after the retention. */
+  /** Missing after the retention period. */
   body: z.string().optional(),
-  /** Replaces `body` if PostgreSQL cannot store it as text: UTF-16 in Base64. */
+  /** Replaces a `body` that PostgreSQL cannot store as text. Contains its UTF-16 code units in Base64. */
   base64: z.string().optional(),
-  /** Only of an endpoint: how long finished deliveries are kept, in milliseconds. */
+  /** Only for an endpoint: how long bodies and attempts are kept, in milliseconds. */
   retentionMs: z.number().optional(),
-  /** Only of an endpoint: how long IDs are kept, in milliseconds. */
+  /** Only for an endpoint: how long IDs are kept, in milliseconds. */
   idsKeptMs: z.number().optional(),
 });
 
 export type JobData = z.infer<typeof jobDataSchema>;
 
-/** A BullMQ job with a delivery. */
+/** A BullMQ job that contains a delivery. */
 export type DeliveryJob = Job<JobData, undefined, string>;
 
-/** A hash of the ID: BullMQ rejects job IDs that are integers or contain colons, which delivery IDs may be. */
+/** Hashes the ID of a delivery, because BullMQ rejects job IDs that are integers or contain colons. */
 export function jobIdOf(deliveryId: string): string {
   return `d${createHash("sha256").update(deliveryId).digest("hex")}`;
 }
 
-/** Encodes bodies that the `jsonb` of PostgreSQL cannot store: with NUL or a lone surrogate. */
+/** Creates the data of a job. Encodes a body with NUL characters or lone surrogates, which `jsonb` in PostgreSQL cannot store. */
 export function toJobData({ id, body }: IncomingDelivery): JobData {
   const fitsJsonb = !body.includes("\u0000") && body.isWellFormed();
   return fitsJsonb ? { id, body } : { id, base64: Buffer.from(body, "utf16le").toString("base64") };
 }
 
-/** The body exactly as it was received; `undefined` after the retention. */
+/** Returns the body exactly as it was received, or `undefined` after the retention period. */
 export function bodyOf({ body, base64 }: JobData): string | undefined {
   return base64 === undefined ? body : Buffer.from(base64, "base64").toString("utf16le");
 }
@@ -64,20 +65,20 @@ export function toStoredDelivery({
   };
 }
 
-/** The time of the next attempt. The first attempt is due when the delivery is received. */
+/** Returns when the next attempt is due. The first attempt is due immediately. */
 function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
-  const next = history.flatMap((row) => ("dueAt" in row && row.dueAt ? [row.dueAt] : [])).at(-1);
+  const next = history.flatMap((entry) => ("dueAt" in entry && entry.dueAt ? [entry.dueAt] : [])).at(-1);
   return (delay > 0 ? next : undefined) ?? new Date(timestamp);
 }
 
-/** Queues a finished job again, and records the replay. Returns whether it was still in that state. */
+/** Queues a finished job again and records the replay. Returns whether the job was still in `state`. */
 export async function retryFinished(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
-  await job.log(replayedRow(job));
+  await job.log(replayEntry(job));
   try {
     await job.retry(state);
     return true;
   } catch (error) {
-    // Another process may have replayed it first.
+    // Another process may have replayed the job first.
     if ((await job.getState()) !== state) return false;
     throw error;
   }

@@ -1,10 +1,10 @@
 import type { DeliveryAttempt } from "../inbox.ts";
 import type { Statements } from "./statements.ts";
 
-/** An attempt with its times: SQLite always stores them. */
+/** An attempt with its start time and duration, which SQLite always stores. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-/** The finished attempts of deliveries, which are identified by their sequence. */
+/** Reads and writes finished attempts. Deliveries are identified by their sequence. */
 export class AttemptTable {
   readonly #statements: Statements;
 
@@ -12,12 +12,12 @@ export class AttemptTable {
     this.#statements = statements;
   }
 
-  /** The attempts of a delivery, by number. */
+  /** Returns the attempts of a delivery, sorted by number. */
   list(sequence: number): DeliveryAttempt[] {
     return this.#statements.attempts.all(sequence).map(toAttempt);
   }
 
-  /** Whether exactly this attempt is stored. */
+  /** Whether this attempt is stored with the same times and outcome. */
   has(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): boolean {
     const stored = this.#statements.attempt.get(sequence, number);
     return (
@@ -28,7 +28,7 @@ export class AttemptTable {
     );
   }
 
-  /** Stores an attempt. Replaces one with the same number. */
+  /** Stores an attempt. Replaces an attempt with the same number. */
   add(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): void {
     const { code = null, message = null } = error ?? {};
     this.#statements.addAttempt.run(

@@ -5,14 +5,13 @@ import type { Logger } from "../../core/logger.ts";
 const logIntervalMs = 60_000;
 
 /**
- * Runs the tasks of an inbox at intervals and at given times. A task that fails is logged, and the next run tries again. The timers
- * do not keep the process alive.
+ * Runs the background tasks of an inbox at intervals and after delays. Logs failures. The timers do not keep the process alive.
  */
 export class BackgroundTasks {
   readonly #log: () => Logger;
   readonly #monotonicNow: () => number;
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** When each failure was last logged, by its message, in milliseconds of the monotonic clock. */
+  /** When the failure with each message was last logged, in milliseconds of the monotonic clock. */
   readonly #loggedAt = new Map<string, number>();
   #isClosed = false;
 
@@ -23,7 +22,7 @@ export class BackgroundTasks {
 
   run(task: () => Promise<unknown>): void {
     task().catch((error: unknown) => {
-      // Tasks may fail while the inbox closes.
+      // Failures are expected while the inbox closes.
       if (!this.#isClosed) this.#logFailure(error);
     });
   }
@@ -32,7 +31,7 @@ export class BackgroundTasks {
     this.#timers.add(setInterval(() => this.run(task), intervalMs).unref());
   }
 
-  /** Returns a function that cancels the task. */
+  /** Runs a task after a delay. Returns a function that cancels the task. */
   runAfter(delayMs: number, task: () => Promise<unknown>): () => void {
     const cancel = () => {
       clearTimeout(timer);
@@ -46,7 +45,7 @@ export class BackgroundTasks {
     return cancel;
   }
 
-  /** Cancels all tasks. Failures of those that are running are no longer logged. */
+  /** Cancels all tasks. Failures of running tasks are no longer logged. */
   close(): void {
     this.#isClosed = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -58,6 +57,6 @@ export class BackgroundTasks {
     const now = this.#monotonicNow();
     if (now - (this.#loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return;
     this.#loggedAt.set(message, now);
-    this.#log().error({ err: error }, "A background task of the inbox failed. The receiver tries again.");
+    this.#log().error({ err: error }, "A background task of the inbox failed and will be retried.");
   }
 }

@@ -7,32 +7,32 @@ import { LoopMonitor } from "../loop-monitor.ts";
 import type { BackgroundWriterData } from "./background-writer.ts";
 import { heartbeatSql } from "./statements.ts";
 
-/** The interval at which the size of the WAL is read, in milliseconds. */
+/** The interval at which the size of the WAL is checked, in milliseconds. */
 const sizeCheckMs = 250;
 /**
- * The size of the WAL from which it is checkpointed, in bytes: below the 40 MiB at which a commit of the event loop does so, but
- * not far below, since each checkpoint writes the pages of the indexes again.
+ * The minimum size of a WAL that this thread checkpoints, in bytes. It is below the 40 MiB at which a commit on the event loop would
+ * checkpoint the WAL. It is not much smaller, because each checkpoint writes the pages of the indexes again.
  */
 const minWalBytes = 16 * 2 ** 20;
 
 const { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared }: BackgroundWriterData = workerData;
 
 const url = pathToFileURL(file);
-// Does not create a missing file.
+// This mode does not create a missing file.
 url.searchParams.set("mode", "rw");
 const database = new DatabaseSync(url, { timeout: 2_000 });
-// Heartbeats need not survive a power failure.
+// Commits are not synced, because heartbeats do not need to survive a power failure.
 database.exec("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
 const heartbeat = database.prepare(heartbeatSql);
 const loop = new LoopMonitor(loopCounter);
 let checkpointedAt = 0;
 
-/** Ignores errors: the file may be locked or the disk full, and the next interval tries again. */
+/** Ignores errors, such as a locked file or a full disk, because the next interval tries again. */
 function attempt(action: () => void): void {
   try {
     action();
   } catch {
-    // The event loop logs its own failed writes.
+    // No log line is needed, because the event loop logs its own failed writes.
   }
 }
 
@@ -41,7 +41,7 @@ function sendHeartbeat(): void {
   if (Atomics.load(shared, 0) > 0 && !isHung) attempt(() => heartbeat.run(processId, Date.now()));
 }
 
-/** Checkpoints the WAL if it has grown: a commit that copied 40 MB would block the event loop. */
+/** Checkpoints the WAL if it has grown. Otherwise, a commit would checkpoint 40 MiB and block the event loop. */
 function checkpoint(minBytes: number): void {
   const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
   if (!wal || wal.size < minBytes || wal.mtimeMs === checkpointedAt) return;

@@ -11,30 +11,30 @@ export interface BackgroundWriterData {
   heartbeatMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
-  /** The number of running deliveries, and whether the thread has started: 0 or 1. */
+  /** Two shared numbers: the number of running deliveries, and 1 if the thread has started, otherwise 0. */
   shared: Int32Array<SharedArrayBuffer>;
 }
 
 export interface BackgroundWriterOptions {
-  /** `undefined` if the inbox is in memory: it needs no thread. */
+  /** The path of the file. `undefined` if the inbox is in memory, which needs no thread. */
   file: string | undefined;
   /** The ID of this process. */
   processId: string;
   /** The interval of heartbeats, in milliseconds. */
   heartbeatMs: number;
-  /** An event loop that is blocked for longer counts as hung, and the thread sends no heartbeats, in milliseconds. */
+  /** The time in milliseconds after which a blocked event loop counts as hung, so that the thread sends no heartbeats. */
   maxBlockedMs: number;
   log: () => Logger;
 }
 
 /**
- * Writes to the file of an inbox from a thread:
+ * Controls the thread of an inbox. The thread has two tasks:
  *
- * - heartbeats while deliveries run, even if a handler blocks the event loop; none if it is blocked for so long that it counts
- *   as hung;
- * - checkpoints of the WAL, which would block the event loop.
+ * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop. It stops sending heartbeats if the
+ *   event loop is blocked for so long that it counts as hung.
+ * - It checkpoints the WAL, which would block the event loop.
  *
- * The thread starts with the first running delivery or the first large prune, and does not keep the process alive.
+ * The thread starts with the first running delivery or the first large prune. It does not keep the process alive.
  */
 export class BackgroundWriter {
   readonly #options: BackgroundWriterOptions;
@@ -51,7 +51,7 @@ export class BackgroundWriter {
     this.#options = options;
   }
 
-  /** Whether the event loop must send the heartbeats, because the thread does not. */
+  /** Whether the event loop must send the heartbeats because the thread is not running. */
   get needsEventLoop(): boolean {
     const isWorking = this.#thread !== undefined && Atomics.load(this.#shared, 1) === 1;
     return this.#options.file !== undefined && !isWorking;
@@ -63,7 +63,7 @@ export class BackgroundWriter {
     if (count > 0) this.#startOnce();
   }
 
-  /** Checkpoints the WAL, unless it has fewer bytes. Resolves once the thread is done; immediately if there is no thread. */
+  /** Checkpoints the WAL unless it is smaller than `minBytes`. Resolves when the thread is done, or immediately if there is no thread. */
   async checkpoint(minBytes: number): Promise<void> {
     this.#startOnce();
     const thread = this.#thread;
@@ -119,11 +119,11 @@ export class BackgroundWriter {
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],
       });
-      // An error without a listener would end the process.
       thread.on("message", () => this.#resolveCheckpointed());
+      // Without a listener, an error would end the process.
       thread.on("error", (error) => this.#handleExit(thread, error));
-      thread.on("exit", () => this.#handleExit(thread, new Error("It exited.")));
-      // After adding listeners: a message listener keeps the process alive.
+      thread.on("exit", () => this.#handleExit(thread, new Error("The thread exited.")));
+      // `unref` must follow the listeners, because adding a message listener keeps the process alive.
       thread.unref();
       this.#thread = thread;
       this.#loopTimer = startLoopCounter(loopCounter, heartbeatMs);
@@ -133,7 +133,7 @@ export class BackgroundWriter {
   }
 
   #handleExit(thread: Worker, error: unknown): void {
-    // Otherwise it was stopped on purpose.
+    // If the thread was replaced or removed, it was stopped on purpose.
     if (thread === this.#thread) this.#fail(error);
   }
 
@@ -146,7 +146,7 @@ export class BackgroundWriter {
       .log()
       .warn(
         { err: error },
-        "The thread of the inbox has stopped, and the event loop renews leases instead. A delivery whose handler blocks the event loop for longer than 30 s may run twice.",
+        "The thread of the inbox has stopped, so the event loop sends the heartbeats. A delivery whose handler blocks the event loop for more than 30 s may run twice. Restart the server.",
       );
   }
 }

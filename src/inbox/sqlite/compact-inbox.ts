@@ -5,25 +5,25 @@ import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { isBusy, isFull, openInboxDatabase } from "./database.ts";
 
-/** The size of the file before and after, in bytes. */
+/** The size of the file before and after compaction, in bytes. */
 export interface CompactedInbox {
   bytesBefore: number;
   bytesAfter: number;
 }
 
 /**
- * Returns the unused space of an inbox to the disk, and enables the inbox to do so itself from then on. No process may have the
- * inbox open.
+ * Returns the unused space of an inbox to the disk. From then on, pruning returns unused space as well. No process may have the inbox
+ * open.
  *
- * @throws `INBOX_IN_USE` if a process has it open, `INBOX_UNUSABLE` if the file is not an inbox or cannot be compacted.
+ * @throws `INBOX_IN_USE` if a process has the inbox open, `INBOX_UNUSABLE` if the file is not an inbox or cannot be compacted.
  */
 export function compactInboxFile(file: string): CompactedInbox {
-  // Checks and migrates the file.
+  // Opening the inbox checks and migrates the file.
   openInboxDatabase(file, { mustExist: true }).close();
   const bytesBefore = statSync(file).size;
   const database = new DatabaseSync(file);
   try {
-    // Fails while any other connection is open, even an idle one.
+    // This fails while another connection is open, even if that connection is idle.
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT");
     database.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
   } catch (error) {
@@ -38,11 +38,11 @@ function compactError(error: unknown, file: string): WebhookError {
   const path = resolve(file);
   if (isBusy(error)) {
     return new WebhookError(
-      `A process has the inbox "${path}" open. Stop the receiver, compact the inbox, then start the receiver again.`,
+      `A process has the inbox "${path}" open. Stop the server, compact the inbox, then start the server again.`,
       { code: "INBOX_IN_USE", retryable: true },
     );
   }
-  const remedy = isFull(error) ? "Free as much disk space as the inbox takes, then try again." : "Try again.";
+  const remedy = isFull(error) ? "Free at least as much disk space as the inbox uses, then try again." : "Try again.";
   return new WebhookError(`The inbox "${path}" could not be compacted: ${messageOf(error)}. ${remedy}`, {
     code: "INBOX_UNUSABLE",
     cause: error,

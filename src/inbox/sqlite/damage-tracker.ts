@@ -12,7 +12,7 @@ export interface DamageTrackerOptions {
   monotonicNow: () => number;
 }
 
-/** Tracks which endpoints have damaged deliveries. Each poll finds them again, so they are logged at most every ten minutes. */
+/** Tracks which endpoints have damaged deliveries. Each poll finds the damage again, so it is logged at most every ten minutes. */
 export class DamageTracker {
   readonly #options: DamageTrackerOptions;
   readonly #endpoints = new Set<string>();
@@ -22,7 +22,7 @@ export class DamageTracker {
     this.#options = options;
   }
 
-  /** Records an error of an endpoint if damage caused it. Returns whether it did; the caller handles other errors. */
+  /** Records an error of an endpoint if damage caused the error. Returns `false` for other errors, which the caller must handle. */
   note(error: unknown, endpoint: string): boolean {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     if (!isDamage(cause)) return false;
@@ -36,7 +36,7 @@ export class DamageTracker {
     return true;
   }
 
-  /** Forgets the damage after the file was restored. */
+  /** Clears all recorded damage after the file was restored. */
   clear(): void {
     this.#endpoints.clear();
   }
@@ -49,6 +49,6 @@ export class DamageTracker {
   #message(): string {
     const { file } = this.#options;
     const names = [...this.#endpoints].map((endpoint) => `"${endpoint}"`).join(", ");
-    return `Part of the inbox "${file}" is damaged: some deliveries of ${names} cannot be read. All others still run. To recover the file, stop the receiver, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE and the two files beside it away, and rename NEW to FILE.`;
+    return `Part of the inbox "${file}" is damaged: some deliveries of ${names} cannot be read. All other deliveries still run. To recover the file, stop the server, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE, FILE-wal, and FILE-shm away, and rename NEW to FILE.`;
   }
 }

@@ -6,15 +6,15 @@ import { WebhookError } from "../../core/errors.ts";
 import { makePrivateFolder } from "../../core/private-folder.ts";
 import { migrations, schemaVersion } from "./migrations.ts";
 
-/** Identifies the files of an inbox: "hwin". */
+/** The `application_id` of inbox files: "hwin" in ASCII. */
 const applicationId = 0x6877696e;
 
 /**
- * Opens the database of an inbox, and creates it if needed. Every commit is synced to the disk.
+ * Opens the database of an inbox, and creates the file if it does not exist. Every commit is synced to disk.
  *
- * @param file `:memory:` for a database that is lost when the process exits.
- * @param options `mustExist`: whether to fail instead of creating it. Default `false`.
- * @throws `INBOX_UNUSABLE`, without changing the file.
+ * @param file the path of the file, or `:memory:` for a database that is lost when the process exits.
+ * @param options `mustExist`: whether to fail if the inbox does not exist, instead of creating it. Default `false`.
+ * @throws `INBOX_UNUSABLE` if the file cannot be opened. The file is then unchanged.
  */
 export function openInboxDatabase(file: string, options: { mustExist?: boolean } = {}): DatabaseSync {
   const startedAt = performance.now();
@@ -24,7 +24,7 @@ export function openInboxDatabase(file: string, options: { mustExist?: boolean }
     } catch (error) {
       if (WebhookError.isInstance(error)) throw error;
       if (!isBusy(error) || performance.now() - startedAt > maxWaitMs) throw inboxUnusable(file, error);
-      // Several processes may create the file at the same time, and SQLite does not wait for all of its locks.
+      // Several processes may create the file at the same time, and the timeout of SQLite does not cover all of its locks.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
   }
@@ -36,7 +36,7 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
   if (mustExist && !existsSync(file)) throw inboxMissing(file);
   if (file !== ":memory:") {
     makePrivateFolder(dirname(resolve(file)), "INBOX_UNUSABLE");
-    // Only the owner may read payloads. SQLite treats an empty file as a new database.
+    // The file is created here, so that only its owner can read payloads. SQLite treats an empty file as a new database.
     if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
     checkAccess(file);
   }
@@ -45,11 +45,11 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
     const version = readVersion(database, file);
     if (version === 0 && mustExist) throw inboxMissing(file);
     checkHealth(database, file);
-    // Has an effect only before the first table is created. `deliveries compact` sets it for older files.
+    // This setting must precede the first table. `deliveries compact` enables it in older files.
     if (version === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     if (version < schemaVersion) migrate(database);
-    // From now on, GroupCommit waits for locks without blocking the event loop.
+    // SQLite must no longer wait for locks. `GroupCommit` waits instead, without blocking the event loop.
     database.exec("PRAGMA busy_timeout = 0");
     return database;
   } catch (error) {
@@ -58,16 +58,16 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
   }
 }
 
-/** Rejects a read-only file: SQLite would open it, and then fail all writes even if it becomes writable. */
+/** Rejects a read-only file. SQLite would open the file but reject all writes, even after the file became writable. */
 function checkAccess(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
   }
 }
 
-/** The schema version of an inbox; 0 if the file is empty. @throws `INBOX_UNUSABLE` for other files. */
+/** Returns the schema version of an inbox, or 0 if the file is empty. @throws `INBOX_UNUSABLE` if the file is not an inbox. */
 function readVersion(database: DatabaseSync, file: string): number {
-  // A consistent read: another process may be creating the inbox.
+  // The transaction makes the reads consistent, because another process may be creating the inbox.
   database.exec("BEGIN");
   const version = readPragma(database, "user_version");
   const isInbox = readPragma(database, "application_id") === applicationId;
@@ -77,8 +77,8 @@ function readVersion(database: DatabaseSync, file: string): number {
   if (isEmpty && version === 0) return 0;
   throw new WebhookError(
     isInbox
-      ? `"${file}" was written by a newer release of hub-webhooks. Update this one, or set INBOX_URL to another file.`
-      : `"${file}" is a database, but not an inbox. Set INBOX_URL to another file, or move this one away.`,
+      ? `"${file}" was written by a newer release of hub-webhooks. Update hub-webhooks, or set INBOX_URL to another file.`
+      : `"${file}" is a database, but not an inbox. Set INBOX_URL to another file, or move the database away.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
@@ -88,8 +88,8 @@ function readPragma(database: DatabaseSync, name: string): number {
 }
 
 /**
- * The maximum size of a file that is checked when it is opened, in bytes: checking a larger one takes too long, and its damage is
- * found while deliveries are processed.
+ * The maximum size of a file that is checked for damage when it is opened, in bytes. Checking a larger file takes too long. Damage to
+ * a larger file is found later, while deliveries are processed.
  */
 const maxCheckedBytes = 64 * 2 ** 20;
 
@@ -98,15 +98,15 @@ function checkHealth(database: DatabaseSync, file: string): void {
   const found = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
   if (found === "ok") return;
   throw new WebhookError(
-    `The inbox "${file}" is damaged (${found}). Move it and the two files beside it away, and start again. Recover its contents with \`sqlite3 FILE .recover\`.`,
+    `The inbox "${file}" is damaged (${found}). Move the file and its -wal and -shm files away, then start again. To recover the deliveries, run \`sqlite3 FILE .recover\`.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
 
 function migrate(database: DatabaseSync): void {
-  // If it fails, closing the database rolls the transaction back.
+  // If a migration fails, closing the database rolls the transaction back.
   database.exec("BEGIN IMMEDIATE");
-  // Another process may have migrated it already.
+  // Another process may already have migrated the file.
   const version = readPragma(database, "user_version");
   for (const migration of migrations.slice(version)) database.exec(migration);
   database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`);
@@ -115,7 +115,7 @@ function migrate(database: DatabaseSync): void {
 function inboxMissing(file: string): WebhookError {
   const place = file === ":memory:" ? "in the memory of this process" : `at "${resolve(file)}"`;
   return new WebhookError(
-    `There is no inbox ${place}. Set INBOX_URL to the inbox of the server, as in sqlite:./data/inbox.db. A server creates it at its first start.`,
+    `There is no inbox ${place}. Set INBOX_URL to the inbox of the server, such as sqlite:./data/inbox.db. The server creates the inbox when it first starts.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
@@ -123,7 +123,7 @@ function inboxMissing(file: string): WebhookError {
 function inboxUnusable(file: string, cause: unknown): WebhookError {
   const reason = messageOf(cause);
   return new WebhookError(
-    `The inbox "${file}" cannot be opened (${reason}). Set INBOX_URL to a file that can be read and written, as in sqlite:./data/inbox.db.`,
+    `The inbox "${file}" cannot be opened (${reason}). Set INBOX_URL to a readable and writable file, such as sqlite:./data/inbox.db.`,
     { code: "INBOX_UNUSABLE", cause },
   );
 }
@@ -132,16 +132,16 @@ const busy = 5;
 const corrupt = 11;
 const full = 13;
 const notADatabase = 26;
-/** Extended codes: the disk returns an error, or less data than expected. */
+/** Extended result codes for reads: the disk returned an error or too little data. */
 const readError = 266;
 const shortRead = 522;
 
-/** The extended result code of SQLite; its lowest byte is the primary code. */
+/** Returns the extended result code of SQLite. The lowest byte is the primary result code. */
 function resultCode(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
 }
 
-/** Whether another connection holds the lock. */
+/** Whether another connection holds a lock on the file. */
 export function isBusy(error: unknown): boolean {
   return (resultCode(error) & 0xff) === busy;
 }
@@ -151,16 +151,16 @@ export function isFull(error: unknown): boolean {
   return (resultCode(error) & 0xff) === full;
 }
 
-/** Whether a part of the file is damaged or unreadable. */
+/** Whether part of the file is damaged or unreadable. */
 export function isDamage(error: unknown): boolean {
   const code = resultCode(error);
   return [corrupt, notADatabase].includes(code & 0xff) || code === readError || code === shortRead;
 }
 
 /**
- * Copies all deliveries that another inbox does not have into it, in one transaction. Deliveries in both stay as they are.
+ * Copies all deliveries that another inbox does not contain into that inbox, in one transaction. Deliveries in both do not change.
  *
- * @param path the other inbox, which has the same schema version.
+ * @param path the path of the other inbox, which must have the same schema version.
  */
 export function copyMissing(source: DatabaseSync, path: string): void {
   source.prepare("ATTACH ? AS target").run(path);
@@ -189,7 +189,7 @@ export function copyMissing(source: DatabaseSync, path: string): void {
   }
 }
 
-/** All columns except `sequence`, which the other inbox assigns. */
+/** Returns all columns except `sequence`, which the other inbox assigns. */
 function columnsOf(source: DatabaseSync): string[] {
   return source
     .prepare("SELECT name FROM pragma_table_info('deliveries') WHERE name <> 'sequence'")

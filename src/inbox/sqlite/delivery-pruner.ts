@@ -3,17 +3,18 @@ import type { Retention } from "../retention.ts";
 import { isDamage } from "./database.ts";
 import type { Statements } from "./statements.ts";
 
-/** The duration of a step, in milliseconds: new deliveries wait for it. One large body may take longer. */
+/** The target duration of a step, in milliseconds. New deliveries wait until the step ends. Removing one large body may take longer. */
 const maxStepMs = 5;
+/** The maximum number of deliveries per step. */
 const maxRows = 200;
-/** How many free pages are returned to the disk before the clock is read again. */
-const pagesPerTurn = 16;
+/** The number of free pages that are returned to the disk before the clock is read again. */
+const pagesPerVacuum = 16;
 
-/** Removes expired deliveries from the file of an inbox, in steps: one transaction each. */
+/** Removes deliveries past their retention period from the file of an inbox, in steps. Each step is one transaction. */
 export class DeliveryPruner {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
-  /** Sequences of rows on damaged pages: skipped, since each step would fail. */
+  /** The sequences of deliveries on damaged pages. They are skipped, because a step that removes one of them fails. */
   readonly #damaged = new Set<number>();
 
   constructor(database: DatabaseSync, statements: Statements) {
@@ -21,7 +22,7 @@ export class DeliveryPruner {
     this.#statements = statements;
   }
 
-  /** All endpoints in the file, with their stored retention. */
+  /** Returns all endpoints in the file with their stored retention. */
   endpoints(): { endpoint: string; retention: Retention | undefined }[] {
     return this.#statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
       endpoint: String(endpoint),
@@ -30,8 +31,8 @@ export class DeliveryPruner {
   }
 
   /**
-   * Removes the bodies and attempts of some deliveries that finished before `bodiesBefore`, and the IDs, which identify
-   * duplicates, of some that also finished before `idsBefore`. Returns the number of bodies, and whether all are removed.
+   * Runs one step for an endpoint: removes bodies and attempts of deliveries that finished before `bodiesBefore`, and then IDs of
+   * deliveries that finished before both times. Returns the number of removed bodies, and whether nothing is left to remove.
    */
   prune(
     endpoint: string,
@@ -57,12 +58,12 @@ export class DeliveryPruner {
     return { count: bodies.count, isDone };
   }
 
-  /** The number of skipped deliveries on damaged pages. */
+  /** The number of deliveries on damaged pages that are skipped. */
   get damaged(): number {
     return this.#damaged.size;
   }
 
-  /** Returns some free pages of the file to the disk. `isDone`: no free pages are left. */
+  /** Returns some free pages of the file to the disk. `isDone`: no free pages are left in the file. */
   shrink(): { isDone: boolean } {
     const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
     const incremental = 2;
@@ -70,7 +71,7 @@ export class DeliveryPruner {
     const until = performance.now() + maxStepMs;
     while (read("freelist_count") > 0) {
       if (performance.now() >= until) return { isDone: false };
-      this.#database.exec(`PRAGMA incremental_vacuum(${pagesPerTurn})`);
+      this.#database.exec(`PRAGMA incremental_vacuum(${pagesPerVacuum})`);
     }
     return { isDone: true };
   }
@@ -90,7 +91,7 @@ export class DeliveryPruner {
         remove(Number(sequence));
         count += 1;
       } catch (error) {
-        // Skipped from the next step on.
+        // The following steps skip this delivery.
         if (isDamage(error)) this.#damaged.add(Number(sequence));
         throw error;
       }

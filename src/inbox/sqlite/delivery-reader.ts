@@ -30,7 +30,7 @@ export class DeliveryReader {
     return row && this.#toStored(row);
   }
 
-  /** @throws `OPTION_INVALID`. */
+  /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   list(options: ListOptions): DeliveryPage {
     const { endpoint, status, cursor } = options;
     const limit = pageSize(options);
@@ -45,7 +45,7 @@ export class DeliveryReader {
     };
   }
 
-  /** The newest of all requested deliveries: merged, since the index sorts only within one endpoint and status. */
+  /** Returns the newest sequences. Merges several queries, because the index sorts only within one endpoint and status. */
   #sequences({ endpoint, status, before, limit }: ListOptions & { before: number; limit: number }): number[] {
     const { newest, newestOf, totals } = this.#statements;
     const rows =
@@ -61,7 +61,7 @@ export class DeliveryReader {
   }
 
   counts(): Record<string, DeliveryCounts> {
-    // An endpoint may be named "__proto__".
+    // The object has no prototype, because an endpoint may be named "__proto__".
     const counts: Record<string, Record<DeliveryStatus, number>> = Object.create(null);
     for (const row of this.#statements.totals.all()) {
       const endpoint = String(row.endpoint);

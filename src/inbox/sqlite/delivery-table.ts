@@ -9,41 +9,41 @@ import { DeliveryReader } from "./delivery-reader.ts";
 import { type Claimant, LeaseTable } from "./lease-table.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 
-/** A claimed delivery as its row stores it, before the retry policy is applied. */
+/** A claimed delivery as read from its row, before the retry policy is applied. */
 export interface LeasedDelivery extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
-  /** The attempts so far, without those before a replay, interrupted by a shutdown, or crashed beside other deliveries. */
+  /** The number of attempts so far that count, including this attempt. See `uncounted_attempts` in `migrations.ts`. */
   countedAttempts: number;
-  /** Milliseconds since the epoch. */
+  /** When this attempt started, in milliseconds since the epoch. */
   startedAt: number;
 }
 
-/** The end of an attempt, and the next status of the delivery. */
+/** The end of an attempt and the next status of the delivery. */
 export interface AttemptEnd {
   attempt: TimedAttempt;
   next: { status: "succeeded" | "dead" } | { status: "queued"; dueAt: number; counts: boolean };
 }
 
 /**
- * How the end of an attempt was stored. `late`: another process had taken over the delivery, and the success counts.
- * `superseded`: another process had taken over the delivery, and the end is ignored.
+ * The effect of storing the end of an attempt. `late`: another process had taken over the delivery, but the success counts.
+ * `superseded`: another process had taken over the delivery, and the end has no effect on its status.
  */
 export type RecordResult = "stored" | "late" | "superseded";
 
-/** The limits of a transaction that replays dead deliveries. */
+/** The limits of one transaction that replays dead deliveries. */
 const maxReplayRows = 200;
 const maxReplayMs = 10;
 
-/** How many suspects are read to find one on an intact page. */
+/** The maximum number of suspects that are read to find one that is not on a damaged page. */
 const maxSuspects = 20;
 
-/** The deliveries of an inbox. Call methods that write within a transaction. */
+/** Reads and writes the deliveries of an inbox. Call methods that write only within a transaction. */
 export class DeliveryTable {
   readonly reader: DeliveryReader;
   readonly pruner: DeliveryPruner;
   readonly leases: LeaseTable;
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
-  /** Sequences of deliveries on damaged pages, which cannot be claimed. */
+  /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
   readonly #damaged = new Set<number>();
 
   constructor(database: DatabaseSync) {
@@ -55,9 +55,9 @@ export class DeliveryTable {
   }
 
   /**
-   * Adds a delivery, or queues it again if it is dead. Returns whether it was already stored.
+   * Adds a delivery, or queues it again if it is dead. Returns whether the delivery was already stored and not dead.
    *
-   * @throws `INBOX_FULL` when the endpoint has `maxQueued` queued deliveries.
+   * @throws `INBOX_FULL` if the endpoint has `maxQueued` queued deliveries.
    */
   add(
     { id, endpoint, body, receivedAt }: IncomingDelivery,
@@ -73,9 +73,9 @@ export class DeliveryTable {
   }
 
   /**
-   * Claims up to `limit` due deliveries, without suspects.
+   * Claims up to `limit` due deliveries that are not suspects.
    *
-   * @param onDamage called when a delivery is found on a damaged page. It is skipped from then on.
+   * @param onDamage called when a delivery is found on a damaged page. Further claims skip this delivery.
    */
   claim(
     endpoint: string,
@@ -92,7 +92,7 @@ export class DeliveryTable {
     return claimed;
   }
 
-  /** The first suspect of an endpoint, and when it is due (ms since the epoch). */
+  /** Returns the first suspect of an endpoint, and when it is due (ms since the epoch). */
   nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
     return this.#statements.suspects
       .all(endpoint, maxSuspects)
@@ -100,7 +100,7 @@ export class DeliveryTable {
       .find(({ sequence }) => !this.#damaged.has(sequence));
   }
 
-  /** Claims the first suspect of an endpoint, if it is due. */
+  /** Claims the first suspect of an endpoint if it is due. */
   claimSuspect(
     endpoint: string,
     { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },
@@ -116,7 +116,7 @@ export class DeliveryTable {
   ): LeasedDelivery | undefined {
     const { processId, now } = claimant;
     try {
-      // Reads the row first: a write to a damaged page would fail the whole transaction.
+      // The row is read first, because a write to a damaged page would fail the whole transaction.
       this.#statements.row.get(sequence);
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -144,10 +144,11 @@ export class DeliveryTable {
   }
 
   /**
-   * Stores the end of an attempt. If another process has taken over the delivery, a success still counts unless the delivery
-   * has already succeeded, and a failure is ignored.
+   * Stores the end of an attempt. If another process has taken over the delivery, a success counts unless the delivery has already
+   * succeeded, and a failure is ignored.
    *
-   * Storing the same end twice has no effect: a commit to a deleted file fails, although its data is in the restored file.
+   * Storing the same end twice has no effect. This is necessary because a commit fails if the file was deleted, although the restored
+   * file contains the committed data.
    */
   recordEnd(
     { endpoint, id }: LeasedDelivery,
@@ -161,7 +162,7 @@ export class DeliveryTable {
     if (!isRunningHere && this.#attempts.has(sequence, attempt)) return "stored";
     if (!isRunningHere && next.status !== "succeeded") return "superseded";
     this.#attempts.add(sequence, attempt);
-    // If a replay was requested, the process that runs the delivery now starts it.
+    // If a replay was requested, the delivery must run again, so a late success does not end it.
     if (!isRunningHere && (row.status === "succeeded" || row.replay_requested === 1)) return "superseded";
     const isQueued = next.status === "queued";
     this.#statements.end.run({
@@ -175,30 +176,30 @@ export class DeliveryTable {
     return isRunningHere ? "stored" : "late";
   }
 
-  /** When the next delivery of an endpoint is due, without suspects (ms since the epoch). */
+  /** Returns when the next delivery of an endpoint that is not a suspect is due, in milliseconds since the epoch. */
   nextDueAt(endpoint: string): number | undefined {
     const dueAt = this.#statements.nextDue.get(endpoint)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;
   }
 
-  /** Moves times in the future to now after the clock was set back, so that no delivery waits for the lost time. */
+  /** Corrects the times of deliveries after the clock was set back. Otherwise, retries would be delayed by the difference. */
   correctClock(endpoint: string, now: number): void {
     for (const status of ["queued", "running"]) this.#statements.correctClock.run({ endpoint, status, now });
   }
 
-  /** Queues a delivery again, or marks a running one to run again afterwards. Returns whether it is stored. */
+  /** Queues a delivery again. A running delivery is queued again when its attempt ends. Returns whether the delivery has a body. */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
     return this.#statements.replay.run({ now, endpoint, id }).changes > 0;
   }
 
-  /** The sequence of the newest delivery. */
+  /** Returns the sequence of the newest delivery, or 0 if there are no deliveries. */
   lastSequence(): number {
     return Number(this.#statements.lastSequence.get()?.sequence ?? 0);
   }
 
   /**
-   * Replays some dead deliveries of an endpoint, ordered by sequence. Returns their number, and the sequence to continue after;
-   * `undefined` after the last.
+   * Replays some dead deliveries of an endpoint, ordered by sequence. Returns the number of replayed deliveries, and the sequence
+   * after which to continue. `next` is `undefined` if no dead deliveries are left.
    */
   replayDeadStep(
     endpoint: string,

@@ -3,52 +3,53 @@ import type { DatabaseSync } from "node:sqlite";
 
 const mebibyte = 2 ** 20;
 
-/** Under load, a WAL of this size needs a tenth of the checkpoints of SQLite's default. */
+/** The maximum size of the WAL. With this size, a busy inbox needs a tenth of the checkpoints that SQLite's default needs. */
 const maxWalBytes = 40 * mebibyte;
 const minWalBytes = 64 * 1_024;
 const maxReserveBytes = 16 * mebibyte;
-/** The WAL may take an eighth of the free space, and an eighth of the disk is kept free. */
+/** The WAL may use one eighth of the free space. One eighth of the disk is reserved, up to `maxReserveBytes`. */
 const share = 8;
 
-/** With more free space than this, it is read at most every `refreshMs` instead of before each transaction. */
+/** If more space than this is free, the free space is read at most every `refreshMs`, not before each transaction. */
 const plentyBytes = 256 * mebibyte;
 const refreshMs = 100;
 
-/** The space of a disk, in bytes. */
+/** The free and total space of a disk, in bytes. */
 export interface Space {
   free: number;
   total: number;
 }
 
 /**
- * Limits the WAL of a database on a small disk, and keeps some space free. If the WAL filled the disk, it could not be
- * checkpointed, and not even running deliveries could finish.
+ * Limits the size of the WAL on a small disk and reserves some free space. If the WAL filled the disk, SQLite could not checkpoint it,
+ * and the results of running deliveries could not be stored.
  */
 export class DiskSpace {
   readonly #database: DatabaseSync;
   readonly #read: () => Space | undefined;
   readonly #pageBytes: number;
+  /** The free space without the reserved space, in bytes. */
   #room = Number.POSITIVE_INFINITY;
   #walPages = 0;
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param read returns `undefined` if the space is unknown. */
+  /** @param read reads the space of the disk. Returns `undefined` if the space is unknown. */
   constructor(database: DatabaseSync, read: () => Space | undefined) {
     this.#database = database;
     this.#read = read;
     this.#pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
   }
 
-  /** Calls {@link refresh} unless there was plenty of space a moment ago. */
+  /** Calls {@link refresh} unless plenty of space was free a moment ago. */
   refreshIfNeeded(): void {
     if (this.#room < plentyBytes || performance.now() - this.#refreshedAt > refreshMs) this.refresh();
   }
 
-  /** Reads the free space and limits the WAL accordingly. Call it outside of a transaction. */
+  /** Reads the free space and limits the WAL accordingly. Call this method outside a transaction. */
   refresh(): void {
     this.#refreshedAt = performance.now();
     const space = this.#read();
-    // Some file systems report no size.
+    // Some file systems report a total size of 0.
     const isKnown = space !== undefined && space.total > 0;
     this.#room = isKnown ? space.free - Math.min(maxReserveBytes, space.total / share) : Number.POSITIVE_INFINITY;
     const walBytes = isKnown ? Math.max(minWalBytes, Math.min(maxWalBytes, space.free / share)) : maxWalBytes;
@@ -60,7 +61,7 @@ export class DiskSpace {
     );
   }
 
-  /** Whether this many bytes fit without using the reserved space. */
+  /** Whether a number of bytes fits on the disk without using the reserved space. */
   hasRoomFor(bytes: number): boolean {
     if (bytes < this.#room) return true;
     const freePages = Number(this.#database.prepare("PRAGMA freelist_count").get()?.freelist_count);
@@ -68,7 +69,7 @@ export class DiskSpace {
   }
 }
 
-/** The space of the disk of a folder; `undefined` if it cannot be read. */
+/** Returns the space of the disk that contains a folder, or `undefined` if the space cannot be read. */
 export function spaceOf(folder: string): Space | undefined {
   try {
     const { bavail, blocks, bsize } = statfsSync(folder);

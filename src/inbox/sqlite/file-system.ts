@@ -3,17 +3,17 @@ import { dirname, resolve } from "node:path";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 
-/** Reads the file system of a path. */
+/** Reads information about the file systems of this machine. */
 export interface FileSystemReader {
-  /** The file system type of statfs(2). */
+  /** Returns the file system type of a path, as defined by statfs(2). */
   kind: (path: string) => number;
-  /** The text of `/proc/self/mountinfo`. */
+  /** Returns the text of `/proc/self/mountinfo`. */
   mounts: () => string;
 }
 
 const fuse = 0x65735546;
 
-/** File systems that other machines or programs serve, by their type in statfs(2) of Linux. */
+/** File systems that are served by other machines or programs, by their type in statfs(2) on Linux. */
 const unsafeKinds: ReadonlyMap<number, string> = new Map([
   [fuse, "FUSE"],
   [0x6969, "NFS"],
@@ -34,7 +34,7 @@ const unsafeKinds: ReadonlyMap<number, string> = new Map([
   [0xbacbacbc, "a folder shared by VMware"],
 ]);
 
-/** File systems with the type of FUSE that are safe: only one kernel writes to them. */
+/** File systems of type FUSE that are safe because only one kernel writes to them. */
 const safeKindsOfFuse: ReadonlySet<string> = new Set(["virtiofs", "fuseblk", "fuse.fuse-overlayfs"]);
 
 const thisMachine: FileSystemReader = {
@@ -43,41 +43,44 @@ const thisMachine: FileSystemReader = {
 };
 
 /**
- * Rejects a file on a network file system or on FUSE, such as a mounted bucket. Only warns if `isAllowed`.
+ * Rejects a file on a network file system or on FUSE, such as a mounted bucket. Only logs a warning if `isAllowed`.
  *
- * @throws `INBOX_UNUSABLE`
+ * @throws `INBOX_UNUSABLE` if the file system is unsafe and not allowed.
  */
 export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: boolean; log: () => Logger }): void {
   const kind = findUnsafeFileSystem(file);
   if (kind === undefined) return;
-  const reason = `The inbox "${file}" is on a network file system or on FUSE (${kind}), where a crash or a second process can damage it. SQLite needs shared memory (WAL) and syncs that reach a disk.`;
-  const remedy = "Keep it on a local disk, or in a database: INBOX_URL=redis://… or postgres://…";
+  const reason = `The inbox "${file}" is on a network file system or on FUSE (${kind}). There, a crash or a second process can damage the file, because SQLite needs shared memory (WAL) and reliable syncs to disk.`;
+  const remedy = "Set INBOX_URL to a file on a local disk, or to a redis:// or postgres:// URL.";
   if (isAllowed) {
-    log().warn({ fileSystem: kind }, `${reason} INBOX_URL allows it. ${remedy}`);
+    log().warn(
+      { fileSystem: kind },
+      `${reason} The file is used anyway, because INBOX_URL contains ?unsafe-file-system=allow. ${remedy}`,
+    );
     return;
   }
-  throw new WebhookError(`${reason} ${remedy}. To use it anyway, add ?unsafe-file-system=allow to INBOX_URL.`, {
+  throw new WebhookError(`${reason} ${remedy} To use the file anyway, append ?unsafe-file-system=allow to INBOX_URL.`, {
     code: "INBOX_UNUSABLE",
   });
 }
 
 /**
- * The name of the file system of an existing or future file, if it is unsafe for SQLite, whose processes share memory through a
- * file beside the database: that works reliably only on local disks. `undefined` if it is safe or unknown, and always except on
- * Linux.
+ * Returns the name of the file system of an existing or future file if the file system is unsafe for SQLite. With a WAL, SQLite
+ * processes share memory through a second file, which works reliably only on local disks. Returns `undefined` if the file system is
+ * safe or unknown, and on all platforms except Linux.
  */
 export function findUnsafeFileSystem(file: string, reader: FileSystemReader = thisMachine): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     const path = realpathSync(nearestExisting(resolve(file)));
-    // Unsigned, as the kernel defines it.
+    // The kernel defines the type as unsigned.
     const kind = reader.kind(path) >>> 0;
     const name = unsafeKinds.get(kind);
     if (kind !== fuse) return name;
     const mounted = kindOfMount(path, reader.mounts());
     return mounted !== undefined && safeKindsOfFuse.has(mounted) ? undefined : (mounted ?? name);
   } catch {
-    // Opening the file reports problems of the path.
+    // If the path is invalid, opening the file will report it.
     return undefined;
   }
 }
@@ -86,7 +89,7 @@ function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
-/** The file system type of the mount of a path, as in "fuse.s3fs". The last mount of the longest matching path applies. */
+/** Returns the file system type of the mount that contains a path, such as "fuse.s3fs". The last mount of the longest path applies. */
 function kindOfMount(path: string, mounts: string): string | undefined {
   let nearest: { at: string; kind: string | undefined } | undefined;
   for (const line of mounts.split("\n")) {

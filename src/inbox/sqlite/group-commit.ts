@@ -2,20 +2,20 @@ import { WebhookError } from "../../core/errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
 import { isBusy, isDamage } from "./database.ts";
 
-/** How long a write may wait for the lock of another connection, in milliseconds: a busy machine can still respond in 5 s. */
+/** How long a write may wait for the lock of another connection, in milliseconds. The server must respond to a delivery within 5 s. */
 const maxWaitMs = 3_000;
-/** The pause between two tries to get the lock, in milliseconds. */
+/** The pause between two tries to acquire the lock, in milliseconds. */
 const retryMs = 5;
 
 /** The database that a {@link GroupCommit} writes to. */
 export interface TransactionTarget {
   readonly isTransaction: boolean;
   begin(): void;
-  /** @throws also if the commit went to a deleted file. */
+  /** @throws if the commit fails, or if the file was deleted. */
   commit(): void;
-  /** Rolls back the transaction, if there is one. */
+  /** Rolls back the transaction if one is open. */
   rollback(): void;
-  /** Called outside of a transaction, with the error of a failed group of writes. */
+  /** Called outside a transaction with the error of a failed group of writes. */
   afterFailure(error: unknown): void;
 }
 
@@ -27,15 +27,15 @@ interface Write {
 }
 
 /**
- * Commits concurrent writes together, so that they share one sync of the disk, the slowest part by far. In benchmarks, this is as
- * fast as a server that stores nothing; a thread for commits is not faster.
+ * Commits concurrent writes together. The writes then share one sync to disk, which takes most of the time. In benchmarks, this is as
+ * fast as a server that stores nothing. Commits in a thread would not be faster.
  */
 export class GroupCommit {
   readonly #target: TransactionTarget;
   readonly #deadlineMs: number;
   #waiting: Write[] = [];
   #isScheduled = false;
-  /** How many of the waiting writes are committed one by one. */
+  /** The number of waiting writes that must be committed one by one. */
   #singleWrites = 0;
   #failure: unknown;
 
@@ -44,20 +44,20 @@ export class GroupCommit {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** The error of the last transaction; `undefined` if it succeeded. */
+  /** The error of the last transaction, or `undefined` if the transaction succeeded. */
   get failure(): unknown {
     return this.#failure;
   }
 
   /**
-   * Runs an operation in the next transaction, and resolves with its result once it is on the disk. If the operation throws,
-   * only its own write fails.
+   * Runs an operation in the next transaction. Resolves with the result of the operation after the commit was synced to disk. If the
+   * operation throws, other operations of the transaction do not fail.
    *
-   * @throws `INBOX_UNAVAILABLE` if it could not be stored.
+   * @throws `INBOX_UNAVAILABLE` if the write could not be stored.
    */
   write<Result>(operation: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
-      // Resolved only with the result of this operation.
+      // The cast is safe, because `resolve` is called only with the result of this operation.
       this.#waiting.push({ operation, since: performance.now(), resolve: resolve as Write["resolve"], reject });
       this.#schedule(0);
     });
@@ -70,7 +70,7 @@ export class GroupCommit {
       this.#isScheduled = false;
       this.#flush();
     };
-    // After the I/O of this turn, so that all deliveries that it received are in the same group.
+    // `setImmediate` runs after pending I/O, so that deliveries that arrive together are committed together.
     if (delayMs === 0) setImmediate(flush);
     else setTimeout(flush, delayMs);
   }
@@ -98,7 +98,7 @@ export class GroupCommit {
           const result = operation();
           settle.push(() => resolve(result));
         } catch (error) {
-          // A full disk ends the transaction and loses the writes of the whole group.
+          // A full disk makes SQLite roll back the transaction, which discards the writes of the whole group.
           if (!this.#target.isTransaction) throw error;
           settle.push(() => reject(WebhookError.isInstance(error) ? error : inboxUnavailable(error)));
         }
@@ -107,7 +107,7 @@ export class GroupCommit {
     } catch (error) {
       this.#target.rollback();
       this.#target.afterFailure(error);
-      // A write to a damaged page fails the whole transaction.
+      // A write to a damaged page fails the whole transaction, so the writes are retried one by one.
       if (isDamage(error) && group.length > 1) {
         this.#waiting.unshift(...group);
         this.#schedule(0);

@@ -1,12 +1,12 @@
-/** The last observed number of heartbeats of a process. */
+/** The last observed number of heartbeats of a process, and how long it has not changed. */
 interface Observation {
   heartbeats: number | undefined;
   unchangedMs: number;
 }
 
 /**
- * Detects processes that are gone: their number of heartbeats has not changed for the length of a lease, by the monotonic clock
- * of this process. It never compares the clocks of two processes.
+ * Detects processes that are gone. A process is gone if its number of heartbeats has not changed for the length of a lease. Only the
+ * monotonic clock of this process measures that time, so that the clocks of other processes do not matter.
  */
 export class HeartbeatMonitor {
   readonly #leaseMs: number;
@@ -21,12 +21,12 @@ export class HeartbeatMonitor {
   }
 
   /**
-   * Observes the number of heartbeats of each process with running deliveries; `undefined` if it has sent none yet. Returns the
-   * processes that are gone.
+   * Observes the number of heartbeats of each process with running deliveries. The number is `undefined` if a process has not sent
+   * any heartbeats yet. Returns the IDs of the processes that are gone.
    */
   observe(processes: ReadonlyMap<string, number | undefined>): string[] {
     const now = this.#monotonicNow();
-    // After the whole machine was suspended, the others need some time for a heartbeat.
+    // The limit gives other processes time to send a heartbeat after the machine was suspended.
     const elapsed = Math.min(now - this.#lastAt, this.#leaseMs / 3);
     this.#lastAt = now;
     for (const id of this.#observations.keys()) if (!processes.has(id)) this.#observations.delete(id);
@@ -38,7 +38,7 @@ export class HeartbeatMonitor {
     });
   }
 
-  /** Starts again after a time in which no process could write a heartbeat. */
+  /** Restarts all observations after a time in which no process could write heartbeats. */
   reset(): void {
     this.#observations.clear();
   }

@@ -11,24 +11,25 @@ import { DeliveryTable } from "./delivery-table.ts";
 import { DiskSpace, spaceOf } from "./disk-space.ts";
 
 /**
- * The wait after a failed restoration: `retryFactor` times its duration, from `minRetryMs` to `maxRetryMs`. Copying a large file
- * blocks the event loop.
+ * After a failed restoration, the next try waits for `retryFactor` times the duration of the failed try, from `minRetryMs` to
+ * `maxRetryMs`. The wait limits how long copies of a large file block the event loop.
  */
 const minRetryMs = 900;
 const maxRetryMs = 60_000;
 const retryFactor = 10;
 
 export interface InboxFileOptions {
-  /** `:memory:` for an inbox that is lost when the process exits. */
+  /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
   file: string;
+  /** Whether to fail if the inbox does not exist, instead of creating it. */
   mustExist: boolean;
   log: () => Logger;
 }
 
-/** The database, its WAL, and the index of the WAL. */
+/** The suffixes of the database file, the WAL, and the index of the WAL. */
 const suffixes = ["", "-wal", "-shm"] as const;
 
-/** The open file of an inbox. If it is deleted, moved or replaced, its deliveries are restored at its path. */
+/** The open file of an inbox. If the file is deleted, moved, or replaced, the deliveries are restored at the original path. */
 export class InboxFile {
   readonly #options: InboxFileOptions;
   readonly #path: string | undefined;
@@ -44,7 +45,7 @@ export class InboxFile {
   #retryAt = 0;
   #restored: () => void = () => {};
 
-  /** @throws `INBOX_UNUSABLE` */
+  /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor(options: InboxFileOptions) {
     this.#options = options;
     const { file, mustExist } = options;
@@ -54,17 +55,17 @@ export class InboxFile {
     this.#space = this.#adopt(this.#database);
   }
 
-  /** The absolute path; `undefined` if the inbox is in memory. */
+  /** The absolute path of the file, or `undefined` if the inbox is in memory. */
   get path(): string | undefined {
     return this.#path;
   }
 
-  /** The table of the current file. Read this property again after each `await`. */
+  /** The deliveries of the current file. Read this property again after each `await`, because the file may have been restored. */
   get table(): DeliveryTable {
     return this.#table;
   }
 
-  /** The problem, if the file is gone and not restored yet. */
+  /** The problem if the file is gone and not restored yet. */
   get problem(): InboxProblem | undefined {
     return this.#problem;
   }
@@ -73,12 +74,12 @@ export class InboxFile {
     return this.#database.isTransaction;
   }
 
-  /** Sets the callback for each restoration. */
+  /** Sets a callback that is called after each restoration. */
   onRestored(callback: () => void): void {
     this.#restored = callback;
   }
 
-  /** Starts a write transaction. @throws if the lock is taken, or the file is gone and cannot be restored. */
+  /** Starts a write transaction. @throws if another connection holds the lock, or if the file is gone and cannot be restored. */
   begin(): void {
     if (this.#problem) this.#ensureInPlace();
     this.#space.refreshIfNeeded();
@@ -86,9 +87,9 @@ export class InboxFile {
   }
 
   /**
-   * Commits, and checks that the next start will open the same file.
+   * Commits the transaction, and checks that the file is still at its path, so that the next start opens the same file.
    *
-   * @throws also if the committed file is no longer at its path.
+   * @throws if the commit fails, or if the file is no longer at its path.
    */
   commit(): void {
     this.#commit();
@@ -99,14 +100,14 @@ export class InboxFile {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
   }
 
-  /** Frees space after a write to a full disk: checkpoints the WAL and truncates it. */
+  /** Frees disk space if the disk is full, by checkpointing and truncating the WAL. */
   afterFailure(error: unknown): void {
     if (isFull(error)) this.#checkpoint();
   }
 
-  /** Whether a delivery of this size fits on the disk, leaving space to finish others. */
+  /** Whether a delivery of this size fits on the disk and leaves enough space to store the results of other deliveries. */
   hasRoomFor(bytes: number): boolean {
-    // It is written to the file and to the WAL, with pages of the indexes.
+    // A delivery is written both to the WAL and to the file, together with pages of the indexes.
     return this.#space.hasRoomFor(2 * bytes + 32 * 1_024);
   }
 
@@ -116,7 +117,7 @@ export class InboxFile {
     return this.hasRoomFor(0);
   }
 
-  /** Restores the file if it is not at its path. Returns whether it is there now; logs the error otherwise. */
+  /** Restores the file if it is not at its path. Returns whether the file is at its path now. Logs an error if it is not. */
   restoreIfGone(): boolean {
     try {
       this.#ensureInPlace();
@@ -126,7 +127,7 @@ export class InboxFile {
     }
   }
 
-  /** @throws when the file is gone and cannot be restored. */
+  /** @throws if the file is gone and cannot be restored. */
   #ensureInPlace(): void {
     if (this.#isInPlace()) {
       this.#problem = undefined;
@@ -138,10 +139,10 @@ export class InboxFile {
     this.#restore();
   }
 
-  /** Restores the file first if it is not at its path. */
+  /** Closes the file. First restores the file if it is not at its path. */
   close(): void {
     this.restoreIfGone();
-    // SQLite does not delete the WAL of another file at this path.
+    // If the restoration failed, another file may be at this path. SQLite does not delete the WAL of that file.
     this.#database.close();
   }
 
@@ -154,7 +155,7 @@ export class InboxFile {
     this.#commit = () => void commit.run();
     this.#space = new DiskSpace(database, () => (path === undefined ? undefined : spaceOf(dirname(path))));
     this.#space.refresh();
-    // The WAL of an earlier process may fill a small disk.
+    // The WAL that an earlier process left behind may fill a small disk.
     this.#checkpoint();
     this.#identities = this.#identitiesAtPath();
     this.#problem = undefined;
@@ -165,11 +166,11 @@ export class InboxFile {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // The disk has no space for this either. The next failed write tries again.
+      // A full disk may have no space for the checkpoint either. The next failed write tries again.
     }
   }
 
-  /** Whether the open files are at their paths. Takes about 7 µs; a sync of the disk takes a hundred times as long. */
+  /** Whether the open files are at their paths. The check takes about 7 µs, a hundredth of a sync to disk. */
   #isInPlace(): boolean {
     if (this.#path === undefined) return true;
     const current = this.#identitiesAtPath();
@@ -182,7 +183,7 @@ export class InboxFile {
   }
 
   #recordGone(): WebhookError {
-    const message = `The inbox "${this.#path}" was deleted, moved or replaced while it was open. Deliveries are refused until it is restored.`;
+    const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open. Deliveries are refused until the inbox is restored.`;
     if (!this.#problem) this.#options.log().error({ code: "INBOX_UNAVAILABLE", file: this.#path }, message);
     this.#problem ??= { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
     return new WebhookError(message, { code: "INBOX_UNAVAILABLE" });
@@ -194,7 +195,7 @@ export class InboxFile {
     const before = this.#database;
     const startedAt = performance.now();
     try {
-      // A moved file is then complete without its WAL.
+      // After the checkpoint, a moved file is complete without its WAL.
       this.#checkpoint();
       makePrivateFolder(dirname(path), "INBOX_UNUSABLE");
       const current = identityOf(path);
@@ -212,11 +213,11 @@ export class InboxFile {
     this.#restored();
   }
 
-  /** Writes all deliveries to a new file at a path that is free or still belongs to this inbox. */
+  /** Writes all deliveries to a new file at the path. No file may exist there, except for the file of this inbox. */
   #writeSnapshot(path: string, { isOurs }: { isOurs: boolean }): void {
     const snapshot = `${path}.restored-${crypto.randomUUID()}`;
     try {
-      // Only the owner may read payloads. SQLite treats an empty file as a new database.
+      // The file is created here, so that only its owner can read payloads. SQLite treats an empty file as a new database.
       closeSync(openSync(snapshot, "ax", 0o600));
       this.#database.prepare("VACUUM INTO ?").run(snapshot);
       syncFile(snapshot);
@@ -230,9 +231,9 @@ export class InboxFile {
     this.#adopt(openInboxDatabase(path));
   }
 
-  /** Copies all deliveries into an inbox that another process created at the path. @throws if that file is not an inbox. */
+  /** Copies all deliveries into an inbox that another process created at the path. @throws if the file at the path is not an inbox. */
   #copyInto(path: string): void {
-    // Otherwise SQLite would use the WAL of this inbox for the other file.
+    // Otherwise, SQLite would use the WAL of this inbox for the other file.
     this.#removeOwn(["-wal", "-shm"]);
     const target = openInboxDatabase(path);
     try {
@@ -255,15 +256,16 @@ export class InboxFile {
     const isForeign = WebhookError.isInstance(error) && error.code === "INBOX_UNUSABLE";
     const code = isForeign ? "INBOX_FILE_REPLACED" : "INBOX_UNAVAILABLE";
     const remedy = isForeign
-      ? "Move that file away, and the receiver writes its deliveries there again."
-      : "The receiver keeps trying.";
-    const message = `The inbox "${this.#path}" was deleted, moved or replaced while it was open, and cannot be restored: ${messageOf(error)} ${remedy}`;
+      ? "Move the file at this path away. The server then restores the inbox there."
+      : "The restoration will be retried.";
+    const reason = messageOf(error).replace(/\.$/, "");
+    const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open, and cannot be restored: ${reason}. ${remedy}`;
     if (this.#problem?.message !== message) this.#options.log().error({ code, err: error, file: this.#path }, message);
     this.#problem = { code, severity: "unavailable", message };
   }
 }
 
-/** The identity of the file at a path; `undefined` if there is none, or it is not accessible. */
+/** Returns the identity of the file at a path, or `undefined` if the file does not exist or is not accessible. */
 function identityOf(path: string): string | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -279,7 +281,7 @@ function syncFile(path: string): void {
   closeSync(descriptor);
 }
 
-/** Moves a file to a path, and fails if another process has created a file there. */
+/** Moves a file to a path. @throws if another process has created a file at that path. */
 function placeWithoutReplacing(from: string, to: string): void {
   try {
     linkSync(from, to);

@@ -29,7 +29,7 @@ interface WorkerRow extends RunningRow {
   worker: QueueWorker;
 }
 
-/** Recovers deliveries from processes that are gone. */
+/** Recovers deliveries from processes that are gone. See `crash-policy.ts` for suspects. */
 export class LeaseRecovery {
   readonly #options: LeaseRecoveryOptions;
   readonly #monitor: HeartbeatMonitor;
@@ -39,7 +39,7 @@ export class LeaseRecovery {
     this.#monitor = new HeartbeatMonitor(options);
   }
 
-  /** Checks the running deliveries of all processes. Call it regularly. */
+  /** Checks the running deliveries of all processes. Call this method at regular intervals. */
   async poll(): Promise<void> {
     const { processId, workers } = this.#options;
     const running = [...workers.values()].flatMap((worker) => this.#findRunning(worker));
@@ -48,7 +48,7 @@ export class LeaseRecovery {
     await this.#recoverFromGone(running.filter((row) => row.processId !== processId));
   }
 
-  /** Finds the running deliveries of an endpoint, and aborts the handlers whose lease this process has lost. */
+  /** Finds the running deliveries of an endpoint in all processes. Aborts the handlers of deliveries whose lease this process has lost. */
   #findRunning(worker: QueueWorker): WorkerRow[] {
     const { processId, table, damage } = this.#options;
     const { endpoint } = worker.queue;
@@ -58,7 +58,7 @@ export class LeaseRecovery {
     return rows.map((row) => ({ ...row, worker }));
   }
 
-  /** Whether a delivery is on a damaged page: no process can take over a delivery that it cannot read. */
+  /** Whether a delivery is on a damaged page. Its lease cannot be lost, because no process can read the delivery. */
   #isUnreadable(key: DeliveryKey, unreadable: ReadonlySet<number>): boolean {
     try {
       const sequence = this.#options.table().leases.sequenceOf(key);
@@ -69,7 +69,7 @@ export class LeaseRecovery {
     }
   }
 
-  /** Releases claims that failed when the file was deleted, but are in the restored file: these deliveries never ran. */
+  /** Queues deliveries again that never ran: a claim fails if the file is deleted during its commit, but the restored file contains it. */
   async #releaseNotRunning(rows: readonly WorkerRow[]): Promise<void> {
     if (rows.length === 0) return;
     const { commit, table, processId, now } = this.#options;
@@ -90,7 +90,7 @@ export class LeaseRecovery {
           { gone, heartbeats: processes.get(gone) },
         );
       } catch (error) {
-        // If nothing can be written, other processes cannot send heartbeats either.
+        // If this process cannot write to the file, other processes cannot send heartbeats either.
         this.#monitor.reset();
         throw error;
       }
@@ -128,12 +128,13 @@ export class LeaseRecovery {
     const { code, message } = abandonedError;
     const fields = { endpoint, deliveryId, attempt, code };
     const log = this.#options.log();
-    if (isDead) log.error(fields, `${message} It has no attempts left and is dead. Replay it.`);
-    else if (isCounted) log.warn(fields, `${message} It runs again, alone.`);
+    if (isDead)
+      log.error(fields, `${message} The delivery is dead because it has no attempts left. Replay it to run it again.`);
+    else if (isCounted) log.warn(fields, `${message} The delivery will be retried while no other delivery is running.`);
     else
       log.warn(
         fields,
-        `${message} It runs again, alone. This attempt does not count, since other deliveries were running.`,
+        `${message} The delivery will be retried while no other delivery is running. This attempt does not count because other deliveries were running.`,
       );
   }
 }

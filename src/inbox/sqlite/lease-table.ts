@@ -6,9 +6,10 @@ import type { AttemptTable } from "./attempt-table.ts";
 import { isDamage } from "./database.ts";
 import type { Statements } from "./statements.ts";
 
-/** The process that claims or runs deliveries, and the time (ms since the epoch). */
+/** The process that claims or runs deliveries, and the current time. */
 export interface Claimant {
   processId: string;
+  /** Milliseconds since the epoch. */
   now: number;
 }
 
@@ -19,18 +20,18 @@ export interface RunningRow {
   processId: string;
 }
 
-/** A delivery that was recovered from a process that is gone. */
+/** A delivery that was recovered from a crashed process. */
 export interface RecoveredDelivery extends DeliveryKey {
   /** The number of the interrupted attempt. */
   attempt: number;
-  /** Whether the crash used up an attempt. */
+  /** Whether the crash counts as an attempt. */
   isCounted: boolean;
   isDead: boolean;
 }
 
 /**
- * The leases of running deliveries. The lease of a delivery lasts as long as the process that claimed it sends heartbeats. Call
- * methods that write within a transaction.
+ * Manages the leases of running deliveries. The lease of a delivery lasts while the process that claimed it sends heartbeats. If a
+ * process sends no heartbeats for too long, the process is considered gone. Call methods that write only within a transaction.
  */
 export class LeaseTable {
   readonly #statements: Statements;
@@ -44,7 +45,7 @@ export class LeaseTable {
   /**
    * Finds the running deliveries of an endpoint.
    *
-   * @returns `unreadable`: sequences of those on damaged pages, whose IDs and processes are unknown.
+   * @returns `unreadable`: the sequences of running deliveries on damaged pages. The IDs and processes of these deliveries are unknown.
    */
   running(
     endpoint: string,
@@ -70,31 +71,31 @@ export class LeaseTable {
     return { rows, unreadable };
   }
 
-  /** The sequence of a delivery. Reads only an index, so it also works for damaged pages. */
+  /** Returns the sequence of a delivery. Reads only an index, so that it also works if the delivery is on a damaged page. */
   sequenceOf({ endpoint, id }: DeliveryKey): number | undefined {
     const sequence = this.#statements.sequenceOf.get(endpoint, id)?.sequence;
     return sequence === undefined ? undefined : Number(sequence);
   }
 
-  /** Puts back a delivery that this process has claimed and never ran. */
+  /** Queues a delivery again that this process claimed but never ran. */
   release({ sequence }: RunningRow, { processId, now }: Claimant): void {
     this.#statements.release.run({ sequence, process_id: processId, now });
   }
 
-  /** Stores a heartbeat of a process. */
+  /** Adds a heartbeat of a process. */
   addHeartbeat({ processId, now }: Claimant): void {
     this.#statements.heartbeat.run(processId, now);
   }
 
-  /** The number of heartbeats of each process. */
+  /** Returns the number of heartbeats of each process. */
   heartbeats(): ReadonlyMap<string, number> {
     const rows = this.#statements.heartbeats.all();
     return new Map(rows.map(({ process_id, heartbeats }) => [String(process_id), Number(heartbeats)]));
   }
 
   /**
-   * Marks a process as gone and stores how many deliveries it was running: the first process that notices counts them, before
-   * any is recovered. Returns the number; `undefined` if the process has sent a heartbeat since.
+   * Marks a process as gone, and stores how many deliveries it was running. Only the first call counts the deliveries, before any of
+   * them is recovered. Returns the stored number, or `undefined` if the process has sent a heartbeat in the meantime.
    */
   markProcessGone(
     processId: string,
@@ -110,19 +111,19 @@ export class LeaseTable {
     return { running, lastHeartbeatAt };
   }
 
-  /** Removes a process without running deliveries. */
+  /** Removes a process if it has no running deliveries. */
   removeProcess(processId: string): void {
     this.#statements.removeProcess.run({ process_id: processId });
   }
 
-  /** Removes all processes without running deliveries whose last heartbeat is older. */
+  /** Removes all processes without running deliveries whose last heartbeat was before a time (ms since the epoch). */
   removeProcessesBefore(time: number): void {
     this.#statements.removeProcessesBefore.run(time);
   }
 
   /**
-   * Recovers a delivery from a process that is gone: it becomes a suspect, waits, and then runs alone. Returns `undefined` if
-   * that process no longer runs it.
+   * Recovers a delivery from a process that is gone. The delivery becomes a suspect, or is dead if it has no attempts left. Returns
+   * `undefined` if the process no longer runs the delivery.
    */
   recover(
     { sequence, processId }: RunningRow,
@@ -141,7 +142,7 @@ export class LeaseTable {
     const uncountedAttempts =
       row.replay_requested === 1 ? attempt : Number(row.uncounted_attempts) + (isCounted ? 0 : 1);
     const isDead = isCounted && attempt - uncountedAttempts >= policy.attempts;
-    // A delivery may crash more often than the policy has waits.
+    // A delivery may crash more often than the retry policy allows attempts, because not all crashes count.
     const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.attempts - 1));
     this.#statements.recover.run({
       status: isDead ? "dead" : "queued",

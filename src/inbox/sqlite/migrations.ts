@@ -5,37 +5,37 @@
  *   sequence                The order in which deliveries were stored, and the cursor of lists.
  *   endpoint, id            Identify the delivery.
  *   status                  `queued`, `running`, `succeeded` or `dead`.
- *   body                    NULL after the retention: the row is kept to recognize duplicates.
- *   received_at
- *   attempts                The number of attempts so far, which is also the number of the running one.
- *   uncounted_attempts      The attempts that do not count: before a replay, interrupted by a shutdown, or crashed beside
- *                           other deliveries.
- *   replay_requested        1 if the delivery was replayed while running: it is queued again when the attempt ends.
+ *   body                    NULL after the retention period, when only the ID is kept to detect duplicates.
+ *   received_at             When the delivery was received.
+ *   attempts                The number of attempts so far, which is also the number of the running attempt.
+ *   uncounted_attempts      The number of attempts that do not count, because they were before a replay or were interrupted by a
+ *                           shutdown or by a crash while other deliveries were running.
+ *   replay_requested        1 if the delivery was replayed while it was running. It is queued again when the attempt ends.
  *   due_at                  When a queued delivery may run.
- *   process_id              The process that runs it: a UUID that each inbox generates when it opens the file.
+ *   process_id              The process that is running the delivery. Each process generates a UUID when it opens the file.
  *   started_at              When the running attempt started.
- *   scheduled_at            When `status` and `due_at` were set. If it is in the future, the clock was set back since, and both
- *                           times are corrected.
- *   finished_at             When it succeeded or died.
- *   crashes                 Crashes in a row while it was running. Above 0, the delivery is a suspect and runs alone.
- *   uncounted_crashes       Crashes beside other deliveries, since the last replay.
+ *   scheduled_at            When `status` and `due_at` were set. If this time is in the future, the clock was set back in the
+ *                           meantime, and both times are corrected.
+ *   finished_at             When the delivery succeeded or became dead.
+ *   crashes                 The number of consecutive crashes while the delivery was running. If above 0, the delivery is a suspect.
+ *   uncounted_crashes       The number of crashes since the last replay that did not count as attempts.
  *
- * attempts                  One row per finished attempt; `delivery` is the `sequence` of its delivery.
+ * attempts                  One row per finished attempt. `delivery` is the `sequence` of the delivery.
  *
- * totals                    The number of deliveries per endpoint and status, which triggers keep up to date.
+ * totals                    The number of deliveries per endpoint and status. Triggers update it.
  *
  * processes                 One row per process with running deliveries.
- *   heartbeats              A count that the process increments while it runs deliveries. If it stops changing, the process is
- *                           gone.
- *   last_heartbeat_at       By the clock of that process.
- *   running_when_gone       How many deliveries the process was running when another one found that it was gone.
+ *   heartbeats              A counter that the process increments while it runs deliveries. If the counter stops changing, the
+ *                           process is gone.
+ *   last_heartbeat_at       The time of the last heartbeat, by the clock of the process.
+ *   running_when_gone       The number of deliveries that the process was running when another process found that it was gone.
  *
  * endpoints                 The retention of each endpoint, for processes that do not serve it.
  *   retention_ms            How long bodies and attempts are kept.
  *   ids_kept_ms             How long IDs are kept.
  */
 
-/** Each migrates a file to the next version. Never change a released migration: add another one. */
+/** Each migration updates a file to the next schema version. Never change a released migration. Add a new migration instead. */
 export const migrations: readonly string[] = [
   `
   CREATE TABLE deliveries (
@@ -109,7 +109,7 @@ export const migrations: readonly string[] = [
     ids_kept_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 `,
-  // Changes only the schema, not the rows.
+  // Renames columns and tables. Does not change any rows.
   `
   ALTER TABLE deliveries RENAME COLUMN forgiven TO uncounted_attempts;
   ALTER TABLE deliveries RENAME COLUMN again TO replay_requested;

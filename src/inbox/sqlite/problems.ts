@@ -11,16 +11,16 @@ export interface ProblemSources {
   commit: GroupCommit;
   damage: DamageTracker;
   workers: readonly QueueWorker[];
-  /** Writes a row, to find out whether the file can be written. Called within a transaction. */
+  /** Writes a row to check that the file is writable. Called within a transaction. */
   storageCheck: () => void;
 }
 
 /** The timeout of the storage check, in milliseconds. */
 const storageCheckMs = 2_000;
-/** How long the claims of a worker may fail before that is a problem, in milliseconds. */
+/** The time in milliseconds after which failing claims of a worker are reported as a problem. */
 const stalledAfterMs = 10_000;
 
-/** Finds the problems of an inbox; never rejects. Checks the storage with a write only if the last write failed. */
+/** Finds the problems of an inbox. Never rejects. Checks the storage with a write only if the last write failed. */
 export async function findProblems(sources: ProblemSources): Promise<InboxProblem[]> {
   const problems = [await findStorageProblem(sources), sources.damage.problem(), findStall(sources)];
   return problems.filter((problem) => problem !== undefined);
@@ -31,23 +31,25 @@ async function findStorageProblem({ file, commit, storageCheck }: ProblemSources
     const failure = await failureOf(commit.write(storageCheck));
     if (file.problem) return file.problem;
     if (failure !== undefined) {
-      return unavailable(`The inbox cannot be written (${failure}). Check its disk and the permissions of its files.`);
+      return unavailable(
+        `The inbox is not writable (${failure}). Check the disk of the inbox and the permissions of its files.`,
+      );
     }
   }
   try {
     if (file.hasSpace()) return undefined;
   } catch (error) {
     return unavailable(
-      `The inbox cannot be read (${messageOf(error)}). Check its disk and the permissions of its files.`,
+      `The inbox is not readable (${messageOf(error)}). Check the disk of the inbox and the permissions of its files.`,
     );
   }
-  return unavailable("The disk of the inbox is almost full, and deliveries are refused. Free some space.");
+  return unavailable("The disk of the inbox is almost full, and deliveries are refused. Free some disk space.");
 }
 
-/** The message of the error of a write, if it failed. */
+/** Returns the error message of a write, or `undefined` if the write succeeds. */
 async function failureOf(write: Promise<void>): Promise<string | undefined> {
   const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve("another process holds its lock"), storageCheckMs);
+  const timer = setTimeout(() => late.resolve("another process holds the lock"), storageCheckMs);
   const failed = write.then(
     () => undefined,
     (error: unknown) => messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error),
@@ -62,7 +64,7 @@ function findStall({ workers }: ProblemSources): InboxProblem | undefined {
   return {
     code: "INBOX_STALLED",
     severity: stalled.length === workers.length ? "unavailable" : "degraded",
-    message: `Deliveries of ${names} could not be claimed for more than ${stalledAfterMs / 1_000} s. See the log of the receiver for the error.`,
+    message: `Deliveries of ${names} could not be claimed for more than ${stalledAfterMs / 1_000} s. See the server's log for the error.`,
   };
 }
 

@@ -11,39 +11,39 @@ export interface PruneOptions {
   damage: DamageTracker;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** The retention of an endpoint that this process serves; otherwise, the stored one applies. */
+  /** Returns the retention of an endpoint that this process serves. For other endpoints, the stored retention applies. */
   retentionOf: (endpoint: string) => Retention | undefined;
   isStopped: () => boolean;
-  /** Checkpoints the WAL in a thread, if there is one and the WAL has at least this many bytes. */
+  /** Checkpoints the WAL in a thread unless the WAL is smaller than `minBytes`. */
   checkpoint: (minBytes: number) => Promise<void>;
 }
 
-/** Processes without running deliveries are removed this long after their last heartbeat, in milliseconds. */
+/** How long processes without running deliveries are kept after their last heartbeat, in milliseconds. */
 const processRetentionMs = 24 * 3_600_000;
 
 /**
- * The pause after a step: `pauseFactor` times the duration of the step, at most `maxPauseMs`. Pruning is not urgent, and commits
- * wait for the disk during a checkpoint.
+ * After each step, pruning pauses for `pauseFactor` times the duration of the step, up to `maxPauseMs`. Pruning is not urgent, and
+ * other commits have to wait for the disk while it writes.
  */
 const pauseFactor = 3;
 const maxPauseMs = 1_000;
 /**
- * The WAL is checkpointed after this many steps, about 10 MB with large bodies. At its limit of 40 MB, the next commit would do
- * so, which took 1.3 s.
+ * The WAL is checkpointed after this number of steps, which write about 10 MB if bodies are large. Otherwise, the next commit would
+ * checkpoint 40 MiB at once, which took 1.3 s in a test.
  */
 const stepsPerCheckpoint = 8;
-/** A smaller WAL is checkpointed only after the last step, in bytes. */
+/** The minimum size of a WAL that is checkpointed before the last step, in bytes. */
 const minWalBytes = 2 * 2 ** 20;
 
 /**
- * Removes the deliveries of all endpoints past their retention, and returns the space to the disk. Works in steps, so that
- * other writes can happen in between. Returns the number of removed deliveries.
+ * Removes all deliveries past their retention period, and returns unused space to the disk. Works in steps, so that other writes
+ * can run in between. Returns the number of removed deliveries.
  */
 export async function pruneInbox(options: PruneOptions): Promise<number> {
   const { table, commit, damage, now, retentionOf, isStopped, checkpoint } = options;
   let count = 0;
   let steps = 0;
-  /** Runs a step in a transaction. Resolves after the pause. */
+  /** Runs a step in a transaction. Resolves after the pause that follows it. */
   const step = async <Result extends { isDone: boolean }>(operation: () => Result): Promise<Result> => {
     const startedAt = performance.now();
     const result = await commit.write(operation);

@@ -18,14 +18,14 @@ export interface QueueWorkerOptions {
   damage: DamageTracker;
   /** The ID of this process. */
   processId: string;
-  /** The pause before storing the end of an attempt is tried again, in milliseconds. */
+  /** The pause between tries to store the end of an attempt, in milliseconds. */
   retryMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
   log: () => Logger;
-  /** Called when a retry of this endpoint is scheduled (ms since the epoch). */
+  /** Called with the time of a scheduled retry, in milliseconds since the epoch. */
   onDueLater: (dueAt: number) => void;
   /** Called when a delivery starts or ends. */
   onRunningChange: () => void;
@@ -40,7 +40,7 @@ interface Running {
 /** Runs the deliveries of one endpoint. */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions;
-  /** By the ID of the delivery. */
+  /** The running deliveries, by ID. */
   readonly #running = new Map<string, Running>();
   readonly #stopped = new AbortController();
   #claiming: Promise<void> | undefined;
@@ -48,7 +48,7 @@ export class QueueWorker {
   #hasMore = false;
   #closing = false;
   #closed = false;
-  /** In milliseconds of the monotonic clock. */
+  /** When claims started failing, in milliseconds of the monotonic clock. */
   #failingSince: number | undefined;
 
   constructor(options: QueueWorkerOptions) {
@@ -63,7 +63,7 @@ export class QueueWorker {
     return this.#running.size;
   }
 
-  /** How long claims have been failing, in milliseconds; 0 if the last one succeeded. */
+  /** How long claims have been failing, in milliseconds. 0 if the last claim succeeded. */
   get failingMs(): number {
     return this.#failingSince === undefined ? 0 : this.#options.monotonicNow() - this.#failingSince;
   }
@@ -72,7 +72,7 @@ export class QueueWorker {
     return this.#running.has(id);
   }
 
-  /** Claims due deliveries, up to the concurrency. */
+  /** Claims due deliveries, up to the concurrency of the endpoint. */
   wake(): void {
     this.#hasMore = true;
     if (this.#isClaiming) return;
@@ -80,7 +80,7 @@ export class QueueWorker {
     this.#claiming = this.#claim();
   }
 
-  /** Runs the first suspect that is due. Returns whether there was one; never rejects. */
+  /** Runs the first suspect if it is due. Returns whether a suspect was claimed. Never rejects. */
   async runSuspect(): Promise<boolean> {
     const { queue, table, commit, processId, now, gate } = this.#options;
     if (this.#closing) return false;
@@ -97,12 +97,12 @@ export class QueueWorker {
     return true;
   }
 
-  /** Aborts the handlers whose delivery another process has taken over: this one sent no heartbeat for a whole lease. */
+  /** Aborts the handlers of deliveries that another process has taken over, because this process sent no heartbeats for too long. */
   abortLost(isKept: (id: string) => boolean): void {
     for (const [id, { controller }] of this.#running) if (!isKept(id)) controller.abort(leaseLost());
   }
 
-  /** Stops claiming, aborts the handlers, and puts back the deliveries that are not done after `graceMs`. */
+  /** Stops claiming deliveries, aborts the handlers, and queues deliveries again whose handlers are still running after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     await this.#claiming;
@@ -125,7 +125,7 @@ export class QueueWorker {
       await this.#claimSome();
       gate.leave();
     }
-    // Set in the same turn as the last check of the loop, so that no wake is lost in between.
+    // There must be no `await` after the last check of the loop. Otherwise, a call of `wake` in between would have no effect.
     this.#isClaiming = false;
   }
 
@@ -158,11 +158,11 @@ export class QueueWorker {
       this.#failingSince = undefined;
       return leased;
     } catch (error) {
-      // The next poll tries again.
+      // The next poll retries the claim.
       if (!damage.note(error, queue.endpoint) && this.#failingSince === undefined) {
         log().error(
           { err: error, endpoint: queue.endpoint },
-          "Deliveries could not be claimed from the inbox. The receiver tries again every second.",
+          "Deliveries could not be claimed from the inbox. Claims are retried every second.",
         );
       }
       this.#failingSince ??= monotonicNow();
@@ -173,11 +173,11 @@ export class QueueWorker {
   #run(leased: LeasedDelivery): Promise<void> {
     const { gate, onRunningChange } = this.#options;
     const controller = new AbortController();
-    // In a later turn: the heartbeat thread must start before a handler can block the event loop.
+    // The handler starts asynchronously, because the heartbeat thread must start before the handler can block the event loop.
     const done = Promise.resolve()
       .then(() => this.#process(leased, controller))
       .finally(() => {
-        // The transaction that stored the end may have claimed the delivery again, for a run with its own entry.
+        // The delivery may already be running again: the transaction that stored the end may also have claimed it.
         if (this.#running.get(leased.id)?.controller === controller) this.#running.delete(leased.id);
         onRunningChange();
         if (!this.#closing) this.wake();
@@ -196,9 +196,9 @@ export class QueueWorker {
     const retryDelayMs = queue.policy.waitAfter(countedAttempts);
     const claimed = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
     const outcome = await queue.run(claimed, controller.signal);
-    // The delivery was put back, and another process may run it.
+    // `close` has queued the delivery again, and another process may be running it.
     if (this.#closed) return;
-    // A handler that was aborted by the shutdown does not use up an attempt.
+    // An attempt that a shutdown interrupted does not count.
     if (this.#closing && outcome.status === "failed") return this.#putBack(leased);
     const attempt = {
       number,
@@ -230,7 +230,7 @@ export class QueueWorker {
     return this.#end(leased, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }
 
-  /** Stores the end of an attempt. Tries until it succeeds or the inbox closes. */
+  /** Stores the end of an attempt. Retries until the end is stored or the inbox closes. */
   async #end(leased: LeasedDelivery, ending: AttemptEnd): Promise<void> {
     const { commit, table, processId, now, log, retryMs, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: leased.id };
@@ -243,11 +243,11 @@ export class QueueWorker {
         const cannotWait = this.#stopped.signal.aborted;
         const message = cannotWait
           ? "The result of a delivery could not be stored. The delivery will run again."
-          : "The result of a delivery could not be stored. The receiver keeps trying.";
+          : "The result of a delivery could not be stored. Storing it will be retried.";
         if (cannotWait || failures === 0) log().error({ ...fields, err: error }, message);
         if (cannotWait) return;
       }
-      // A shutdown ends the wait early, for a last try.
+      // A shutdown ends the wait early for a last try.
       await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
     }
   }
@@ -256,7 +256,10 @@ export class QueueWorker {
     const { log, onDueLater, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: leased.id, attempt: leased.attempt };
     if (result === "late") {
-      log().warn(fields, "A delivery succeeded after another process had taken it over. The success counts.");
+      log().warn(
+        fields,
+        "A delivery succeeded after another process had taken it over. The delivery counts as succeeded.",
+      );
     } else if (result === "superseded") {
       log().warn(fields, "A delivery failed after another process had taken it over. This result is ignored.");
     } else if (ending.next.status === "queued") {

@@ -27,32 +27,32 @@ import { QueueWorker } from "./queue-worker.ts";
 import { type Suspect, SuspectGate } from "./suspect-gate.ts";
 
 export interface SqliteInboxOptions {
-  /** `:memory:` for an inbox that is lost when the process exits. */
+  /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
   file: string;
-  /** Whether to accept a file on a network file system or on FUSE: `"allow"` only warns. Default `"refuse"`. */
+  /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
   unsafeFileSystem?: "refuse" | "allow";
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Milliseconds of a monotonic clock. Default `performance.now()`. */
+  /** Milliseconds of a monotonic clock. Default `performance.now`. */
   monotonicNow?: () => number;
-  /** The maximum number of queued deliveries per endpoint. Default 100,000. */
+  /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
   maxQueued?: number;
-  /** If a process sends no heartbeat for longer, its deliveries are recovered, in milliseconds. Default 30,000. */
+  /** The time in milliseconds after which the deliveries of a process that sends no heartbeats are recovered. Default `30_000`. */
   leaseMs?: number;
-  /** An event loop that is blocked for longer counts as hung, and its leases expire, in milliseconds. Default 10 minutes. */
+  /** The time in milliseconds after which a blocked event loop counts as hung, so that its leases expire. Default `600_000`. */
   maxBlockedMs?: number;
-  /** The interval of polls for deliveries of other processes and for processes that are gone, in ms. Default 1,000. */
+  /** The interval of polls for deliveries that other processes stored and for crashed processes, in ms. Default `1_000`. */
   pollMs?: number;
-  /** The delay of the first prune, in milliseconds. Further ones run every hour. Default 10,000. */
+  /** The delay of the first prune, in milliseconds. Further prunes run every hour. Default `10_000`. */
   firstPruneMs?: number;
-  /** Whether to fail if there is no inbox yet, instead of creating it. Default `false`. */
+  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
 }
 
 const hourMs = 3_600_000;
 
-/** Stores deliveries in a SQLite file, which several processes of one machine can share. */
+/** Stores deliveries in a SQLite file. Several processes on one machine can share the file. */
 export class SqliteInbox implements Inbox {
   readonly #options: Required<SqliteInboxOptions>;
   readonly #file: InboxFile;
@@ -64,14 +64,15 @@ export class SqliteInbox implements Inbox {
   readonly #gate: SuspectGate;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #tasks: BackgroundTasks;
-  /** The first poll then corrects times that were stored before the clock was set back. */
+  /** The time of the last poll. The initial value makes the first poll correct times that were stored before the clock was set back. */
   #lastPoll = Number.POSITIVE_INFINITY;
+  /** When `#wakeDue` is scheduled, in milliseconds since the epoch. */
   #wakeAt = Number.POSITIVE_INFINITY;
   #cancelWake: () => void = () => {};
   #pruning: Promise<number> | undefined;
   #closed: Promise<void> | undefined;
 
-  /** @throws `INBOX_UNUSABLE` */
+  /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor(options: SqliteInboxOptions) {
     this.#options = {
       unsafeFileSystem: "refuse",
@@ -80,7 +81,7 @@ export class SqliteInbox implements Inbox {
       leaseMs: 30_000,
       maxBlockedMs: defaultMaxBlockedMs,
       pollMs: 1_000,
-      // Later, since the first deliveries have priority.
+      // The first prune is delayed because the first deliveries have priority.
       firstPruneMs: 10_000,
       mustExist: false,
       ...options,
@@ -119,7 +120,7 @@ export class SqliteInbox implements Inbox {
     this.#tasks.runEvery(pollMs, () => this.#poll());
     this.#tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
     this.#tasks.runEvery(hourMs, () => this.prune());
-    // A process that restarts more often than every hour prunes as well.
+    // The first prune runs soon, so that a process that restarts more than once per hour also prunes.
     this.#tasks.runAfter(firstPruneMs, () => this.prune());
   }
 
@@ -240,7 +241,7 @@ export class SqliteInbox implements Inbox {
     this.#file.close();
   }
 
-  /** Finds deliveries that other processes have stored, deliveries that are due, and deliveries of processes that are gone. */
+  /** Finds deliveries that other processes stored, deliveries that are due, and deliveries that crashes interrupted. */
   async #poll(): Promise<void> {
     if (!this.#file.restoreIfGone()) return;
     await this.#correctClock();
@@ -267,7 +268,7 @@ export class SqliteInbox implements Inbox {
     const now = this.#options.now();
     for (const [endpoint, worker] of this.#workers) {
       const dueAt = this.#read(endpoint, () => this.#table.nextDueAt(endpoint));
-      // A worker that failed tries again even if another process has claimed its deliveries.
+      // A worker whose last claim failed tries again even if no delivery is due, to find out whether claims succeed again.
       if (worker.failingMs > 0 || (dueAt !== undefined && dueAt <= now)) worker.wake();
       else if (dueAt !== undefined) this.#wakeBy(dueAt);
     }
@@ -283,7 +284,7 @@ export class SqliteInbox implements Inbox {
     });
   }
 
-  /** Reads data of an endpoint. Damage of one endpoint does not stop the others. */
+  /** Reads data of an endpoint. Damage to the data of one endpoint does not stop other endpoints. */
   #read<Result>(endpoint: string, read: () => Result): Result | undefined {
     try {
       return read();

@@ -1,13 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** Counts a heartbeat of a process, which also shows that it is not gone. Parameters: the process ID, and the time. */
+/** Adds a heartbeat of a process, which also shows that the process is not gone. Parameters: the process ID and the time. */
 export const heartbeatSql = `
   INSERT INTO processes (process_id, heartbeats, last_heartbeat_at) VALUES (?, 1, ?)
   ON CONFLICT DO UPDATE SET
     heartbeats = heartbeats + 1, last_heartbeat_at = excluded.last_heartbeat_at, running_when_gone = NULL
 `;
 
-/** Prepares the statements of an inbox. Each uses an index: its cost does not grow with the number of deliveries. */
+/** Prepares the statements of an inbox. Each statement uses an index, so that its cost does not grow with the number of deliveries. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
@@ -22,7 +22,7 @@ export function prepareStatements(database: DatabaseSync) {
        ORDER BY sequence DESC LIMIT ?`,
     ),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
-    // Adds nothing if the delivery is already stored, or if too many are queued.
+    // Adds nothing if the delivery is already stored or too many deliveries are queued.
     add: sql(
       `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at)
        SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now
@@ -51,7 +51,7 @@ export function prepareStatements(database: DatabaseSync) {
        WHERE sequence = ? AND status = 'queued'
        RETURNING sequence, id, body, received_at, attempts, uncounted_attempts`,
     ),
-    // A delivery that was replayed while running is queued again, whatever the result of this attempt.
+    // A delivery that was replayed while it was running is queued again, regardless of the result of the attempt.
     end: sql(
       `UPDATE deliveries SET
          status = iif(replay_requested, 'queued', :status),

@@ -1,10 +1,10 @@
 import { maxHoldMs } from "../crash-policy.ts";
 
-/** A queued delivery that was running when a process crashed, and may have caused the crash. */
+/** A queued suspect. See `crash-policy.ts` for the term. */
 export interface Suspect {
   /** Milliseconds since the epoch. */
   dueAt: number;
-  /** Claims and runs it. Resolves with whether it could be claimed; never rejects. */
+  /** Claims and runs the suspect. Resolves with `false` if the suspect could not be claimed. Never rejects. */
   run: () => Promise<boolean>;
 }
 
@@ -13,29 +13,30 @@ export interface SuspectGateOptions {
   now: () => number;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
-  /** How long new deliveries are first held back, in milliseconds, so that running ones can end. */
+  /** How long other deliveries are first held back, in milliseconds, so that running deliveries can end. */
   firstHoldMs: number;
-  /** Finds the suspects that this process can run. */
+  /** Finds the suspects of the endpoints that this process serves. */
   findSuspects: () => readonly Suspect[];
-  /** Lets all workers claim deliveries again. */
+  /** Makes all workers claim deliveries again. */
   wakeWorkers: () => void;
 }
 
 /**
- * Runs a suspect only while no other delivery runs in this process: if it crashes the process again, it is the cause.
+ * Runs suspects alone, so that a second crash identifies its cause. See `crash-policy.ts` for these terms.
  *
- * A due suspect waits until nothing runs. In a busy process, the gate alternates between holding back new deliveries and
- * admitting them, each time for twice as long, up to a minute. If handlers take longer than that, the suspect runs
- * beside them, and a crash does not identify the cause. After a suspect that ran alone, the others run for as long as it ran.
+ * A suspect that is due waits until no delivery is running. In a busy process, the gate alternates between holding back other
+ * deliveries and admitting them again. Each time, it holds them back for twice as long, up to a minute. If running handlers take even
+ * longer, the suspect runs while other deliveries are running, and a crash does not identify its cause. After a suspect has run
+ * alone, other deliveries run for the same length of time before the next suspect.
  */
 export class SuspectGate {
   readonly #options: SuspectGateOptions;
   #suspects: readonly Suspect[] = [];
   #state: "open" | "holding" | "alone" | "closed" = "open";
-  /** The number of deliveries that run or are being claimed. */
+  /** The number of running deliveries and claims. */
   #busy = 0;
   #holdMs: number;
-  /** When the state may change, in milliseconds of the monotonic clock. */
+  /** When the gate may next hold back or admit other deliveries, in milliseconds of the monotonic clock. */
   #changesAt = 0;
 
   constructor(options: SuspectGateOptions) {
@@ -43,31 +44,31 @@ export class SuspectGate {
     this.#holdMs = options.firstHoldMs;
   }
 
-  /** Returns whether a worker may claim deliveries now. If so, the worker calls `leave` after the claim. */
+  /** Returns whether a worker may claim deliveries now. If so, the worker must call `leave` after the claim. */
   enter(): boolean {
     if (this.#state !== "open") return false;
     this.#busy += 1;
     return true;
   }
 
-  /** Counts a running delivery until `leave`. */
+  /** Records that a delivery has started. The worker must call `leave` when the delivery ends. */
   start(): void {
     this.#busy += 1;
   }
 
-  /** Ends a claim or a delivery. */
+  /** Records that a claim or a delivery has ended. */
   leave(): void {
     this.#busy -= 1;
     if (this.#busy === 0) this.#advance();
   }
 
-  /** Finds suspects, and runs one if possible. Call it regularly. */
+  /** Finds suspects and runs one if possible. Call this method at regular intervals. */
   poll(): void {
     this.#suspects = this.#options.findSuspects();
     this.#advance();
   }
 
-  /** Stops running suspects. */
+  /** Prevents further suspects and claims. */
   close(): void {
     this.#state = "closed";
   }
@@ -108,11 +109,11 @@ export class SuspectGate {
     const startedAt = monotonicNow();
     const hasRun = await suspect.run();
     if (this.#state !== "alone") return;
-    // A suspect that could not be claimed is tried again at the next poll.
+    // If the suspect could not be claimed, the next poll tries again.
     this.#suspects = hasRun ? findSuspects() : [];
     this.#holdMs = firstHoldMs;
     this.#changesAt = monotonicNow() + Math.max(firstHoldMs, monotonicNow() - startedAt);
-    // A worker that claims nothing leaves immediately, and then the next suspect runs.
+    // If no worker claims a delivery, the next suspect can run immediately.
     this.#open();
     if (this.#busy === 0) this.#advance();
   }

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { EndpointQueue } from "../../../src/inbox/bullmq/endpoint-queue.ts";
-import { replayedRow } from "../../../src/inbox/bullmq/job-history.ts";
+import { replayEntry } from "../../../src/inbox/bullmq/job-history.ts";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
@@ -171,7 +171,7 @@ describe("The replay of a delivery that waits for a retry", () => {
     const promote = vi.fn(async () => {});
     const { endpoint, log } = queueWith({ states: ["delayed"], promote });
     await endpoint.replay("a");
-    expect(log.mock.calls).toEqual([[replayedRow({ attemptsStarted: 2 })]]);
+    expect(log.mock.calls).toEqual([[replayEntry({ attemptsStarted: 2 })]]);
     expect(promote).toHaveBeenCalledOnce();
   });
 

@@ -2,7 +2,7 @@ import { Job } from "bullmq";
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { EndpointWorker } from "../../../src/inbox/bullmq/endpoint-worker.ts";
-import { attemptRow, replayedRow, turnRow } from "../../../src/inbox/bullmq/job-history.ts";
+import { attemptEntry, replayEntry, runStateEntry } from "../../../src/inbox/bullmq/job-history.ts";
 import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
 import { loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
@@ -85,7 +85,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   }
 
   /** The last row of the history of a delivery. */
-  async function lastRow(queue: DeliveryQueue, id: string): Promise<unknown> {
+  async function lastEntry(queue: DeliveryQueue, id: string): Promise<unknown> {
     return JSON.parse((await queue.getJobLogs(jobIdOf(id))).logs.at(-1) ?? "null");
   }
 
@@ -192,7 +192,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await add("a");
     await waitFor(() => expect(runs).toHaveLength(1));
     const job = await queue.getJob(jobIdOf("a"));
-    await job?.log(replayedRow(job));
+    await job?.log(replayEntry(job));
     runs[0]?.end(failed());
     await waitFor(() => expect(runs).toHaveLength(2));
     runs[1]?.end(succeeded);
@@ -205,12 +205,12 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
-    await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
+    await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const worker = start();
     await waitFor(() => expect(runs).toHaveLength(1));
     expect(gate.tryEnter()).toBeUndefined();
-    expect(await lastRow(queue, "a")).toEqual({ start: 2, turn: "alone" });
+    expect(await lastEntry(queue, "a")).toEqual({ start: 2, runState: "alone" });
     runs[0]?.end(succeeded);
     await waitFor(() => expect(gate.tryEnter()).toBeDefined());
     await worker.close(0);
@@ -221,14 +221,14 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
-    await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
+    await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const other = gate.tryEnter();
     const worker = start();
-    const waiting = { start: 2, turn: "waiting" };
-    await waitFor(async () => expect(await lastRow(queue, "a")).toEqual(waiting));
+    const waiting = { start: 2, runState: "waiting" };
+    await waitFor(async () => expect(await lastEntry(queue, "a")).toEqual(waiting));
     await worker.close(0);
-    expect(await lastRow(queue, "a")).toEqual({ start: 2, passed: true });
+    expect(await lastEntry(queue, "a")).toEqual({ start: 2, skipped: true });
     expect([await queue.getWaitingCount(), runs]).toEqual([1, []]);
     other?.leave();
   });
@@ -250,17 +250,17 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const job = await add("a");
     for (const start of [1, 2, 3]) {
       const attempt = { number: start, outcome: "abandoned", error: abandonedError } as const;
-      await job.log(attemptRow({ start, attempt, counts: false }));
+      await job.log(attemptEntry({ start, attempt, counts: false }));
     }
     // A fourth start beside others, without an end.
     job.attemptsStarted = 4;
-    await job.log(turnRow(job, "shared"));
+    await job.log(runStateEntry(job, "shared"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 4);
     const worker = start();
     await waitFor(async () => expect(await queue.getFailedCount()).toBe(1));
     expect(runs).toEqual([]);
     expect(logger.lines.at(-1)).toMatchObject({ level: "error", code: "ABANDONED", deliveryId: "a" });
-    expect(await lastRow(queue, "a")).toMatchObject({ start: 5, passed: true });
+    expect(await lastEntry(queue, "a")).toMatchObject({ start: 5, skipped: true });
     await worker.close(0);
   });
 
@@ -269,17 +269,17 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
-    await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
+    await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const other = gate.tryEnter();
     const worker = start();
     const rows = async () => (await queue.getJobLogs(jobIdOf("a"))).logs;
     await waitFor(async () => expect((await rows()).at(-1)).toContain("waiting"));
-    await job.log(attemptRow({ start: 1, attempt: { number: 1, outcome: "succeeded" }, counts: true }));
+    await job.log(attemptEntry({ start: 1, attempt: { number: 1, outcome: "succeeded" }, counts: true }));
     other?.leave();
     await waitFor(async () => expect(await queue.getCompletedCount()).toBe(1));
     expect(runs).toEqual([]);
-    expect(await lastRow(queue, "a")).toEqual({ start: 2, passed: true });
+    expect(await lastEntry(queue, "a")).toEqual({ start: 2, skipped: true });
     expect(gate.tryEnter()).toBeDefined();
     await worker.close(0);
   });
@@ -289,10 +289,10 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client, logger } = await startWorker({ waitMs });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
-    await job.log(attemptRow({ start: 1, attempt: crash, counts: true }));
+    await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
     // A second start alone, without an end.
     job.attemptsStarted = 2;
-    await job.log(turnRow(job, "alone"));
+    await job.log(runStateEntry(job, "alone"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 2);
     const startedAt = Date.now();
     const worker = start();
@@ -302,16 +302,16 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     expect(dueAt).toBeGreaterThanOrEqual(startedAt + 2 * waitMs);
     expect(dueAt).toBeLessThanOrEqual(Date.now() + 2 * waitMs);
     expect(logger.lines).toMatchObject([{ level: "warn", code: "ABANDONED", attempt: 2, waitMs: 2 * waitMs }]);
-    expect(await lastRow(queue, "a")).toEqual({ start: 3, passed: true, dueAt: expect.stringMatching(/Z$/) });
+    expect(await lastEntry(queue, "a")).toEqual({ start: 3, skipped: true, dueAt: expect.stringMatching(/Z$/) });
     expect(runs).toEqual([]);
     await worker.close(0);
   });
 
-  test("does not count a crash that happened while the delivery waited for its turn", async () => {
+  test("does not count a crash that happened while the delivery was waiting to run", async () => {
     const { start, add, runs, client } = await startWorker({ attempts: 1 });
     const job = await add("a");
     job.attemptsStarted = 1;
-    await job.log(turnRow(job, "waiting"));
+    await job.log(runStateEntry(job, "waiting"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const worker = start();
     await waitFor(() => expect(runs).toMatchObject([{ attempt: 1 }]));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-  attemptRow,
+  attemptEntry,
   attemptsIn,
   countedAttempts,
   crashedStarts,
@@ -8,27 +8,27 @@ import {
   hasEnded,
   hasSucceeded,
   isSuspect,
+  type RunState,
   readHistory,
-  replayedRow,
-  type Turn,
+  replayEntry,
 } from "../../../src/inbox/bullmq/job-history.ts";
 import type { DeliveryAttempt } from "../../../src/inbox/inbox.ts";
 import { abandonedError, closingError } from "../../../src/inbox/inbox-errors.ts";
 
-const skipped = (start: number) => JSON.stringify({ start, passed: true });
-const turn = (start: number, value: Turn) => JSON.stringify({ start, turn: value });
-const replayed = (attemptsStarted: number) => replayedRow({ attemptsStarted });
+const skipped = (start: number) => JSON.stringify({ start, skipped: true });
+const runState = (start: number, value: RunState) => JSON.stringify({ start, runState: value });
+const replayed = (attemptsStarted: number) => replayEntry({ attemptsStarted });
 const ended = (
   start: number,
   outcome: DeliveryAttempt["outcome"],
   { number = start, counts = true, error = {} } = {},
-) => attemptRow({ start, attempt: { number, outcome, ...error }, counts });
+) => attemptEntry({ start, attempt: { number, outcome, ...error }, counts });
 const crashed = (start: number, { counts = false } = {}) =>
   ended(start, "abandoned", { counts, error: { error: abandonedError } });
 const closed = (start: number) => ended(start, "abandoned", { counts: false, error: { error: closingError } });
 
 describe("The history of a delivery", () => {
-  test("skips unsupported rows", () => {
+  test("skips unsupported entries", () => {
     expect(readHistory(["", "{", '{"other":1}', "null", skipped(1)])).toHaveLength(1);
   });
 
@@ -43,13 +43,25 @@ describe("The history of a delivery", () => {
   });
 
   test("has an end for starts that ran or were skipped, not for those that are waiting or running", () => {
-    const history = readHistory([ended(1, "failed"), skipped(2), turn(3, "alone")]);
+    const history = readHistory([ended(1, "failed"), skipped(2), runState(3, "alone")]);
     expect([1, 2, 3, 4].map((start) => hasEnded(history, start))).toEqual([true, true, false, false]);
   });
 
   test("finds the starts that a crash interrupted, and whether they ran alone", () => {
-    const rows = [ended(1, "failed"), skipped(2), turn(3, "waiting"), turn(4, "waiting"), turn(4, "alone")];
-    const history = readHistory([...rows, turn(5, "alone"), turn(5, "shared"), turn(6, "alone"), ended(6, "failed")]);
+    const entries = [
+      ended(1, "failed"),
+      skipped(2),
+      runState(3, "waiting"),
+      runState(4, "waiting"),
+      runState(4, "alone"),
+    ];
+    const history = readHistory([
+      ...entries,
+      runState(5, "alone"),
+      runState(5, "shared"),
+      runState(6, "alone"),
+      ended(6, "failed"),
+    ]);
     expect(crashedStarts(history, { attemptsStarted: 8 })).toEqual([
       { start: 4, wasAlone: true },
       { start: 5, wasAlone: false },
@@ -61,13 +73,13 @@ describe("The history of a delivery", () => {
     ["recorded", [crashed(1)]],
     ["not recorded", []],
     ["followed by a shutdown", [crashed(1), closed(2)]],
-  ])("does not count a suspect that never got its turn: its first crash is %s", (_what, rows) => {
-    const starts = crashedStarts(readHistory(rows), { attemptsStarted: 4 });
-    expect(starts.map(({ start }) => start)).toEqual(rows.length === 0 ? [1] : []);
+  ])("does not count a suspect that was still waiting: its first crash is %s", (_what, entries) => {
+    const starts = crashedStarts(readHistory(entries), { attemptsStarted: 4 });
+    expect(starts.map(({ start }) => start)).toEqual(entries.length === 0 ? [1] : []);
   });
 
   test("no longer suspects a delivery after a finished run", () => {
-    const history = readHistory([crashed(1), turn(2, "alone"), ended(2, "failed")]);
+    const history = readHistory([crashed(1), runState(2, "alone"), ended(2, "failed")]);
     expect(crashedStarts(history, { attemptsStarted: 4 })).toEqual([{ start: 3, wasAlone: false }]);
   });
 
@@ -78,8 +90,8 @@ describe("The history of a delivery", () => {
     ["a success before a replay", [ended(1, "succeeded"), replayed(1)], false],
     ["a success that ended after a replay was requested", [replayed(1), ended(1, "succeeded")], false],
     ["a success after a replay", [ended(1, "succeeded"), replayed(1), ended(2, "succeeded")], true],
-  ])("shows whether a delivery has succeeded: %s", (_what, rows, isDone) => {
-    expect(hasSucceeded(readHistory(rows))).toBe(isDone);
+  ])("shows whether a delivery has succeeded: %s", (_what, entries, isDone) => {
+    expect(hasSucceeded(readHistory(entries))).toBe(isDone);
   });
 
   test("counts each attempt since the last replay once, and crashes separately", () => {
@@ -103,7 +115,7 @@ describe("The history of a delivery", () => {
     ["a crash before a replay", [crashed(1), replayed(1)], true],
     ["a crash, then a failure", [crashed(1), ended(2, "failed")], false],
     ["a shutdown", [closed(1)], false],
-  ])("shows whether a delivery is a suspect: %s", (_what, rows, suspected) => {
-    expect(isSuspect(readHistory(rows))).toBe(suspected);
+  ])("shows whether a delivery is a suspect: %s", (_what, entries, suspected) => {
+    expect(isSuspect(readHistory(entries))).toBe(suspected);
   });
 });

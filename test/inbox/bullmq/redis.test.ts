@@ -130,7 +130,7 @@ describe("A Redis URL whose path is not a number", () => {
 
 describe.skipIf(!hasRedis)("A Redis that may lose accepted deliveries", () => {
   test.each([
-    ["does not save", ["--appendonly", "no"], /does not save to its disk.*"appendonly yes" and "appendfsync always"/],
+    ["does not save", ["--appendonly", "no"], /does not save data to disk.*"appendonly yes" and "appendfsync always"/],
     ["saves snapshots", ["--appendonly", "no", "--save", "60 1"], /only saves snapshots.*"appendonly yes"/],
     ["syncs each second", ["--appendfsync", "everysec"], /power failure.*"appendfsync always"/],
     ["may evict", ["--maxmemory-policy", "allkeys-lru"], /evict.*allkeys-lru.*"maxmemory-policy noeviction"/],

@@ -41,7 +41,7 @@ async function takenOver({
   return { first, second, taken, signals, release };
 }
 
-const late = { level: "warn", deliveryId: "a", attempt: 1, msg: expect.stringContaining("The success counts") };
+const late = { level: "warn", deliveryId: "a", attempt: 1, msg: expect.stringContaining("counts as succeeded") };
 const ignored = { level: "warn", deliveryId: "a", msg: expect.stringContaining("is ignored") };
 
 describe("A success after another process has taken over the delivery", () => {

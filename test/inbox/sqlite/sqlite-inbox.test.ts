@@ -376,7 +376,7 @@ describe("The end of an attempt", () => {
     release.resolve();
     const complaints = () => logger.lines.filter(({ deliveryId }) => deliveryId === "a");
     await waitFor(() =>
-      expect(complaints()).toMatchObject([{ level: "error", msg: expect.stringContaining("keeps trying") }]),
+      expect(complaints()).toMatchObject([{ level: "error", msg: expect.stringContaining("will be retried") }]),
     );
     const database = new DatabaseSync(file, { readOnly: true });
     expect(database.prepare("SELECT status FROM deliveries").get()).toEqual({ status: "running" });
