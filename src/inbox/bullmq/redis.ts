@@ -160,10 +160,7 @@ function databaseInvalid(): WebhookError {
 function firstConnection(connection: Redis): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.on("error", reject);
-    connection.connect().then(() => {
-      resolve();
-      connection.off("error", reject);
-    }, reject);
+    connection.connect().then(resolve, reject);
   });
 }
 

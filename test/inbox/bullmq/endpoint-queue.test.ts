@@ -8,7 +8,7 @@ import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bull
 import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
 import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
-import { toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
+import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, startRedis } from "../../support/redis-server.ts";
@@ -179,5 +179,44 @@ describe("The replay of a delivery that waits for a retry", () => {
     const promote = () => Promise.reject(refused);
     await queueWith({ states: ["delayed", "waiting"], promote }).endpoint.replay("a");
     await expect(queueWith({ states: ["delayed", "delayed"], promote }).endpoint.replay("a")).rejects.toBe(refused);
+  });
+});
+
+describe("Deliveries with the same ID", () => {
+  function openQueue() {
+    const reads: ((job: object) => void)[] = [];
+    const queue = { getJob: () => new Promise((resolve) => reads.push(resolve)) } as unknown as DeliveryQueue;
+    const endpoint = new EndpointQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } });
+    /** Resolves the next read with a stored delivery. */
+    const answer = () => reads.shift()?.({ getState: async () => "waiting" });
+    return { reads, answer, add: () => endpoint.add(incoming("a"), { maxQueued: 10 }) };
+  }
+
+  test("are added one after the other, also after the first is stored", async () => {
+    const { reads, answer, add } = openQueue();
+    const [first, second] = [add(), add()];
+    await waitFor(() => expect(reads).toHaveLength(1));
+    answer();
+    expect(await first).toBe(true);
+    await waitFor(() => expect(reads).toHaveLength(1));
+    const third = add();
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    expect(reads).toHaveLength(1);
+    answer();
+    await second;
+    await waitFor(() => expect(reads).toHaveLength(1));
+    answer();
+    expect(await third).toBe(true);
+  });
+
+  test("take no memory after they are stored", async () => {
+    const { reads, answer, add } = openQueue();
+    const deleted = vi.spyOn(Map.prototype, "delete");
+    onTestFinished(() => deleted.mockRestore());
+    const adding = add();
+    await waitFor(() => expect(reads).toHaveLength(1));
+    answer();
+    await adding;
+    expect(deleted).toHaveBeenCalledWith(jobIdOf("a"));
   });
 });

@@ -1,6 +1,8 @@
+import { EventEmitter } from "node:events";
 import { createPostgresBackend, Queue } from "bullmq";
 import { Client } from "pg";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { connectPostgres, openPostgresLeases } from "../../../src/inbox/bullmq/postgres.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { describeInboxContract } from "../contract.ts";
 import { openInbox } from "../engine.ts";
@@ -66,5 +68,114 @@ describe.skipIf(skipped)("A PostgreSQL that may lose accepted deliveries", () =>
       message: expect.stringContaining("password"),
     });
     await expect(opening).rejects.not.toMatchObject({ message: expect.stringContaining("Planted") });
+  });
+});
+
+/** Connects with fakes of `pg` and `bullmq`, for failures that no server can be made to have. */
+function fakePostgres({ hasInbox = true, migrate = async () => {}, end = async () => {} } = {}) {
+  const closed: string[] = [];
+  const onError = vi.fn();
+  const client = Object.assign(new EventEmitter(), {
+    connect: async () => {},
+    query: async () => ({ rows: [{ fsync: "on", commit: "on", hasInbox }] }),
+    end: async () => {
+      closed.push("client");
+      await end();
+    },
+  });
+  const pool = Object.assign(new EventEmitter(), {
+    options: {},
+    connect: async () => Object.assign(new EventEmitter(), { query: async () => ({ rows: [] }), release: () => {} }),
+    end: async () => void closed.push("pool"),
+  });
+  const connections: EventEmitter[] = [];
+  const backend = Object.assign(new EventEmitter(), { close: async () => void closed.push("backend") });
+  const queues: EventEmitter[] = [];
+  class PostgresConnection extends EventEmitter {
+    constructor() {
+      super();
+      connections.push(this);
+    }
+    async waitUntilReady() {}
+    async getListenClient() {}
+    async close() {
+      closed.push("connection");
+    }
+  }
+  class FakeQueue extends EventEmitter {
+    constructor() {
+      super();
+      queues.push(this);
+    }
+  }
+  const packages = {
+    bullmq: {
+      PostgresConnection,
+      PostgresQueueBackend: class {},
+      Queue: FakeQueue,
+      createPostgresBackend: () => backend,
+      runMigrations: migrate,
+    },
+    pg: {
+      Pool: function Pool() {
+        return pool;
+      },
+      Client: function Client() {
+        return client;
+      },
+    },
+  };
+  const options = { url: "postgres://localhost/db", onError, packages: packages as never };
+  return {
+    ...{ closed, onError, client, connections, backend, queues },
+    connect: ({ mustExist = false } = {}) => connectPostgres({ ...options, mustExist, startMs: 8_000 }),
+    openLeases: () => openPostgresLeases(options),
+  };
+}
+
+describe("A connection to PostgreSQL", () => {
+  const lost = new Error("Connection terminated unexpectedly");
+
+  test("reports errors of the connection and of its queues, and is closed with its pool", async () => {
+    const { connect, connections, queues, client, closed, onError } = fakePostgres();
+    const server = await connect();
+    expect(closed).toEqual(["client"]);
+    server.openQueue("retrain");
+    for (const emitter of [...connections, ...queues]) emitter.emit("error", lost);
+    expect(onError.mock.calls).toEqual([[lost], [lost]]);
+    // The client that read the settings is closed: an error changes nothing.
+    client.emit("error", lost);
+    expect(onError).toHaveBeenCalledTimes(2);
+    await server.close();
+    expect(closed).toEqual(["client", "connection", "pool"]);
+  });
+
+  test("is closed if the inbox is missing, with its own error", async () => {
+    const { connect, closed } = fakePostgres({ hasInbox: false });
+    await expect(connect({ mustExist: true })).rejects.toMatchObject({
+      code: "INBOX_UNUSABLE",
+      message: expect.stringContaining("There is no inbox at"),
+    });
+    expect(closed).toEqual(["client", "connection", "pool"]);
+  });
+
+  test.each([
+    ["a timeout", new Error("timeout expired"), /Raise "max_connections"/],
+    ["too many connections", Object.assign(new Error("sorry"), { code: "53300" }), /has no connection left/],
+    ["any other error", new Error("permission denied"), /\(permission denied\)/],
+  ])("is closed if the migration fails with %s", async (_what, error, message) => {
+    const migrate = () => Promise.reject(error);
+    const { connect, closed } = fakePostgres({ migrate, end: () => Promise.reject(lost) });
+    await expect(connect()).rejects.toMatchObject({ code: "INBOX_UNUSABLE", message: expect.stringMatching(message) });
+    expect(closed).toEqual(["client", "connection", "pool"]);
+  });
+
+  test("that renews leases reports errors, and is closed", async () => {
+    const { openLeases, backend, onError, closed } = fakePostgres();
+    const leases = await openLeases();
+    backend.emit("error", lost);
+    expect(onError.mock.calls).toEqual([[lost]]);
+    await leases.close();
+    expect(closed).toEqual(["backend"]);
   });
 });

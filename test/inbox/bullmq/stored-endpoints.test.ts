@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { Queue } from "bullmq";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
@@ -40,6 +41,15 @@ describe.skipIf(!hasRedis)("The stored endpoints", () => {
       await endpoints.setRetention("retrain", retention);
       expect((await other.read()).get("retrain")).toMatchObject(retention);
     }
+  });
+
+  test("and the queues of all endpoints are closed with the inbox", async () => {
+    const inbox = await openBullmqInbox({ url: await redis.emptyDatabase(), now: Date.now, log: createMemoryLogger });
+    await inbox.accept(incoming("a"));
+    const close = vi.spyOn(Queue.prototype, "close");
+    onTestFinished(() => close.mockRestore());
+    await inbox.close(0);
+    expect(close.mock.contexts.map((queue) => (queue as Queue).name).sort()).toEqual(["#endpoints", "retrain"]);
   });
 
   test("keep the IDs of an endpoint that is no longer served for longer than its retries can take", async () => {
