@@ -273,7 +273,7 @@ class Session implements DevSession {
       endpoints: this.#description.endpoints
         .map((endpoint) => ({ ...endpoint, watch: effectiveWatch(endpoint, this.#config) }))
         .filter(({ watch }) => watch.length > 0),
-      baseUrl: tunnel.url,
+      publicUrl: tunnel.url,
       secret: this.#description.secret ?? null,
     };
   }

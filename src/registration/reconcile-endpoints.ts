@@ -9,7 +9,7 @@ import { reconcileWebhooks } from "./reconcile-webhooks.ts";
 import type { HubConnection, RegisterOptions } from "./register-options.ts";
 import type { RegistrationReport } from "./report.ts";
 import { StateFile } from "./state-file.ts";
-import { validateBaseUrl, validateSecret } from "./validate.ts";
+import { validatePublicUrl, validateSecret } from "./validate.ts";
 
 /** Implements `register`. */
 export async function reconcileServer(
@@ -30,7 +30,7 @@ export async function reconcileEndpoints(
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   const { dryRun = false, prune = false, adopt = false, removeSecret = false, signal } = options;
-  const baseUrl = validateBaseUrl(options.baseUrl, { hub: hub.hubUrl });
+  const publicUrl = validatePublicUrl(options.publicUrl, { hub: hub.hubUrl });
   const secret = validateSecret(options.secret ?? server.secret);
   if (removeSecret && secret !== undefined) {
     throw optionError(
@@ -40,7 +40,7 @@ export async function reconcileEndpoints(
   const state = new StateFile({ path: options.state, hub: hub.hubUrl });
   const { endpoints } = server;
   const run = () =>
-    reconcileWebhooks({ hub, state, endpoints, baseUrl, secret, removeSecret, dryRun, prune, adopt, signal });
+    reconcileWebhooks({ hub, state, endpoints, publicUrl, secret, removeSecret, dryRun, prune, adopt, signal });
   // Two registrations at the same time would create every missing webhook twice.
   return dryRun ? run() : state.runExclusive(run, { signal });
 }

@@ -13,7 +13,7 @@ export interface ReconcileOptions {
   state: StateFile;
   endpoints: readonly Pick<EndpointDetails, "name" | "watch" | "domains">[];
   /** Validated, without a trailing slash. */
-  baseUrl: string;
+  publicUrl: string;
   secret: string | undefined;
   /** Whether to remove existing secrets. Default `false`: without `secret`, webhooks keep theirs. */
   removeSecret?: boolean;
@@ -33,7 +33,7 @@ export interface ReconcileOptions {
  * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the reason of the signal.
  */
 export async function reconcileWebhooks(options: ReconcileOptions): Promise<RegistrationReport> {
-  const { hub, state, endpoints, baseUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
+  const { hub, state, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
   const { prune = false, adopt = false, removeSecret = false } = options;
   // Read before the list: a webhook that is recorded later must not count as deleted.
   const recorded = state.read();
@@ -56,7 +56,7 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
     .filter(({ watch }) => watch.length > 0)
     .map(({ name, watch, domains }) => ({
       endpoint: name,
-      url: `${baseUrl}${webhooksPath}${name}`,
+      url: `${publicUrl}${webhooksPath}${name}`,
       watched: watch,
       domains,
     }));
@@ -72,7 +72,7 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
     adopt,
     isTemporary: session !== undefined,
   });
-  const report = { hub: hub.hubUrl, baseUrl, ...plan };
+  const report = { hub: hub.hubUrl, publicUrl, ...plan };
   if (dryRun) return { ...report, done: [], failed: [] };
 
   const existingIds = listed.map(({ id }) => id);

@@ -10,7 +10,7 @@ export interface HubConnection {
 /** The options of `register`. */
 export interface RegisterOptions {
   /** The public address of the server, such as `https://me-bot.hf.space`. Its webhooks point to `/webhooks/…` below it. */
-  baseUrl: string;
+  publicUrl: string;
   /**
    * The file that records which webhooks are managed. Keep it, and use one file per server. Default
    * `.hub-webhooks/registrations.json` in the working directory.

@@ -13,7 +13,7 @@ import type { RegistrationReport } from "./report.ts";
  * steps that were completed before the error are recorded.
  * @example
  * ```ts
- * const report = await register(server, new HubClient(), { baseUrl: "https://me-bot.hf.space" });
+ * const report = await register(server, new HubClient(), { publicUrl: "https://me-bot.hf.space" });
  * for (const { error } of report.failed) console.error(error.message);
  * ```
  */

@@ -6,7 +6,7 @@ export interface RegistrationReport {
   /** Address of the Hub. */
   readonly hub: string;
   /** Public address of the server. */
-  readonly baseUrl: string;
+  readonly publicUrl: string;
   /** The differences between the endpoints and the Hub, as steps in the order of execution. Empty if all is in sync. */
   readonly steps: readonly RegistrationStep[];
   /** The steps that succeeded. Empty in a dry run. */

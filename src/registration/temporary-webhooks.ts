@@ -5,7 +5,7 @@ import type { HubConnection } from "./register-options.ts";
 import type { RegistrationReport } from "./report.ts";
 import { deleteSessionWebhooks, type FailedDeletion, validateSession } from "./stale-webhooks.ts";
 import { type RegistrationSession, StateFile } from "./state-file.ts";
-import { validateBaseUrl, validateSecret } from "./validate.ts";
+import { validatePublicUrl, validateSecret } from "./validate.ts";
 
 export interface TemporaryWebhooksOptions {
   hub: HubConnection;
@@ -22,7 +22,7 @@ export interface ReconcileInput {
   /** Those with an empty `watch` get no webhook. */
   endpoints: ReconcileOptions["endpoints"];
   /** The public address of the server. */
-  baseUrl: string;
+  publicUrl: string;
   /** The secret of all webhooks; `null` for none. */
   secret: string | null;
 }
@@ -34,7 +34,7 @@ export interface ReconcileInput {
  * @example
  * ```ts
  * const webhooks = await TemporaryWebhooks.open({ hub, session: { id: randomUUID(), alive } });
- * await webhooks.reconcile({ endpoints: [{ name: "retrain", watch, domains: ["repo"] }], baseUrl: tunnel.url, secret });
+ * await webhooks.reconcile({ endpoints: [{ name: "retrain", watch, domains: ["repo"] }], publicUrl: tunnel.url, secret });
  * await webhooks.close();
  * ```
  */
@@ -73,7 +73,7 @@ export class TemporaryWebhooks {
    */
   reconcile({
     endpoints,
-    baseUrl,
+    publicUrl,
     secret,
     signal,
   }: ReconcileInput & { signal?: AbortSignal | undefined }): Promise<RegistrationReport> {
@@ -89,7 +89,7 @@ export class TemporaryWebhooks {
         prune: true,
         signal,
         endpoints,
-        baseUrl: validateBaseUrl(baseUrl, { hub: this.#hub.hubUrl }),
+        publicUrl: validatePublicUrl(publicUrl, { hub: this.#hub.hubUrl }),
         secret: validateSecret(secret ?? undefined),
         // A temporary webhook has no secret that a user has set on the Hub.
         removeSecret: secret === null,

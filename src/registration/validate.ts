@@ -8,11 +8,11 @@ import { readBaseUrl } from "../core/urls.ts";
  * @throws `OPTION_INVALID` if it is not an http(s) address with at most a host and a path, or if a Hub on another machine
  * could not reach it.
  */
-export function validateBaseUrl(baseUrl: string, { hub }: { hub: string }): string {
-  const url = readBaseUrl(baseUrl);
+export function validatePublicUrl(publicUrl: string, { hub }: { hub: string }): string {
+  const url = readBaseUrl(publicUrl);
   if (url === undefined) {
     throw optionError(
-      "The public address of the server (--base-url, baseUrl in code) is invalid. Use an http or https address without user name, password, query and fragment, such as https://me-bot.hf.space.",
+      "The public address of the server (--public-url, publicUrl in code) is invalid. Use an http or https address without user name, password, query and fragment, such as https://me-bot.hf.space.",
     );
   }
   const { origin, hostname } = new URL(url);

@@ -71,7 +71,7 @@ describe("A usage error exits with 2, before any request to the Hub", () => {
     ["missing job file", ["update", "a", "--job", "/nonexistent.json"]],
     ["delete without a terminal", ["delete", id]],
     ["sync without a public URL", ["sync"]],
-    ["sync --prune without a terminal", ["sync", "--prune", "--base-url", "https://a.example"]],
+    ["sync --prune without a terminal", ["sync", "--prune", "--public-url", "https://a.example"]],
     ["sync --clean with a file", ["sync", "server.ts", "--clean", "--prune"]],
     ["dev with an unknown Hub", ["dev", "--hub", "remote"]],
     ["dev --hub local with --hub-url", ["dev", "--hub-url", "http://127.0.0.1:5050"]],

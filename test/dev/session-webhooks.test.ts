@@ -10,7 +10,7 @@ const desired = {
     { name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] },
     { name: "greet", watch: [{ type: "org", name: "acme" }], domains: ["discussion"] },
   ],
-  baseUrl: "http://127.0.0.1:9",
+  publicUrl: "http://127.0.0.1:9",
   secret: null,
 } as const;
 
@@ -41,7 +41,7 @@ async function openReconciler({ retryDelaysMs = [10] } = {}) {
   const listed = async () => (await nearby.webhooks.list()).length;
   const createByHand = () =>
     nearby.webhooks.create({
-      url: `${desired.baseUrl}/webhooks/retrain`,
+      url: `${desired.publicUrl}/webhooks/retrain`,
       watched: [{ type: "dataset", name: "me/data" }],
       domains: ["repo"],
     });

@@ -82,7 +82,7 @@ describe("A tunnel that is lost and comes back at another address", () => {
       state: testHub.state,
       session: { id: "it", alive },
     });
-    const sync = () => webhooks.reconcile({ endpoints: [retrain], baseUrl: tunnel.url, secret });
+    const sync = () => webhooks.reconcile({ endpoints: [retrain], publicUrl: tunnel.url, secret });
     await sync();
     expect(await testHub.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
 

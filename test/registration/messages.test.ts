@@ -9,7 +9,7 @@ import { StateFile } from "../../src/registration/state-file.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";
 import { createFolder } from "../support/temporary-folder.ts";
-import { baseUrl, openTestHub, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
+import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
 
 /** The wording of registration: change a text, read the difference, and run vitest with `-u`. Other tests assert codes. */
 
@@ -22,12 +22,12 @@ const withoutIds = (text: string) => maskAddresses(text).replace(/\b[0-9a-f]{24}
 test("Invalid options of a registration", async () => {
   const hub = new HubClient({ hubUrl: "https://huggingface.co", token: "hf_local" });
   const start = (options: Partial<RegisterOptions>, client = hub) =>
-    register(serverOf({ retrain }), client, { baseUrl: "https://me-bot.hf.space", ...options });
+    register(serverOf({ retrain }), client, { publicUrl: "https://me-bot.hf.space", ...options });
   expect(
     await errorsOf({
-      "no server": () => register(Object({}), hub, { baseUrl }),
-      "invalid address": () => start({ baseUrl: "me-bot.hf.space" }),
-      "address that the Hub cannot reach": () => start({ baseUrl }),
+      "no server": () => register(Object({}), hub, { publicUrl }),
+      "invalid address": () => start({ publicUrl: "me-bot.hf.space" }),
+      "address that the Hub cannot reach": () => start({ publicUrl }),
       "invalid secret": () => start({ secret: "line\nbreak" }),
       "secret that is also removed": () => start({ removeSecret: true }),
       "session without an alive URL": () => validateSession({ ...session, alive: { url: "nowhere", answer: "" } }),
@@ -63,7 +63,7 @@ test("Sessions that are closed or cannot be closed", async () => {
   const closed = await open();
   await closed.close();
   const endpoints = [{ name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] }] as const;
-  const target = { endpoints, baseUrl, secret };
+  const target = { endpoints, publicUrl, secret };
   const failing = await open();
   await failing.reconcile(target);
   testHub.intercept = async () => Response.json({ error: "Busy." }, { status: 503 });

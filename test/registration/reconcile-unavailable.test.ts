@@ -5,7 +5,7 @@ import { bundleForWorker } from "../support/worker-bundle.ts";
 test("register() in a bundle for a worker needs no module of Node, and rejects with the reason", async () => {
   const bundle = await bundleForWorker(`
     import { register } from "./client.ts";
-    export const registering = register({}, {}, { baseUrl: "https://bot.example" }).catch(({ code }) => code);
+    export const registering = register({}, {}, { publicUrl: "https://bot.example" }).catch(({ code }) => code);
   `);
   const vm = new EdgeVM();
   vm.evaluate(bundle);

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient, register } from "../../src/client.ts";
 import { holdsSecret } from "../support/secrets.ts";
-import { baseUrl, openTestHub, secret, serverOf, urlOf } from "./test-hub.ts";
+import { openTestHub, publicUrl, secret, serverOf, urlOf } from "./test-hub.ts";
 
 const retrain = { watch: "dataset:me/data", scope: "repo.content" } as const;
 const dataset = { type: "dataset", name: "me/data" };
@@ -30,7 +30,7 @@ describe("Registering a server", () => {
         secret,
       },
     ]);
-    expect(report).toMatchObject({ hub: testHub.hub.url, baseUrl, failed: [], skipped: [], unchanged: [] });
+    expect(report).toMatchObject({ hub: testHub.hub.url, publicUrl, failed: [], skipped: [], unchanged: [] });
     expect(report.done.map(({ action, endpoint, id }) => ({ action, endpoint, id }))).toEqual([
       { action: "create", endpoint: "retrain", id: webhooks[0]?.id },
       { action: "create", endpoint: "all", id: webhooks[1]?.id },
@@ -42,7 +42,7 @@ describe("Registering a server", () => {
     const server = serverOf({ retrain });
     await using _closed = server;
     const { port } = await server.launch({ port: 0, handleSignals: false });
-    await testHub.register(server, { baseUrl: `http://127.0.0.1:${port}` });
+    await testHub.register(server, { publicUrl: `http://127.0.0.1:${port}` });
     expect(await testHub.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
   });
 
@@ -71,7 +71,7 @@ describe("Registering a server", () => {
     await testHub.register(serverOf({ retrain }));
     const [before] = await testHub.webhooks();
     const server = serverOf({ retrain: { watch: ["model:me/net", "dataset:me/data"] } }, { secret: "another" });
-    const { done } = await testHub.register(server, { baseUrl: "http://127.0.0.1:9000/bot/" });
+    const { done } = await testHub.register(server, { publicUrl: "http://127.0.0.1:9000/bot/" });
     expect(done).toEqual([
       {
         ...{ action: "update", endpoint: "retrain", id: before?.id, isAdopted: false },
@@ -89,7 +89,7 @@ describe("Registering a server", () => {
         secret: "another",
       },
     ]);
-    expect((await testHub.register(server, { baseUrl: "http://127.0.0.1:9000/bot" })).steps).toEqual([]);
+    expect((await testHub.register(server, { publicUrl: "http://127.0.0.1:9000/bot" })).steps).toEqual([]);
   });
 
   test("enables a disabled webhook", async () => {
@@ -105,7 +105,7 @@ describe("Registering a server", () => {
   test("re-enables a suspended webhook, with the probable cause and what to check", async () => {
     const testHub = await openTestHub({ suspendAfter: 1 });
     // Nothing listens on the discard port.
-    await testHub.register(serverOf({ retrain }), { baseUrl: "http://127.0.0.1:9" });
+    await testHub.register(serverOf({ retrain }), { publicUrl: "http://127.0.0.1:9" });
     await testHub.hub.push({ type: "dataset", name: "me/data" });
     const [{ id, disabled } = { id: "" }] = await testHub.webhooks();
     expect(disabled).toBe("suspended-after-failure");
@@ -372,7 +372,7 @@ describe("A Hub", () => {
 
   test("that rejects the update of a suspended webhook does not get a request to enable it", async () => {
     const testHub = await openTestHub({ suspendAfter: 1 });
-    await testHub.register(serverOf({ retrain }), { baseUrl: "http://127.0.0.1:9" });
+    await testHub.register(serverOf({ retrain }), { publicUrl: "http://127.0.0.1:9" });
     await testHub.hub.push({ type: "dataset", name: "me/data" });
     testHub.intercept = async (request, send) => (request.method === "POST" ? refusal(503) : send(request));
     const { steps, done, failed } = await testHub.register(serverOf({ retrain }));
@@ -442,14 +442,14 @@ describe("A registration", () => {
     ["a password", "https://me:horse@me-bot.hf.space"],
   ])("rejects %s as public address", async (_what, address) => {
     const testHub = await openTestHub();
-    const error = await testHub.register(serverOf({ retrain }), { baseUrl: address }).catch((thrown) => thrown);
+    const error = await testHub.register(serverOf({ retrain }), { publicUrl: address }).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "OPTION_INVALID" });
     expect(error.message).not.toContain("horse");
   });
 
   test("rejects an address that the Hub cannot reach", async () => {
     const hub = new HubClient({ hubUrl: "https://huggingface.co", token: "hf_local" });
-    await expect(register(serverOf({ retrain }), hub, { baseUrl })).rejects.toMatchObject({
+    await expect(register(serverOf({ retrain }), hub, { publicUrl })).rejects.toMatchObject({
       code: "OPTION_INVALID",
     });
   });
@@ -516,6 +516,6 @@ describe("A registration", () => {
 
   test("accepts only a server", async () => {
     const testHub = await openTestHub();
-    await expect(register(Object({}), testHub.client, { baseUrl })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(register(Object({}), testHub.client, { publicUrl })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });

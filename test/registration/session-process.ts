@@ -23,7 +23,7 @@ const session = { id: randomUUID(), alive: { url: ALIVE, answer: "it lives" } };
 const webhooks = await TemporaryWebhooks.open({ hub, state: STATE, session });
 await webhooks.reconcile({
   endpoints: [{ name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] }],
-  baseUrl: "http://127.0.0.1:7860",
+  publicUrl: "http://127.0.0.1:7860",
   secret: "Planted-5ecret-60ad2c",
 });
 console.log("synced");

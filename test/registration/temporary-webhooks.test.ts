@@ -8,13 +8,13 @@ import { deleteStaleWebhooks, type FailedDeletion } from "../../src/registration
 import { StateFile } from "../../src/registration/state-file.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { baseUrl, openTestHub, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
+import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
 
 const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
 const session = { id: "this-session", alive };
 const retrain = { name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] } as const;
 const other = { name: "other", watch: [{ type: "org", name: "acme" }], domains: ["repo"] } as const;
-const target = { endpoints: [retrain, other], baseUrl, secret };
+const target = { endpoints: [retrain, other], publicUrl, secret };
 
 function open(testHub: TestHub, id = session.id): Promise<TemporaryWebhooks> {
   return TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: { ...session, id } });
@@ -71,14 +71,14 @@ describe("The webhooks of a session", () => {
     const testHub = await openTestHub();
     const webhooks = await open(testHub);
     expect((await webhooks.reconcile(target)).done.map(({ action }) => action)).toEqual(["create", "create"]);
-    const changed = await webhooks.reconcile({ ...target, endpoints: [retrain], baseUrl: "http://127.0.0.1:9000" });
+    const changed = await webhooks.reconcile({ ...target, endpoints: [retrain], publicUrl: "http://127.0.0.1:9000" });
     expect(changed.done).toMatchObject([
       { action: "update", endpoint: "retrain", changes: [{ field: "url" }] },
       { action: "delete", endpoint: "other" },
     ]);
     expect(await testHub.webhooks()).toMatchObject([{ url: "http://127.0.0.1:9000/webhooks/retrain", secret }]);
     expect(
-      (await webhooks.reconcile({ ...target, endpoints: [retrain], baseUrl: "http://127.0.0.1:9000" })).steps,
+      (await webhooks.reconcile({ ...target, endpoints: [retrain], publicUrl: "http://127.0.0.1:9000" })).steps,
     ).toEqual([]);
     await webhooks.close();
     expect(await testHub.webhooks()).toEqual([]);
@@ -96,9 +96,9 @@ describe("The webhooks of a session", () => {
   test("are re-enabled after a suspension", async () => {
     const testHub = await openTestHub({ suspendAfter: 1 });
     const webhooks = await open(testHub);
-    await webhooks.reconcile({ ...target, baseUrl: "http://127.0.0.1:9" });
+    await webhooks.reconcile({ ...target, publicUrl: "http://127.0.0.1:9" });
     await testHub.hub.push({ type: "dataset", name: "me/data" });
-    const { done } = await webhooks.reconcile({ ...target, baseUrl: "http://127.0.0.1:9" });
+    const { done } = await webhooks.reconcile({ ...target, publicUrl: "http://127.0.0.1:9" });
     expect(done).toMatchObject([{ action: "re-enable", endpoint: "retrain" }]);
     expect((await testHub.webhooks()).map(({ disabled }) => disabled)).toEqual([false, false]);
   });
@@ -107,7 +107,7 @@ describe("The webhooks of a session", () => {
     const testHub = await openTestHub();
     const webhooks = await open(testHub);
     const urls = [9001, 9002, 9003].map((port) => `http://127.0.0.1:${port}`);
-    await Promise.all(urls.map((url) => webhooks.reconcile({ ...target, baseUrl: url })));
+    await Promise.all(urls.map((url) => webhooks.reconcile({ ...target, publicUrl: url })));
     expect((await testHub.webhooks()).map(({ url }) => url)).toEqual([
       "http://127.0.0.1:9003/webhooks/retrain",
       "http://127.0.0.1:9003/webhooks/other",

@@ -50,7 +50,7 @@ export class TestHub {
   }
 
   register(server: WebhooksServer, options: Partial<RegisterOptions> = {}): Promise<RegistrationReport> {
-    return register(server, this.client, { baseUrl, state: this.state, ...options });
+    return register(server, this.client, { publicUrl, state: this.state, ...options });
   }
 
   webhooks(): Promise<Webhook[]> {
@@ -88,8 +88,8 @@ export function serverOf(
 }
 
 /** The public address of the test servers. */
-export const baseUrl = "http://127.0.0.1:7860";
+export const publicUrl = "http://127.0.0.1:7860";
 
 export function urlOf(endpoint: string): string {
-  return `${baseUrl}/webhooks/${endpoint}`;
+  return `${publicUrl}/webhooks/${endpoint}`;
 }

@@ -10,7 +10,7 @@ import type { Shell } from "../shell.ts";
 import { examples, usageError } from "../usage.ts";
 
 interface SyncOptions {
-  baseUrl?: string;
+  publicUrl?: string;
   dryRun?: boolean;
   prune?: boolean;
   adopt?: boolean;
@@ -26,7 +26,7 @@ export function addSync(program: Command, invocation: Invocation): void {
     .command("sync")
     .argument("[file]", "file that creates the server (default: server.ts, app.ts or index.ts, here or in src)")
     .description("create and update webhooks on the Hub to match the endpoints of a server")
-    .option("--base-url <url>", "public URL of the server (default: PUBLIC_URL, else the URL of the Space)")
+    .option("--public-url <url>", "public URL of the server (default: PUBLIC_URL, else the URL of the Space)")
     .option("--dry-run", "show the changes without making them")
     .option("--prune", "delete webhooks whose endpoint was removed; asks for confirmation unless --yes is given")
     .option("--adopt", "take over webhooks that deliver to an endpoint but were not created by sync")
@@ -37,8 +37,8 @@ export function addSync(program: Command, invocation: Invocation): void {
     .addHelpText(
       "after",
       examples(
-        "sync server.ts --base-url https://me-bot.hf.space --dry-run",
-        "sync server.ts --base-url https://me-bot.hf.space",
+        "sync server.ts --public-url https://me-bot.hf.space --dry-run",
+        "sync server.ts --public-url https://me-bot.hf.space",
         "sync --clean --yes    # after a crash of hub-webhooks dev",
       ),
     )
@@ -59,13 +59,13 @@ async function sync(
   const { dryRun = false, prune = false, adopt, state, removeSecret } = options;
   const mustConfirm = prune && !dryRun && !invocation.isConfirmed;
   if (mustConfirm) requireConfirmable(invocation, "sync --prune");
-  const baseUrl = await findBaseUrl(options, shell);
+  const publicUrl = await findPublicUrl(options, shell);
   const secret = await readSecretOption({ secretStdin: options.secretStdin }, shell);
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process-handle.ts");
   const { reconcileEndpoints } = await import("../../registration/reconcile-endpoints.ts");
-  const source = await describeServerFile(findServerFile({ file }), { publicUrl: baseUrl });
+  const source = await describeServerFile(findServerFile({ file }), { publicUrl });
   for (const { name, warnings } of source.endpoints) {
     for (const warning of warnings) output.log(`warning: Endpoint ${name}: ${warning}`);
   }
@@ -75,7 +75,7 @@ async function sync(
     );
   }
   const reconcile = (changes: Partial<RegisterOptions> = {}) =>
-    reconcileEndpoints(source, hub, { baseUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
+    reconcileEndpoints(source, hub, { publicUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
 
   if (mustConfirm) {
     const { steps } = await reconcile({ dryRun: true });
@@ -143,12 +143,12 @@ async function confirmDeletion(
  *
  * @throws `ARGUMENT_INVALID` when it is not configured.
  */
-async function findBaseUrl({ baseUrl }: SyncOptions, { env }: Shell): Promise<string> {
+async function findPublicUrl({ publicUrl }: SyncOptions, { env }: Shell): Promise<string> {
   const { readSpace } = await import("../../receiver/runtime.ts");
-  const found = baseUrl ?? (env.PUBLIC_URL || readSpace((name) => env[name])?.url);
+  const found = publicUrl ?? (env.PUBLIC_URL || readSpace((name) => env[name])?.url);
   if (found) return found;
   throw usageError(
-    "The public URL of the server is missing. Add it, such as --base-url https://me-bot.hf.space, or set PUBLIC_URL.",
+    "The public URL of the server is missing. Add it, such as --public-url https://me-bot.hf.space, or set PUBLIC_URL.",
   );
 }
 
@@ -156,7 +156,7 @@ async function findBaseUrl({ baseUrl }: SyncOptions, { env }: Shell): Promise<st
 function checkCleanOptions(file: string | undefined, options: SyncOptions): void {
   const others = {
     "a server file": file,
-    "--base-url": options.baseUrl,
+    "--public-url": options.publicUrl,
     "--prune": options.prune,
     "--adopt": options.adopt,
     "--secret-stdin": options.secretStdin,
@@ -200,8 +200,8 @@ const verbs: Readonly<Record<RegistrationStep["action"], string>> = {
   delete: "delete",
 };
 
-function reportHeading({ hub, baseUrl, steps, failed }: RegistrationReport, { dryRun }: { dryRun: boolean }): string {
-  const where = plainText(`${hub}, server ${baseUrl}`);
+function reportHeading({ hub, publicUrl, steps, failed }: RegistrationReport, { dryRun }: { dryRun: boolean }): string {
+  const where = plainText(`${hub}, server ${publicUrl}`);
   if (steps.length === 0) return `Nothing to change on ${where}.`;
   if (dryRun) return `To be changed on ${where}:`;
   return failed.length > 0 ? `Partly changed on ${where}:` : `Changed on ${where}:`;

@@ -8,7 +8,7 @@ import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
 
-const baseUrl = "http://127.0.0.1:7860";
+const publicUrl = "http://127.0.0.1:7860";
 
 /** A folder with the file of a server, where the package is installed. */
 class Project {
@@ -41,7 +41,15 @@ class Project {
   }
 
   sync(words: string, options: Omit<RunOptions, "hub"> = {}): Promise<RunResult> {
-    const argv = ["sync", this.file, "--base-url", baseUrl, "--state", this.state, ...words.split(" ").filter(Boolean)];
+    const argv = [
+      "sync",
+      this.file,
+      "--public-url",
+      publicUrl,
+      "--state",
+      this.state,
+      ...words.split(" ").filter(Boolean),
+    ];
     return runCommand(argv, { hub: this.testHub.hub, ...options });
   }
 
@@ -56,7 +64,7 @@ class Project {
     const session = { id: "former", alive: { url: "http://127.0.0.1:9/alive", answer: "it lives" } };
     const webhooks = await TemporaryWebhooks.open({ hub: this.testHub.client, state: this.state, session });
     const endpoint = { name: "tried", watch: [{ type: "org" as const, name: "acme" }], domains: ["repo" as const] };
-    const { done } = await webhooks.reconcile({ endpoints: [endpoint], baseUrl, secret: null });
+    const { done } = await webhooks.reconcile({ endpoints: [endpoint], publicUrl, secret: null });
     return done[0]?.id ?? "";
   }
 }
@@ -70,13 +78,13 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     const first = await project.sync("");
     const [webhook] = await project.testHub.webhooks();
-    expect(webhook).toMatchObject({ url: `${baseUrl}/webhooks/retrain`, domains: ["repo"], secret });
+    expect(webhook).toMatchObject({ url: `${publicUrl}/webhooks/retrain`, domains: ["repo"], secret });
     expect(first).toEqual({
       exitCode: 0,
       stdout: [
-        `Changed on ${project.testHub.hub.url}, server ${baseUrl}:`,
+        `Changed on ${project.testHub.hub.url}, server ${publicUrl}:`,
         `+ retrain  ${webhook?.id}`,
-        `    url      ${baseUrl}/webhooks/retrain`,
+        `    url      ${publicUrl}/webhooks/retrain`,
         "    watched  dataset:me/data",
         "    domains  repo",
         "    secret   set",
@@ -86,7 +94,7 @@ describe("hub-webhooks sync", () => {
     });
     expect(await project.sync("")).toEqual({
       exitCode: 0,
-      stdout: `Nothing to change on ${project.testHub.hub.url}, server ${baseUrl}.\n= 1 unchanged\n`,
+      stdout: `Nothing to change on ${project.testHub.hub.url}, server ${publicUrl}.\n= 1 unchanged\n`,
       stderr: "",
     });
   });
@@ -140,14 +148,14 @@ describe("hub-webhooks sync", () => {
     });
     const { exitCode, stdout, stderr } = await project.sync("--dry-run --prune");
     expect(stdout.split("\n")).toEqual([
-      `To be changed on ${project.testHub.hub.url}, server ${baseUrl}:`,
+      `To be changed on ${project.testHub.hub.url}, server ${publicUrl}:`,
       `~ retrain  ${retrain}`,
       "    watched  dataset:me/data -> dataset:me/data, org:acme",
       "    domains  discussion, repo -> discussion",
       `! paused  ${paused}`,
       "    enable: it was disabled",
       "+ fresh",
-      `    url      ${baseUrl}/webhooks/fresh`,
+      `    url      ${publicUrl}/webhooks/fresh`,
       "    watched  model:me/net",
       "    domains  repo, discussion",
       "    secret   set",
@@ -176,7 +184,7 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     const planned = await project.sync("--dry-run --format json");
     expect(JSON.parse(planned.stdout)).toMatchObject({
-      ...{ hub: project.testHub.hub.url, baseUrl, dryRun: true, done: [], failed: [], skipped: [], unchanged: [] },
+      ...{ hub: project.testHub.hub.url, publicUrl, dryRun: true, done: [], failed: [], skipped: [], unchanged: [] },
       steps: [{ action: "create", endpoint: "retrain", watched: [{ type: "dataset", name: "me/data" }] }],
     });
     const { stdout } = await project.sync("--format quiet");
@@ -196,7 +204,7 @@ describe("hub-webhooks sync", () => {
     project.write({ retrain: '{ watch: "dataset:me/data" }', other: '{ watch: "user:me" }' });
     await project.sync("");
     project.write({ retrain: '{ watch: "dataset:me/new" }', other: '{ watch: "user:me" }' });
-    const argv = ["sync", project.file, "--base-url", baseUrl, "--state", project.state, "--hub-url"];
+    const argv = ["sync", project.file, "--public-url", publicUrl, "--state", project.state, "--hub-url"];
     const { exitCode, stdout, stderr } = await runCommand([...argv, project.testHub.hub.url, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
     expect(stdout).toContain(":\n= 1 unchanged\n");
@@ -217,7 +225,7 @@ describe("hub-webhooks sync", () => {
 
   test("adopts other webhooks with --adopt, and reports them without it", async () => {
     const project = await openProject();
-    const { id } = await project.testHub.create({ url: `${baseUrl}/webhooks/retrain` });
+    const { id } = await project.testHub.create({ url: `${publicUrl}/webhooks/retrain` });
     const told = await project.sync("");
     expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Nothing to change/) });
     expect(told.stderr).toMatch(new RegExp(`^note: Webhook ${id} .*--adopt.*\n$`));
@@ -265,7 +273,7 @@ describe("hub-webhooks sync", () => {
 
   test("finds server.ts, and keeps its state in .hub-webhooks, in the folder where it runs", async () => {
     const { folder, testHub } = await openProject();
-    const words = `cd "${folder}" && "${process.execPath}" "${binPath}" sync --base-url ${baseUrl}`;
+    const words = `cd "${folder}" && "${process.execPath}" "${binPath}" sync --public-url ${publicUrl}`;
     const env = { HF_ENDPOINT: testHub.hub.url, HF_TOKEN: "hf_local" };
     const { exitCode, stderr } = await new CommandProcess("sh", ["-c", words], env).ended;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -278,11 +286,11 @@ describe("hub-webhooks sync", () => {
     ["no public address", ["sync", "server.ts"], "The public URL of the server is missing"],
     [
       "an address with a query",
-      ["sync", "FILE", "--base-url", "https://bot.example/?a"],
-      "(--base-url, baseUrl in code) is invalid",
+      ["sync", "FILE", "--public-url", "https://bot.example/?a"],
+      "(--public-url, publicUrl in code) is invalid",
     ],
-    ["a secret to set and to remove", ["sync", "FILE", "--base-url", baseUrl, "--remove-secret"], "removeSecret"],
-    ["an empty secret", ["sync", "FILE", "--base-url", baseUrl, "--secret-stdin"], "The secret is empty"],
+    ["a secret to set and to remove", ["sync", "FILE", "--public-url", publicUrl, "--remove-secret"], "removeSecret"],
+    ["an empty secret", ["sync", "FILE", "--public-url", publicUrl, "--secret-stdin"], "The secret is empty"],
     [
       "a file beside --clean",
       ["sync", "server.ts", "--clean", "--prune"],
@@ -323,16 +331,16 @@ describe("hub-webhooks sync --clean", () => {
     const id = await project.leaveTemporary();
     expect(await project.clean("--dry-run")).toEqual({
       exitCode: 0,
-      stdout: `id\tendpoint\turl\tstate\n${id}\ttried\t${baseUrl}/webhooks/tried\tto be deleted\n`,
+      stdout: `id\tendpoint\turl\tstate\n${id}\ttried\t${publicUrl}/webhooks/tried\tto be deleted\n`,
       stderr: "",
     });
     expect(await project.testHub.webhooks()).toHaveLength(2);
     const { exitCode, stdout } = await project.clean("--yes --format json");
     expect({ exitCode, removed: JSON.parse(stdout) }).toEqual({
       exitCode: 0,
-      removed: [{ id, endpoint: "tried", url: `${baseUrl}/webhooks/tried`, deleted: true }],
+      removed: [{ id, endpoint: "tried", url: `${publicUrl}/webhooks/tried`, deleted: true }],
     });
-    expect((await project.testHub.webhooks()).map(({ url }) => url)).toEqual([`${baseUrl}/webhooks/retrain`]);
+    expect((await project.testHub.webhooks()).map(({ url }) => url)).toEqual([`${publicUrl}/webhooks/retrain`]);
     expect(await project.clean("--yes")).toEqual({
       exitCode: 0,
       stdout: "",
@@ -359,7 +367,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
     const project = await openProject();
     await project.sync("");
     project.write({});
-    const words = `sync "${project.file}" --base-url ${baseUrl} --state "${project.state}" --prune`;
+    const words = `sync "${project.file}" --public-url ${publicUrl} --state "${project.state}" --prune`;
     const command = startOnTerminal(words, project.testHub.hub);
     await command.says(/Permanently delete webhook \w+ of retrain/);
     command.stdin.write(key);
