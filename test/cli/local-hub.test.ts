@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
+import { listen } from "../support/listen.ts";
 import { runCommand } from "./run-command.ts";
 import { idOf } from "./stand-in-hub.ts";
 
@@ -18,14 +18,8 @@ async function startReceiver(): Promise<{ url: string; status: number; secrets: 
   const server = createServer((request, response) => {
     receiver.secrets.push(request.headers["x-webhook-secret"]);
     request.resume().on("end", () => response.writeHead(receiver.status).end());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const address = server.address();
-  receiver.url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/hook`;
+  receiver.url = `${(await listen(server)).url}/hook`;
   return receiver;
 }
 

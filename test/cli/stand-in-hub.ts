@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import { onTestFinished } from "vitest";
+import { listen } from "../support/listen.ts";
 
 /** A request as the stand-in received it. */
 export interface ReceivedRequest {
@@ -54,15 +53,7 @@ export async function startStandInHub(webhooks: WireWebhook[] = []): Promise<Sta
     const { status, body } = answer(hub, received);
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("It does not listen.");
-  hub.url = `http://127.0.0.1:${address.port}`;
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  hub.url = (await listen(server)).url;
   return hub;
 }
 

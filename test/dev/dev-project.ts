@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
@@ -6,6 +5,7 @@ import type { DevEvent } from "../../src/dev/dev-event.ts";
 import type { StartDevOptions } from "../../src/dev/dev-options.ts";
 import { type DevSession, startDev } from "../../src/dev/dev-session.ts";
 import type { HubDelivery } from "../../src/local-hub/delivery/hub-delivery.ts";
+import { listen } from "../support/listen.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 
 /** The secret of the test servers. It must appear in no event and no state file. */
@@ -132,13 +132,5 @@ export async function openFailingHub(hubUrl: string, intercept: Intercept): Prom
     outgoing.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "text/plain" });
     outgoing.end(Buffer.from(await answer.arrayBuffer()));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("A TCP server has a port.");
-  return `http://127.0.0.1:${address.port}`;
+  return (await listen(server)).url;
 }

@@ -4,6 +4,7 @@ import { createServer as createTcpServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
+import { listen } from "../support/listen.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { watchTimers } from "../support/timers.ts";
 import { openProxy, openProxyTo, post, reachabilityCheck, recorder, startServer } from "./open-proxy.ts";
@@ -313,12 +314,9 @@ describe("The dev proxy", () => {
     const server = createTcpServer((socket) => {
       socket.on("error", () => {}).on("close", () => closed.resolve());
       socket.once("data", () => socket.write("HTTP/1.1 200 \x01\r\nContent-Length: 1\r\n\r\n"));
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    if (typeof address !== "object" || address === null) throw new Error("A TCP server has a port.");
-    const { proxy, deliveries, problems } = await openProxy({ serverPort: async () => address.port });
+    });
+    const { port } = await listen(server);
+    const { proxy, deliveries, problems } = await openProxy({ serverPort: async () => port });
     const answer = await post(proxy.url);
     expect([answer.status, await answer.json()]).toEqual([
       502,

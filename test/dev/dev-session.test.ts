@@ -11,6 +11,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { freePort } from "../support/free-port.ts";
+import { listen } from "../support/listen.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { openProject, optionsIn, push, secret, serverFile, startIn, stateOf, watchingFile } from "./dev-project.ts";
@@ -332,11 +333,7 @@ describe("A session with a local Hub", () => {
 
   test("rejects if a requested port is in use", async () => {
     const project = await openProject();
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    onTestFinished(() => void other.close());
-    const address = other.address();
-    const port = typeof address === "object" && address ? address.port : 0;
+    const { port } = await listen(createServer());
     await expect(startDev(optionsIn(project, { port }))).rejects.toMatchObject({ code: "PORT_IN_USE" });
     await expect(startDev(optionsIn(project, { hubPort: port }))).rejects.toMatchObject({ code: "PORT_IN_USE" });
   });

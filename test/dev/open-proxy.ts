@@ -1,23 +1,17 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import type { ProxiedDelivery } from "../../src/dev/dev-event.ts";
 import { DevProxy, type DevProxyOptions } from "../../src/dev/dev-proxy.ts";
+import { listen } from "../support/listen.ts";
 
 export const reachabilityCheck = { path: "/_hub-webhooks/reachability/abc", answer: "it is me" };
 
 /** Starts a server behind the proxy. */
 export async function startServer(listener: RequestListener) {
-  const server = createServer(listener).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("A TCP server has a port.");
-  return { server, port: address.port };
+  const server = createServer(listener);
+  const { port } = await listen(server);
+  return { server, port };
 }
 
 /** Opens a proxy, by default without a server. */

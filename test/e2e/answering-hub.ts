@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { listenOnPort } from "../support/free-port.ts";
 
 /** What stands in for the Hub while an example starts. */
 export interface AnsweringHub {
@@ -17,8 +18,6 @@ export const exampleEnvironment = {
 /** Starts a server that answers every request as the Hub answers who one is: some examples ask that at the start. */
 export async function startAnsweringHub(): Promise<AnsweringHub> {
   const hub = createServer((_request, response) => response.end('{"id":"65b2f0a1c3d4e5f60718293a","name":"bot"}'));
-  await new Promise<void>((resolve) => hub.listen(0, "127.0.0.1", resolve));
-  const address = hub.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
-  return { url: `http://127.0.0.1:${address.port}`, close: () => void hub.close() };
+  const port = await listenOnPort(hub);
+  return { url: `http://127.0.0.1:${port}`, close: () => void hub.close() };
 }

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { listenOnPort } from "../support/free-port.ts";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 
@@ -55,16 +56,14 @@ export async function startPackageRegistry(options: PackageRegistryOptions): Pro
     response.setHeader("content-type", "application/json");
     return response.end(JSON.stringify({ name: manifest.name, "dist-tags": { latest: manifest.version }, versions }));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The registry has no port.");
+  const port = await listenOnPort(server);
   // What was loaded once is there; what npx has installed of a package of the same version is not.
   const cache = join(folder, "npm");
   await mkdir(cache);
   await symlink(join(await npmConfig("cache"), "_cacache"), join(cache, "_cacache"));
   return {
     env: {
-      npm_config_registry: `http://127.0.0.1:${address.port}/`,
+      npm_config_registry: `http://127.0.0.1:${port}/`,
       npm_config_cache: cache,
       npm_config_prefer_offline: "true",
       npm_config_audit: "false",

@@ -4,6 +4,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { LocalHubOptions } from "../../src/local-hub.ts";
 import { openLocalHub, pushed, secret, type TestHub } from "../local-hub/support/hub.ts";
 import { neverRespond, openTarget, type Target, type TargetAnswer } from "../local-hub/support/target.ts";
+import { listenOnPort } from "../support/free-port.ts";
+import { listen } from "../support/listen.ts";
 import { type RawAnswer, RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { countRows } from "./rows.ts";
@@ -84,13 +86,9 @@ describe("A slow target", () => {
 
   test("L1: that never reads the request is abandoned after the timeout", async () => {
     const server = createServer((socket) => void socket.pause().on("error", () => {}));
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { url } = await listen(server);
     const { hub, target, id } = await openDelivering(200, { timeout: 300 });
-    await hub.update(id, { url: `http://127.0.0.1:${port}/`, secret });
+    await hub.update(id, { url, secret });
     expect(await hub.trigger({ ...pushed, note: "x".repeat(8_000_000) })).toMatchObject([{ status: null }]);
     expect(reasons(hub)).toEqual([expect.stringContaining("within 0.3 s")]);
     await goesOn({ hub, target, id });
@@ -169,11 +167,8 @@ describe("A target elsewhere", () => {
     const { hub, target, id } = await openDelivering(200, { allowRemote: true });
     const elsewhere = createServer((socket) => socket.end("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"));
     // Not loopback by its name, and yet this machine: the one such address that there is everywhere.
-    elsewhere.listen(0, "0.0.0.0");
-    await once(elsewhere, "listening");
+    const port = await listenOnPort(elsewhere, { host: "0.0.0.0" });
     onTestFinished(() => void elsewhere.close());
-    const address = elsewhere.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
     await hub.update(id, { url: `http://0.0.0.0:${port}/`, secret });
     expect(await hub.trigger()).toMatchObject([{ status: 202 }]);
     await goesOn({ hub, target, id });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
+import { listenOnPort } from "../support/free-port.ts";
 import type { ReceiverProcess } from "../support/receiver-process.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -133,10 +134,8 @@ describe("A start that fails", () => {
   });
 
   test("X3: on a port of another program logs the same line", async () => {
-    const holder = createServer().listen({ host: "127.0.0.1", port: 0 });
-    await once(holder, "listening");
-    const address = holder.address();
-    const port = String(typeof address === "object" && address?.port);
+    const holder = createServer();
+    const port = String(await listenOnPort(holder));
     const child = startFaultyProcess({ PORT: port });
     expect(await child.exited).toEqual({ code: 1, signal: null });
     expect(complaintsOf(child)).toMatchObject([{ code: "PORT_IN_USE" }]);

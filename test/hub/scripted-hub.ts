@@ -1,13 +1,13 @@
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { onTestFinished } from "vitest";
 import { HubNotifications } from "../../src/hub/notifications.ts";
 import { HubOrganizations } from "../../src/hub/organizations/organizations.ts";
 import { HubPapers } from "../../src/hub/papers.ts";
 import { HubSettings } from "../../src/hub/settings.ts";
 import { Transport, type TransportSettings } from "../../src/hub/transport.ts";
 import { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
+import { freePort } from "../support/free-port.ts";
+import { listen } from "../support/listen.ts";
 
 /** One response: a value is sent as JSON, a text unchanged. A function handles the connection itself. */
 export type ScriptedAnswer =
@@ -49,16 +49,9 @@ export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<Sc
     response.writeHead(status, { ...(isJson && { "content-type": "application/json" }), ...headers });
     response.end(isJson ? JSON.stringify(json) : answer.text);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  const { url } = await listen(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     requests,
     get calls() {
       return requests.map(({ method, path }) => `${method} ${path}`);
@@ -124,11 +117,5 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
 
 /** A URL on a port without a listener: `http://127.0.0.1:…`. */
 export async function closedAddress(): Promise<string> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
-  return `http://127.0.0.1:${address.port}`;
+  return `http://127.0.0.1:${await freePort()}`;
 }

@@ -3,6 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer, Server } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
+import { listen } from "../support/listen.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { data, openLocalHub } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
@@ -34,7 +35,7 @@ describe("A local Hub", () => {
     });
   });
 
-  test("can run a hundred times in one process, each with its own webhooks", async () => {
+  test("can run a hundred times in one process, each with its own webhooks", { timeout: 60_000 }, async () => {
     const target = await openTarget();
     const hubs = await Promise.all(Array.from({ length: 100 }, () => openLocalHub()));
     const made = await Promise.all(hubs.map((hub, index) => hub.create({ url: `${target.url}/${index}` })));
@@ -66,12 +67,9 @@ describe("A local Hub", () => {
   test("closes its connections to receivers", async () => {
     const server = createHttpServer({ keepAliveTimeout: 0 }, (_request, response) => response.end());
     const connected = once(server, "connection");
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const address = server.address();
+    const { url } = await listen(server);
     const hub = await openLocalHub();
-    await hub.create({ url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/` });
+    await hub.create({ url });
     expect(await hub.hub.push(data)).toMatchObject([{ status: 200 }]);
     const [socket] = await connected;
     const closed = once(socket, "close");
@@ -89,11 +87,7 @@ describe("A local Hub", () => {
 
 describe("A local Hub that cannot start", () => {
   test("throws an error with the port that is in use", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { port } = await listen(createServer());
     await expect(LocalHub.launch({ port })).rejects.toMatchObject({
       code: "PORT_IN_USE",
       message: expect.stringMatching(new RegExp(`${port} .*another port`)),

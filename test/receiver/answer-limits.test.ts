@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { listen } from "../support/listen.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 
@@ -10,17 +11,11 @@ const payload = webhookPayload("repo");
 describeOverBothTransports("The Response of a handler", (send) => {
   test("has no body and no length from a HEAD request", async () => {
     const upstream = createServer((_request, response) => response.setHeader("content-length", "1234").end());
-    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-    const address = upstream.address();
-    const port = typeof address === "object" ? address?.port : undefined;
-    try {
-      const server = new WebhooksServer({ logger: createMemoryLogger() });
-      server.webhook("head", () => fetch(`http://127.0.0.1:${port}/`, { method: "HEAD" }));
-      const response = await send(server, deliveryRequest({ endpoint: "head", payload }));
-      expect([response.status, await response.text()]).toEqual([200, ""]);
-    } finally {
-      upstream.close();
-    }
+    const { url } = await listen(upstream);
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("head", () => fetch(url, { method: "HEAD" }));
+    const response = await send(server, deliveryRequest({ endpoint: "head", payload }));
+    expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 
   test("counts as a failure if its status is not 2xx", async () => {

@@ -6,6 +6,7 @@ import { Hono } from "hono";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { listen } from "../support/listen.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -31,13 +32,8 @@ interface Mount {
 
 const overSocket = async (listening: Server | Express) => {
   const server = typeof listening === "function" ? createServer(listening) : listening;
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const { port }: AddressInfo = Object(server.address());
-  return (url: string, init?: RequestInit) => fetch(url.replace("http://localhost", `http://127.0.0.1:${port}`), init);
+  const { url: base } = await listen(server);
+  return (url: string, init?: RequestInit) => fetch(url.replace("http://localhost", base), init);
 };
 
 const overHono = (parent: Hono) => {

@@ -1,8 +1,9 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { listen } from "../support/listen.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { describeOverBothTransports } from "../support/transport.ts";
 
@@ -28,21 +29,6 @@ function streamOf(...parts: readonly (string | Error)[]): ReadableStream<Uint8Ar
       else controller.enqueue(new TextEncoder().encode(part));
     },
   });
-}
-
-/** Another server, which a handler may ask. */
-async function serve(answer: (response: ServerResponse) => void) {
-  const server = createServer((_request, response) => answer(response));
-  await new Promise<void>((resolve) => server.listen({ host: "127.0.0.1", port: 0 }, resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("A TCP server has a port.");
-  return {
-    url: `http://127.0.0.1:${address.port}/`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }
 
 const circular: { self?: unknown } = {};
@@ -142,13 +128,14 @@ describeOverBothTransports("The result of a handler", (send) => {
     async (how) => {
       const text = JSON.stringify({ trained: "yes".repeat(1_000) });
       const packed = gzipSync(text);
-      await using elsewhere = await serve((response) => {
+      const elsewhere = createServer((_request, response) => {
         const length = how === "with its length" ? { "content-length": packed.length } : {};
         response.writeHead(201, { "content-type": "application/json", "content-encoding": "gzip", ...length });
         response.end(packed);
       });
+      const { url } = await listen(elsewhere);
       const server = new WebhooksServer({ logger: createMemoryLogger() });
-      server.webhook("answer", () => fetch(elsewhere.url));
+      server.webhook("answer", () => fetch(url));
       const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
       expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([
         201,

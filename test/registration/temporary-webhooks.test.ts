@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { deleteStaleWebhooks, type FailedDeletion } from "../../src/registration/stale-webhooks.ts";
 import { StateFile } from "../../src/registration/state-file.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
+import { listen } from "../support/listen.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
 
@@ -39,16 +40,8 @@ async function recordPending({ hub, state }: TestHub): Promise<void> {
 }
 
 async function listenWith(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
-  return `http://127.0.0.1:${address.port}/alive`;
+  const { url } = await listen(createServer(listener));
+  return `${url}/alive`;
 }
 
 /** Starts a session in a separate process. */

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer as createHttpServer, type ServerResponse } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { listenOnPort } from "./free-port.ts";
 
 /** How a server answers a registration when it does not do so properly. */
 export type Misbehaviour =
@@ -116,7 +117,7 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
     return `quiet-owl-${number}`;
   }
 
-  const port = await listen(http, options.port);
+  const port = await listenOnPort(http, { port: options.port });
   async function close(): Promise<void> {
     http.closeAllConnections();
     await Promise.all([closeServer(http), deafPort?.close(), ...[...doors.values()].map((door) => door.close())]);
@@ -175,9 +176,9 @@ class PublicDoor {
 
   async open(): Promise<{ clientPort: number; publicPort: number }> {
     await this.shut();
-    this.#publicPort ??= listen(this.#publicServer);
+    this.#publicPort ??= listenOnPort(this.#publicServer);
     this.#clientServer = createServer((client) => this.#receive(client, this.#clients, this.#idleClients));
-    const ports = { clientPort: await listen(this.#clientServer), publicPort: await this.#publicPort };
+    const ports = { clientPort: await listenOnPort(this.#clientServer), publicPort: await this.#publicPort };
     this.behaviour = "open";
     return ports;
   }
@@ -251,14 +252,6 @@ async function openDeafPort(): Promise<{ port: number; close(): Promise<void> }>
       if (process.kill("SIGKILL")) await once(process, "exit");
     },
   };
-}
-
-async function listen(server: Server, port = 0): Promise<number> {
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
-  return address.port;
 }
 
 /** Resolves at once when the server is closed already. */

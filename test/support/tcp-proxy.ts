@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { listenOnPort } from "./free-port.ts";
 
 /** Stands before a server, to make it look frozen or gone. */
 export interface TcpProxy {
@@ -38,14 +39,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     keep(client, upstream);
     keep(upstream, client);
   });
-  const listen = async (port: number) => {
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
-  };
-  await listen(0);
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The system gave no port.");
-  const { port } = address;
+  const port = await listenOnPort(server);
   const cut = async () => {
     for (const socket of sockets) socket.resetAndDestroy();
     if (!server.listening) return;
@@ -67,6 +61,6 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     redirect(port) {
       current = port;
     },
-    mend: () => listen(port),
+    mend: async () => void (await listenOnPort(server, { port })),
   };
 }

@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { createReachabilityCheck, type ReachabilityCheck } from "../../src/tunnel/reachability-check.ts";
+import { listenOnPort } from "../support/free-port.ts";
 
 /** A `node:http` server on 127.0.0.1, which closes at the end of its scope. */
 export interface LocalServer extends AsyncDisposable {
@@ -31,12 +31,9 @@ export async function startLocalServer(
 ): Promise<LocalServer> {
   const server = createServer(handler);
   if (onConnection) server.on("connection", onConnection);
-  server.listen(port, host);
-  await once(server, "listening");
-  const bound = server.address();
-  if (typeof bound !== "object" || bound === null) throw new Error("The server has no port.");
+  const boundPort = await listenOnPort(server, { host, port });
   return {
-    port: bound.port,
+    port: boundPort,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

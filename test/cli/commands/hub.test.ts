@@ -1,8 +1,8 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { HubClient } from "../../../src/hub/client.ts";
+import { listen } from "../../support/listen.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, type CommandProcess, startCommand } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
@@ -30,15 +30,6 @@ function pushToData(endpoint: string): Promise<Response> {
     headers: { "content-type": "application/json", authorization: "Bearer hf_local" },
     body: JSON.stringify(event),
   });
-}
-
-/** A port of this machine on which somebody listens while the test runs. */
-async function takenPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 describe("hub-webhooks hub", () => {
@@ -105,17 +96,10 @@ describe("hub-webhooks hub", () => {
 
   test("exits immediately at the second signal, also during a delivery", async () => {
     const received = Promise.withResolvers<void>();
-    const receiver = createServer(() => received.resolve()).listen(0, "127.0.0.1");
-    await once(receiver, "listening");
-    onTestFinished(() => {
-      receiver.closeAllConnections();
-      receiver.close();
-    });
-    const address = receiver.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const receiver = await listen(createServer(() => received.resolve()));
     const command = startCommand(["hub", "--port", "0", "--format", "json"]);
     const url = await addressOf(command);
-    await watchData(url, `http://127.0.0.1:${port}/`);
+    await watchData(url, receiver.url);
     // It is answered when the receiver has answered, which is never.
     pushToData(url).catch(() => {});
     await received.promise;
@@ -127,7 +111,7 @@ describe("hub-webhooks hub", () => {
   });
 
   test("reports a port in use in one line", async () => {
-    const port = await takenPort();
+    const port = (await listen(createServer())).port;
     const { exitCode, stdout, stderr } = await runCommand(["hub", "--port", String(port), "--format", "json"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(new RegExp(`^error: Port ${port} is in use.*choose another port with --port.*\n$`));

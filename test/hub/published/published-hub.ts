@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { onTestFinished } from "vitest";
 import type { HubClient } from "../../../src/client.ts";
+import { listen } from "../../support/listen.ts";
 import type { Schema } from "./json-schema.ts";
 import { type PublishedOperation, publishedOperations } from "./operations.ts";
 import { answerTo } from "./sample-answers.ts";
@@ -55,15 +54,8 @@ export async function openPublishedHub(): Promise<PublishedHub> {
     return { status: 200, body: given };
   }
 
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
-  return { url: `http://127.0.0.1:${address.port}`, operations, ignored };
+  const { url } = await listen(server);
+  return { url, operations, ignored };
 }
 
 interface Answer {

@@ -96,7 +96,7 @@ describe("A secret that is invalid in an HTTP header", () => {
 });
 
 describe("Thousands of concurrent events", () => {
-  test("are each delivered exactly once", async () => {
+  test("are each delivered exactly once", { timeout: 60_000 }, async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ triggersPerDay: Number.POSITIVE_INFINITY });
     const { id } = await hub.create({ url: target.url, watched: [{ type: "user", name: "me" }] });

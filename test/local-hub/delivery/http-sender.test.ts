@@ -1,30 +1,23 @@
-import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isLoopbackAddress } from "../../../src/core/loopback.ts";
 import { type HttpResult, HttpSender, type Lookup, loopbackOnly } from "../../../src/local-hub/delivery/http-sender.ts";
+import { listen } from "../../support/listen.ts";
 import { openTarget } from "../support/target.ts";
 
 /** A receiver and a sender that posts to it once. The connection stays open unless one of the two closes it. */
 async function openReceiver(listener: RequestListener) {
   const sockets: Socket[] = [];
   const closed: Promise<unknown>[] = [];
-  const server = createServer({ keepAliveTimeout: 0 }, listener).listen(0, "127.0.0.1");
+  const server = createServer({ keepAliveTimeout: 0 }, listener);
   server.on("connection", (socket) => {
     sockets.push(socket);
     closed.push(new Promise((resolve) => socket.once("close", resolve)));
   });
-  await once(server, "listening");
+  const { url } = await listen(server);
   const sender = new HttpSender({ allowRemote: false });
-  onTestFinished(async () => {
-    sender.close();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
-  const url = `http://127.0.0.1:${address.port}/`;
+  onTestFinished(() => sender.close());
   const post = (): Promise<HttpResult> =>
     sender.send({ url, headers: {}, body: "{}", timeoutMs: 10_000, signal: new AbortController().signal });
   return { sender, post, sockets, closed };

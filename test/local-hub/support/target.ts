@@ -1,9 +1,9 @@
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
 import { parsePayload, type WebhookPayload, WebhooksServer } from "../../../src/index.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
+import { listen } from "../../support/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { openLocalHub, secret, type TestHub } from "./hub.ts";
@@ -68,15 +68,7 @@ export async function openTarget(...answers: readonly TargetAnswer[]): Promise<T
     // The sender can abort in the middle of a body.
     target.take(request, response).catch(() => response.destroy());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
-  const target = new Target(`http://127.0.0.1:${address.port}/hook`);
+  const target = new Target(`${(await listen(server)).url}/hook`);
   if (answers.length > 0) target.answerWith(...answers);
   return target;
 }

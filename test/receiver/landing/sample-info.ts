@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { LandingEndpoint, LandingHour, LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingAsset, landingPage } from "../../../src/receiver/landing/landing-page.ts";
+import { listenOnPort } from "../../support/free-port.ts";
 
 /** The current time of every sample: "3 minutes ago" is relative to it. */
 export const now = new Date("2026-09-01T12:00:00.000Z");
@@ -139,8 +139,7 @@ export async function servePages(): Promise<{ origin: string; close: () => void 
     const page = answer(new URL(request.url ?? "/", "http://localhost"));
     response.writeHead(page.status, Object.fromEntries(page.headers)).end(await page.text());
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnPort(server);
   return {
     origin: `http://127.0.0.1:${port}`,
     close: () => {

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { listenOnPort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -35,11 +36,9 @@ const deliverTo = (baseUrl: string) =>
 /** A port that another program holds until this is disposed of. */
 async function takePort() {
   const other = createServer();
-  await new Promise<void>((resolve) => other.listen({ host: "127.0.0.1", port: 0 }, resolve));
-  const address = other.address();
-  if (address === null || typeof address === "string") throw new Error("A TCP server has a port.");
+  const port = await listenOnPort(other);
   return {
-    port: address.port,
+    port,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void other.close(() => resolve())),
   };
 }

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
 import { webhookPayload } from "../../../src/testing.ts";
+import { listen } from "../../support/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
 
@@ -42,15 +43,7 @@ async function withUpstream(
   use: (url: string) => Promise<void>,
 ) {
   const upstream = createServer((_incoming, outgoing) => outgoing.writeHead(200, answered.headers).end(answered.body));
-  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-  const address = upstream.address();
-  if (typeof address !== "object" || address === null) throw new Error("A TCP server has a port.");
-  try {
-    await use(`http://127.0.0.1:${address.port}/`);
-  } finally {
-    upstream.closeAllConnections();
-    upstream.close();
-  }
+  await use((await listen(upstream)).url);
 }
 
 const hopByHop = {

@@ -1,24 +1,12 @@
-import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import { createServer as createTcpServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { data, openLocalHub, secret } from "../../../local-hub/support/hub.ts";
 import { openReceiver, openTarget } from "../../../local-hub/support/target.ts";
+import { freePort } from "../../../support/free-port.ts";
+import { listen } from "../../../support/listen.ts";
 import { runTrigger } from "../../run-command.ts";
 
 const toData = ["dataset:me/data"];
-
-/** A server that is no local Hub, on a port of this machine. */
-async function startStranger(answer: RequestListener): Promise<{ url: string }> {
-  const server = createServer(answer).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  return { url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}` };
-}
 
 describe("hub-webhooks trigger", () => {
   test("fires every watching webhook, and shows status, duration and answer of each", async () => {
@@ -251,13 +239,7 @@ describe("The Hub that trigger speaks to", () => {
   });
 
   test("must listen: else exit code 1, and how to start one", async () => {
-    const free = createTcpServer().listen(0, "127.0.0.1");
-    await once(free, "listening");
-    const address = free.address();
-    const port = typeof address === "object" ? address?.port : undefined;
-    free.close();
-    await once(free, "close");
-    const { exitCode, stderr } = await runTrigger([...toData, "--hub-url", `http://localhost:${port}`]);
+    const { exitCode, stderr } = await runTrigger([...toData, "--hub-url", `http://localhost:${await freePort()}`]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
       /^error: No local Hub is running at .*"npx hub-webhooks dev server\.ts" or "npx hub-webhooks hub".*\n$/,
@@ -271,7 +253,7 @@ describe("The Hub that trigger speaks to", () => {
     ["a redirect", (_request, response) => response.writeHead(302, { location: "/elsewhere" }).end()],
     ["nothing", (request) => request.socket.destroy()],
   ])("must be a local Hub: exit code 1 where something else answers with %s", async (_name, answer) => {
-    const stranger = await startStranger(answer);
+    const stranger = await listen(createServer(answer));
     const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^error: The server at http:\S+ is not a local Hub\. .*\n$/);
@@ -288,7 +270,7 @@ describe("The Hub that trigger speaks to", () => {
   ] satisfies [string, string[], RequestListener][])(
     "is waited for ten seconds, and no longer: %s",
     async (_what, options, answer) => {
-      const stranger = await startStranger(answer);
+      const stranger = await listen(createServer(answer));
       const { timeout } = AbortSignal;
       const deadlines: number[] = [];
       vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
@@ -303,19 +285,23 @@ describe("The Hub that trigger speaks to", () => {
 
   test("is not used if another Hub is configured", async () => {
     const hub = await openLocalHub();
-    const stranger = await startStranger((request, response) => {
-      response.writeHead(307, { location: `${hub.url}${request.url}` }).end();
-    });
+    const stranger = await listen(
+      createServer((request, response) => {
+        response.writeHead(307, { location: `${hub.url}${request.url}` }).end();
+      }),
+    );
     const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
     expect(exitCode).toBe(1);
     expect(stderr).toContain("is not a local Hub");
   });
 
   test("is reported if it stops during a request", async () => {
-    const stranger = await startStranger((request, response) => {
-      if (request.method === "GET") response.end("[]");
-      else request.socket.destroy();
-    });
+    const stranger = await listen(
+      createServer((request, response) => {
+        if (request.method === "GET") response.end("[]");
+        else request.socket.destroy();
+      }),
+    );
     const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^error: The local Hub at \S+ stopped/m);

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parsePayload } from "../../../../src/index.ts";
 import { secret } from "../../../local-hub/support/hub.ts";
 import { openReceiver, openTarget } from "../../../local-hub/support/target.ts";
+import { listen } from "../../../support/listen.ts";
 import { runTrigger } from "../../run-command.ts";
 
 describe("hub-webhooks trigger --url", () => {
@@ -53,14 +54,7 @@ describe("hub-webhooks trigger --url", () => {
   test("closes its connections when it is done", async () => {
     const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => response.end());
     const connected = once(server, "connection");
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    const address = server.address();
-    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
+    const { url } = await listen(server);
     expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
     const [socket] = await connected;
     await expect.poll(() => socket.closed).toBe(true);
