@@ -39,7 +39,7 @@ const unsupportedCallHint =
 
 /** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document and the page. */
 export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
-  const { baseUrl, createId, log } = options;
+  const { hubUrl, createId, log } = options;
   const app = new Hono<ApiEnvironment>();
 
   app.use(async (context, next) => {
@@ -50,7 +50,7 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
     // Against DNS rebinding: any site can point its host name to this machine, and has the same origin then.
     const host = URL.parse(`http://${context.req.header("host")}`)?.hostname ?? "";
     if (!isLoopbackHost(host)) {
-      throw new HTTPException(403, { message: `Use the URL of the local Hub: ${baseUrl}.` });
+      throw new HTTPException(403, { message: `Use the URL of the local Hub: ${hubUrl}.` });
     }
     await next();
   });
@@ -79,7 +79,7 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   app.route("/", webhookApi(options));
   app.route("/_local", controlApi(options));
 
-  app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: baseUrl })));
+  app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: hubUrl })));
   app.get("/", (context) => hubPage(readPageInfo(options, { theme: context.req.query("__theme") })));
   // The errors of the client link to this page.
   app.get("/settings/tokens", (context) =>

@@ -9,7 +9,7 @@ export interface HubContext {
   dispatcher: Dispatcher;
   auditLog: AuditLog;
   /** URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   createId: () => string;
   /** Creates the id of a commit. */
   createSha: () => string;

@@ -67,7 +67,7 @@ export class LocalHub {
 
   private constructor(parts: Parts) {
     this.#parts = parts;
-    this.url = parts.context.baseUrl;
+    this.url = parts.context.hubUrl;
     this.port = parts.listener.port;
   }
 
@@ -94,13 +94,13 @@ export class LocalHub {
       fetch: (request) => app?.fetch(request) ?? new Response(null, { status: 503 }),
     });
     const store = await openStoreOrClose(options.state, listener);
-    const baseUrl = `http://127.0.0.1:${listener.port}`;
+    const hubUrl = `http://127.0.0.1:${listener.port}`;
     const sender = new HttpSender({ allowRemote });
     const jobs = new JobRunner({ store: store.jobs, runJobs, now, createId, log });
-    const dispatcher = new Dispatcher({ store, sender, jobs, limits, baseUrl, now, createId, log });
+    const dispatcher = new Dispatcher({ store, sender, jobs, limits, hubUrl, now, createId, log });
     seedStore(store, { now: now() });
     const auditLog = new AuditLog({ store: store.auditLog, createId, now });
-    const context = { store, dispatcher, auditLog, baseUrl, createId, createSha, now, log };
+    const context = { store, dispatcher, auditLog, hubUrl, createId, createSha, now, log };
     const hub = new LocalHub({ context, listener, sender, jobs });
     app = createHubApp({
       ...context,

@@ -4,7 +4,7 @@ import type { Store } from "./store/store.ts";
 
 export interface PageSource {
   store: Store;
-  baseUrl: string;
+  hubUrl: string;
   runsJobs: boolean;
   allowsRemote: boolean;
   startedAt: Date;
@@ -15,9 +15,9 @@ const maxShownAttempts = 30;
 
 /** Reads the data of the page from the store, with secrets masked. */
 export function readPageInfo(source: PageSource, { theme }: { theme: string | undefined }): HubPageInfo {
-  const { store, baseUrl, runsJobs, allowsRemote, startedAt } = source;
+  const { store, hubUrl, runsJobs, allowsRemote, startedAt } = source;
   return {
-    baseUrl,
+    hubUrl,
     runsJobs,
     allowsRemote,
     startedAt: startedAt.toISOString(),

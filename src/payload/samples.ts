@@ -39,7 +39,7 @@ export function webhookPayload<
 >(scope: Scope, changes?: Changes): PayloadOf<Scope, TypeIn<Changes>> {
   const type = changes?.repo?.type ?? "dataset";
   const name = changes?.repo?.name ?? "acme/data";
-  const sample = samplePayload({ scope, type, name, baseUrl: "https://huggingface.co", discussion });
+  const sample = samplePayload({ scope, type, name, hubUrl: "https://huggingface.co", discussion });
   return deepMerge(sample, changes ?? {}) as PayloadOf<Scope, TypeIn<Changes>>;
 }
 
@@ -49,7 +49,7 @@ export interface SampleSubject {
   type: string;
   name: string;
   /** The prefix of all URLs in the sample, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   /** The discussion in samples of the `discussion` and `discussion.comment` scopes. */
   discussion: { num: number; id: string; commentId: string; authorId: string };
 }
@@ -64,7 +64,7 @@ function webPath({ type, name }: SampleSubject): string {
 }
 
 function commonFields(subject: SampleSubject) {
-  const { scope, type, name, baseUrl } = subject;
+  const { scope, type, name, hubUrl } = subject;
   const isRepoScope = scope.startsWith("repo");
   return {
     event: { action: scope === "discussion" || scope === "discussion.comment" ? "create" : "update", scope },
@@ -73,7 +73,7 @@ function commonFields(subject: SampleSubject) {
       name,
       id: "621ffdc036468d709f17434d",
       private: false,
-      url: { web: `${baseUrl}/${webPath(subject)}`, api: `${baseUrl}/api/${type}s/${name}` },
+      url: { web: `${hubUrl}/${webPath(subject)}`, api: `${hubUrl}/api/${type}s/${name}` },
       owner: { id: ownerId },
       ...(isRepoScope && type !== "bucket" && { headSha: newSha }),
       ...(type === "space" && { subdomain: name.toLowerCase().replace(/[^a-z0-9]+/g, "-") }),
@@ -101,9 +101,9 @@ function scopeFields(subject: SampleSubject) {
 }
 
 function discussionFields(subject: SampleSubject) {
-  const { type, name, baseUrl, discussion } = subject;
+  const { type, name, hubUrl, discussion } = subject;
   const path = `discussions/${discussion.num}`;
-  const web = `${baseUrl}/${webPath(subject)}/${path}`;
+  const web = `${hubUrl}/${webPath(subject)}/${path}`;
   return {
     discussion: {
       id: discussion.id,
@@ -112,7 +112,7 @@ function discussionFields(subject: SampleSubject) {
       status: "open",
       isPullRequest: true,
       author: { id: discussion.authorId },
-      url: { web, api: `${baseUrl}/api/${type}s/${name}/${path}` },
+      url: { web, api: `${hubUrl}/api/${type}s/${name}/${path}` },
       changes: { base: "refs/heads/main" },
     },
     comment: {

@@ -90,7 +90,7 @@ describe("A secret", () => {
     });
     const source = {
       store,
-      baseUrl: "http://127.0.0.1:1",
+      hubUrl: "http://127.0.0.1:1",
       runsJobs: true,
       allowsRemote: false,
       startedAt: new Date(0),

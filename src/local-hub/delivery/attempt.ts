@@ -16,7 +16,7 @@ export interface PostContext {
 export interface AttemptContext extends PostContext {
   jobs: JobRunner;
   /** URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
 }
 
 /** The delivery to attempt, and its webhook. */
@@ -123,10 +123,10 @@ function describeFailure(status: number): string | null {
 }
 
 /** The delivery succeeds once the job exists: the record of the job shows how it ends. */
-function startJob({ jobs, baseUrl }: AttemptContext, { webhook, delivery }: AttemptOptions): SendResult {
+function startJob({ jobs, hubUrl }: AttemptContext, { webhook, delivery }: AttemptOptions): SendResult {
   const { id } = jobs.start({ webhook, deliveryId: delivery.deliveryId, body: delivery.body });
   const response = { headers: {}, body: JSON.stringify({ jobId: id }), truncated: false };
-  return { url: `${baseUrl}/_local/jobs#${id}`, headers: {}, status: 200, response, error: null, retryable: false };
+  return { url: `${hubUrl}/_local/jobs#${id}`, headers: {}, status: 200, response, error: null, retryable: false };
 }
 
 /** Shorter secrets occur within ordinary words, where masking would reveal more than it hides. */

@@ -38,7 +38,7 @@ export interface DispatcherOptions {
   jobs: JobRunner;
   limits: DeliveryLimits;
   /** URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
   createId: () => string;
@@ -72,7 +72,7 @@ export class Dispatcher {
    * webhooks that have reached their daily limit.
    */
   fire(webhooks: readonly StoredWebhook[], body: (webhook: StoredWebhook) => string): HubDelivery[] {
-    const { store, createId, now, baseUrl } = this.#options;
+    const { store, createId, now, hubUrl } = this.#options;
     const dueAt = now();
     const deliveries: HubDelivery[] = [];
     store.transaction(() => {
@@ -80,7 +80,7 @@ export class Dispatcher {
         if (!this.#countTrigger(webhook, dueAt)) continue;
         const ids = { webhookId: webhook.id, deliveryId: createId(), logId: createId() };
         store.deliveries.putPending({ ...ids, attempt: 1, dueAt, body: body(webhook) });
-        deliveries.push(describePending({ ...ids, url: targetUrl(webhook, { baseUrl }) }));
+        deliveries.push(describePending({ ...ids, url: targetUrl(webhook, { hubUrl }) }));
       }
     });
     for (const delivery of deliveries) this.#enqueue(delivery);
@@ -241,8 +241,8 @@ export class Dispatcher {
   }
 
   #attemptContext(): AttemptContext {
-    const { sender, jobs, limits, baseUrl, now } = this.#options;
-    return { sender, jobs, baseUrl, now, timeoutMs: limits.timeoutMs, signal: this.#closing.signal };
+    const { sender, jobs, limits, hubUrl, now } = this.#options;
+    return { sender, jobs, hubUrl, now, timeoutMs: limits.timeoutMs, signal: this.#closing.signal };
   }
 }
 

@@ -12,7 +12,7 @@ export interface ResolveOptions {
   /** The repository before the event. Default: a new one. */
   repository?: StoredRepository | undefined;
   /** Origin of the URLs in the payload, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   createId: () => string;
   createSha: () => string;
 }
@@ -34,10 +34,10 @@ export interface ResolvedEvent {
  * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or its edits do not fit the payload.
  */
 export function resolveEvent(options: ResolveOptions): ResolvedEvent {
-  const { event, baseUrl, createId, createSha } = options;
+  const { event, hubUrl, createId, createSha } = options;
   const before = options.repository ?? newRepository(options);
   try {
-    const { payload, repository: after } = applyEvent({ event, repository: before, baseUrl, newSha: createSha() });
+    const { payload, repository: after } = applyEvent({ event, repository: before, hubUrl, newSha: createSha() });
     const bodyFor = bodySerializer(payload, event.edits ?? []);
     // Fails now for a payload that cannot be serialized, before anything is stored.
     bodyFor(createId());
@@ -71,7 +71,7 @@ interface ApplyOptions {
   event: ParsedEvent;
   /** The repository before the event. */
   repository: StoredRepository;
-  baseUrl: string;
+  hubUrl: string;
   /** Id of the new commit. */
   newSha: string;
 }
@@ -79,13 +79,13 @@ interface ApplyOptions {
 function applyEvent(options: ApplyOptions): Pick<ResolvedEvent, "payload"> & {
   repository: StoredRepository | undefined;
 } {
-  const { event, repository, baseUrl } = options;
+  const { event, repository, hubUrl } = options;
   const { scope, action } = event.event;
   const knownScope = findKnownScope(scope);
   const after = updateRepository(options, knownScope);
   const { type, name } = repository;
   const discussion = discussionIds(options, after);
-  const sample = samplePayload({ scope: knownScope, type, name, baseUrl, discussion });
+  const sample = samplePayload({ scope: knownScope, type, name, hubUrl, discussion });
   const facts = {
     event: { scope, action },
     repo: {

@@ -84,26 +84,26 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
  * @throws `ARGUMENT_INVALID` as {@link triggerEvent} does.
  */
 export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPreview {
-  const { createId, baseUrl, dispatcher } = context;
+  const { createId, hubUrl, dispatcher } = context;
   const resolved = resolve(context, event);
   const { enabled, skipped } = selectWebhooks(context, { event, resolved });
   const firing = enabled.filter((webhook) => dispatcher.canFire(webhook));
   const limited = enabled.filter((webhook) => !firing.includes(webhook));
   return {
     payload: JSON.parse(resolved.bodyFor(firing[0]?.id ?? createId())),
-    webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }) })),
+    webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { hubUrl }) })),
     notFired: [...skipped, ...describeLimited(context, limited)],
   };
 }
 
 function resolve(context: HubContext, event: ParsedEvent): ResolvedEvent {
-  const { store, baseUrl, createId, createSha } = context;
-  return resolveEvent({ event, repository: store.repositories.get(event.repo), baseUrl, createId, createSha });
+  const { store, hubUrl, createId, createSha } = context;
+  return resolveEvent({ event, repository: store.repositories.get(event.repo), hubUrl, createId, createSha });
 }
 
 /** Splits the webhooks that watch the repository, oldest first, into those to fire and those to skip. */
 function selectWebhooks(
-  { store, baseUrl }: HubContext,
+  { store, hubUrl }: HubContext,
   { event, resolved }: { event: ParsedEvent; resolved: ResolvedEvent },
 ): { enabled: StoredWebhook[]; skipped: UnfiredWebhook[] } {
   const { type, name } = event.repo;
@@ -120,15 +120,15 @@ function selectWebhooks(
     if (!isWatching(webhook, repositoryEvent)) continue;
     const reason = findSkipReason(webhook, repositoryEvent);
     if (reason === undefined) enabled.push(webhook);
-    else skipped.push({ webhookId: webhook.id, url: targetUrl(webhook, { baseUrl }), reason });
+    else skipped.push({ webhookId: webhook.id, url: targetUrl(webhook, { hubUrl }), reason });
   }
   return { enabled, skipped };
 }
 
-function describeLimited({ baseUrl }: HubContext, webhooks: readonly StoredWebhook[]): UnfiredWebhook[] {
+function describeLimited({ hubUrl }: HubContext, webhooks: readonly StoredWebhook[]): UnfiredWebhook[] {
   return webhooks.map((webhook) => ({
     webhookId: webhook.id,
-    url: targetUrl(webhook, { baseUrl }),
+    url: targetUrl(webhook, { hubUrl }),
     reason: "used-up",
   }));
 }

@@ -6,8 +6,8 @@ import type { HubPageInfo, HubPageWebhook } from "./info.ts";
 const [{ token: usualToken } = { token: "" }] = developmentTokens;
 
 /** The command that makes a first webhook. */
-export function createCommand({ baseUrl }: Pick<HubPageInfo, "baseUrl">): string {
-  return commandLine(baseUrl, usualToken, [
+export function createCommand({ hubUrl }: Pick<HubPageInfo, "hubUrl">): string {
+  return commandLine(hubUrl, usualToken, [
     "create",
     "--url http://localhost:7860/webhooks/NAME",
     "--watch dataset:me/data",
@@ -15,18 +15,18 @@ export function createCommand({ baseUrl }: Pick<HubPageInfo, "baseUrl">): string
 }
 
 /** The command that brings a webhook back to work, with a token of its owner. */
-export function enableCommand({ baseUrl, id, owner }: { baseUrl: string; id: string; owner: string }): string {
+export function enableCommand({ hubUrl, id, owner }: { hubUrl: string; id: string; owner: string }): string {
   const token = developmentTokens.find(({ user, tokenRole }) => user === owner && tokenRole === "write")?.token;
-  return commandLine(baseUrl, token ?? usualToken, [`enable ${toShellWord(id)}`]);
+  return commandLine(hubUrl, token ?? usualToken, [`enable ${toShellWord(id)}`]);
 }
 
 /** The command that lets something happen that the webhook watches. */
-export function eventCommand({ baseUrl, webhook }: { baseUrl: string; webhook: HubPageWebhook }): string {
+export function eventCommand({ hubUrl, webhook }: { hubUrl: string; webhook: HubPageWebhook }): string {
   const words = triggerArguments({ watched: webhook.watched, scopes: webhook.domains });
-  return `HF_ENDPOINT=${toShellWord(baseUrl)} \\\n  hub-webhooks trigger ${words.map(toShellWord).join(" ")}`;
+  return `HF_ENDPOINT=${toShellWord(hubUrl)} \\\n  hub-webhooks trigger ${words.map(toShellWord).join(" ")}`;
 }
 
-function commandLine(baseUrl: string, token: string, words: readonly string[]): string {
+function commandLine(hubUrl: string, token: string, words: readonly string[]): string {
   const line = [`hub-webhooks ${words[0]}`, ...words.slice(1)].join(" \\\n  ");
-  return `HF_ENDPOINT=${toShellWord(baseUrl)} HF_TOKEN=${token} \\\n  ${line}`;
+  return `HF_ENDPOINT=${toShellWord(hubUrl)} HF_TOKEN=${token} \\\n  ${line}`;
 }

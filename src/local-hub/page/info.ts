@@ -4,7 +4,7 @@ import type { WebhookSummary } from "../resources/webhooks.ts";
 /** What the page of a local Hub shows. */
 export interface HubPageInfo {
   /** Its address, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   runsJobs: boolean;
   allowsRemote: boolean;
   /** ISO 8601. */

@@ -65,7 +65,7 @@ function facts({ webhooks, runsJobs, allowsRemote, startedAt }: HubPageInfo, now
 }
 
 function webhookList(info: HubPageInfo, now: Date): Markup {
-  const { webhooks, baseUrl } = info;
+  const { webhooks, hubUrl } = info;
   if (webhooks.length === 0) return emptyState(info);
   const listed = webhooks.slice(0, limits.webhooks);
   const unlisted = webhooks.length - listed.length;
@@ -73,7 +73,7 @@ function webhookList(info: HubPageInfo, now: Date): Markup {
   const rows = listed.reduce((total, { log }) => total + Math.min(log.length, mostRows), 0);
   const longestBody = Math.min(limits.body, Math.floor(limits.bodies / (2 * Math.max(rows, 1))));
   return html`<ul class="webhooks" id="webhook-list">
-      ${listed.map((webhook) => webhookCard({ webhook, baseUrl, now, mostRows, longestBody }))}
+      ${listed.map((webhook) => webhookCard({ webhook, hubUrl, now, mostRows, longestBody }))}
     </ul>
     ${
       unlisted > 0 &&

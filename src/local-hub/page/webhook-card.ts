@@ -11,7 +11,7 @@ import type { HubPageWebhook } from "./info.ts";
 /** What a card is made from. */
 export interface WebhookCardOptions {
   webhook: HubPageWebhook;
-  baseUrl: string;
+  hubUrl: string;
   now: Date;
   /** Entries of its log that are shown. */
   mostRows: number;
@@ -80,7 +80,7 @@ function facts({ owner, watched, domains, secretIsSet }: HubPageWebhook): Markup
 }
 
 /** Says why nothing is delivered, and how to change that. */
-function stopped({ webhook: { id, owner, state }, baseUrl }: WebhookCardOptions): Markup {
+function stopped({ webhook: { id, owner, state }, hubUrl }: WebhookCardOptions): Markup {
   return html`<div class="notice stopped ${state === "suspended" && "warning"}" id="stopped-${id}">
       <p>
         ${
@@ -91,7 +91,7 @@ function stopped({ webhook: { id, owner, state }, baseUrl }: WebhookCardOptions)
         }
       </p>
       <div class="copyable">
-        <pre><code id="enable-${id}">${enableCommand({ baseUrl, id, owner })}</code></pre>
+        <pre><code id="enable-${id}">${enableCommand({ hubUrl, id, owner })}</code></pre>
         ${copyButton(`enable-${id}`, "the command that enables this webhook")}
       </div>
     </div>`;
@@ -113,7 +113,7 @@ function activity(options: WebhookCardOptions): Markup {
     </div>`;
 }
 
-function noActivity({ webhook, baseUrl }: WebhookCardOptions): Markup {
+function noActivity({ webhook, hubUrl }: WebhookCardOptions): Markup {
   const { id, state } = webhook;
   return html`<div class="activity" id="quiet-${id}">
       <div class="activity-head"><h4>Activity</h4></div>
@@ -121,7 +121,7 @@ function noActivity({ webhook, baseUrl }: WebhookCardOptions): Markup {
         Nothing delivered yet. ${state === "enabled" ? "Let something happen:" : "Once it is enabled, let something happen:"}
       </p>
       <div class="copyable">
-        <pre><code id="event-${id}">${eventCommand({ baseUrl, webhook })}</code></pre>
+        <pre><code id="event-${id}">${eventCommand({ hubUrl, webhook })}</code></pre>
         ${copyButton(`event-${id}`, "the command that lets something happen")}
       </div>
     </div>`;

@@ -137,7 +137,7 @@ export interface AuditLogExportOptions {
   organization: string;
   filter: AuditFilter;
   /** URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   log: Logger;
 }
 
@@ -184,7 +184,7 @@ function* jsonPages(options: AuditLogExportOptions): Generator<string, void> {
   yield "]";
 }
 
-function toAuditLogEvent(event: StoredAuditEvent, { baseUrl }: Pick<AuditLogExportOptions, "baseUrl">): AuditLogEvent {
+function toAuditLogEvent(event: StoredAuditEvent, { hubUrl }: Pick<AuditLogExportOptions, "hubUrl">): AuditLogEvent {
   const { id, at, organization: _organization, author, isAuthorDeleted, ...same } = event;
   const user = author ?? systemAuthor;
   return {
@@ -194,7 +194,7 @@ function toAuditLogEvent(event: StoredAuditEvent, { baseUrl }: Pick<AuditLogExpo
     author: {
       _id: accountId(user),
       user,
-      avatarUrl: getAvatarUrl(user, { baseUrl }),
+      avatarUrl: getAvatarUrl(user, { hubUrl }),
       type: author === undefined ? "system" : "user",
       ...(isAuthorDeleted && { deleted: true }),
     },

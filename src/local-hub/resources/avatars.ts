@@ -40,6 +40,6 @@ function draw(name: string): string {
 }
 
 /** Returns the URL of the avatar of a user or an organization. */
-export function getAvatarUrl(name: string, { baseUrl }: { baseUrl: string }): string {
-  return `${baseUrl}/avatars/${encodeURIComponent(name)}.svg`;
+export function getAvatarUrl(name: string, { hubUrl }: { hubUrl: string }): string {
+  return `${hubUrl}/avatars/${encodeURIComponent(name)}.svg`;
 }

@@ -36,7 +36,7 @@ type KeyedNotification = KeyedRecord<StoredNotification>;
 
 /** Returns a page of the notifications of a user, newest first. */
 export function listNotifications(
-  { store, user, baseUrl }: UserOptions & { baseUrl: string },
+  { store, user, hubUrl }: UserOptions & { hubUrl: string },
   { p = 0, ...search }: NotificationSearch,
 ): NotificationPage {
   const all = readableNotifications({ store, user });
@@ -47,7 +47,7 @@ export function listNotifications(
   return {
     notifications: matching
       .slice(start, start + notificationsPerPage)
-      .map((notification) => toNotification(notification, { baseUrl })),
+      .map((notification) => toNotification(notification, { hubUrl })),
     count: { view: matching.length, unread: all.filter(({ record }) => !record.read).length, all: all.length },
     start,
   };
@@ -120,7 +120,7 @@ function isPaper(objectId: string, { paperId, store }: { paperId: string; store:
   return objectId === paperId || store.papers.get({ owner: "", id: paperId })?.objectId === objectId;
 }
 
-function toNotification({ id, record }: KeyedNotification, { baseUrl }: { baseUrl: string }): Notification {
+function toNotification({ id, record }: KeyedNotification, { hubUrl }: { hubUrl: string }): Notification {
   const { about, updatedAt, read, discussionEventId } = record;
   const common = {
     updatedAt: new Date(updatedAt).toISOString(),
@@ -129,7 +129,7 @@ function toNotification({ id, record }: KeyedNotification, { baseUrl }: { baseUr
   };
   const participating = record.participating.map((user) => ({
     _id: accountId(user),
-    avatar: getAvatarUrl(user, { baseUrl }),
+    avatar: getAvatarUrl(user, { hubUrl }),
     user,
   }));
   switch (about.type) {

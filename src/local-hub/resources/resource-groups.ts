@@ -55,7 +55,7 @@ function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { re
 /** Converts a group to its API representation. Looks up whether its repositories are private. */
 export function toResourceGroup(
   { id, record }: KeyedResourceGroup,
-  { store, baseUrl }: { store: Pick<Store, "repositories">; baseUrl: string },
+  { store, hubUrl }: { store: Pick<Store, "repositories">; hubUrl: string },
 ): ReturnedResourceGroup {
   const { name, description, autoJoin, users, others = [] } = record;
   const repos = record.repos.flatMap((repo) => {
@@ -72,7 +72,7 @@ export function toResourceGroup(
       _id: accountId(user),
       fullname: formatFullName(user),
       name: user,
-      avatarUrl: getAvatarUrl(user, { baseUrl }),
+      avatarUrl: getAvatarUrl(user, { hubUrl }),
       ...same,
     })),
     // `repos` is the name from before 2026-07-01. It lists only repositories.

@@ -38,8 +38,8 @@ export function webhookState({ disabled }: StoredWebhook): WebhookSummary["state
 }
 
 /** Returns the target URL with its secrets masked; for a job, the URL under which the local Hub lists jobs. */
-export function targetUrl({ definition }: StoredWebhook, { baseUrl }: { baseUrl: string }): string {
-  return definition.url === undefined ? `${baseUrl}/_local/jobs` : maskUrl(definition.url);
+export function targetUrl({ definition }: StoredWebhook, { hubUrl }: { hubUrl: string }): string {
+  return definition.url === undefined ? `${hubUrl}/_local/jobs` : maskUrl(definition.url);
 }
 
 function describeTarget({ definition: { url, job, jobSourceId } }: StoredWebhook): WebhookSummary["target"] {

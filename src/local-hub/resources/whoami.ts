@@ -6,7 +6,7 @@ import { listAccessibleGroups } from "./resource-groups.ts";
 
 export interface WhoamiSource {
   store: Store;
-  baseUrl: string;
+  hubUrl: string;
   /** Start of the local Hub, which is also the creation date of its tokens. */
   startedAt: Date;
 }
@@ -45,7 +45,7 @@ export function getWhoami(caller: Caller, source: WhoamiSource): Whoami {
   };
 }
 
-function organizationOf(name: string, caller: Caller, { store, baseUrl }: WhoamiSource): Whoami["orgs"] {
+function organizationOf(name: string, caller: Caller, { store, hubUrl }: WhoamiSource): Whoami["orgs"] {
   const role = store.members.get({ owner: name, id: caller.user })?.role;
   if (role === undefined) return [];
   const plan = plans[getPlan(name) ?? "free"];
@@ -61,7 +61,7 @@ function organizationOf(name: string, caller: Caller, { store, baseUrl }: Whoami
       id: accountId(name),
       name,
       fullname: formatFullName(name),
-      avatarUrl: getAvatarUrl(name, { baseUrl }),
+      avatarUrl: getAvatarUrl(name, { hubUrl }),
       ...(plan && { plan }),
       roleInOrg: role,
       ...(isRevoked && { securityRestrictions: ["token-revoked"] }),

@@ -16,7 +16,7 @@ export const accountRoutes = {
 export interface AccountRoutesOptions {
   store: Store;
   /** The base URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   startedAt: Date;
 }
 

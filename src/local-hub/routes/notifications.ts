@@ -26,16 +26,16 @@ export const notificationRoutes = {
 export interface NotificationRoutesOptions {
   store: Store;
   /** The base URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
 }
 
 /** Serves the operations on notifications (hub-api.md, Notifications). Users have access to their own only. */
-export function notificationApi({ store, baseUrl }: NotificationRoutesOptions): Hono<ApiEnvironment> {
+export function notificationApi({ store, hubUrl }: NotificationRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 
   serveRoute(app, notificationRoutes.list, ({ query }, context) => {
     const { user } = context.var.caller;
-    return listNotifications({ store, user, baseUrl }, query);
+    return listNotifications({ store, user, hubUrl }, query);
   });
 
   serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {

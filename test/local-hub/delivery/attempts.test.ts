@@ -114,9 +114,9 @@ describe("The log of a local Hub", () => {
     onTestFinished(() => store.close());
     const log = createMemoryLogger();
     const failure = new Error("The disk is full.");
-    const baseUrl = "http://127.0.0.1:5050";
+    const hubUrl = "http://127.0.0.1:5050";
     const now = () => 0;
-    const parts = { store, baseUrl, now, createId, log };
+    const parts = { store, hubUrl, now, createId, log };
     const jobs = new JobRunner({ ...parts, store: store.jobs, runJobs: false });
     const sender = new HttpSender({ allowRemote: false });
     const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1, suspendAfter: 1, triggersPerDay: 1 };
@@ -128,7 +128,7 @@ describe("The log of a local Hub", () => {
         throw failure;
       },
     });
-    const response = await app.request(`${baseUrl}/_local/reset`, {
+    const response = await app.request(`${hubUrl}/_local/reset`, {
       method: "POST",
       headers: { "content-type": "application/json", host: "127.0.0.1:5050" },
       body: "{}",

@@ -5,12 +5,12 @@ import { runCommand } from "../../cli/run-command.ts";
 import { openLocalHub } from "../support/hub.ts";
 import { hostileTexts, sampleWebhook } from "./sample-info.ts";
 
-const baseUrl = "http://127.0.0.1:5050";
+const hubUrl = "http://127.0.0.1:5050";
 
 describe("The command that creates a first webhook", () => {
   test("contains the address of the local Hub and one of its tokens", () => {
-    expect(runInShell(createCommand({ baseUrl }))).toEqual([
-      baseUrl,
+    expect(runInShell(createCommand({ hubUrl }))).toEqual([
+      hubUrl,
       "hf_local",
       "hub-webhooks",
       "create",
@@ -28,8 +28,8 @@ describe("The command that enables a webhook", () => {
     { owner: "other-user", token: "hf_other" },
     { owner: "constructor", token: "hf_local" },
   ])("of $owner contains the token $token", ({ owner, token }) => {
-    expect(runInShell(enableCommand({ baseUrl, id: "66d4", owner }))).toEqual([
-      baseUrl,
+    expect(runInShell(enableCommand({ hubUrl, id: "66d4", owner }))).toEqual([
+      hubUrl,
       token,
       "hub-webhooks",
       "enable",
@@ -38,7 +38,7 @@ describe("The command that enables a webhook", () => {
   });
 
   test.each(hostileTexts.filter((text) => !text.includes("\u0000")))("quotes “%s” as one word of the shell", (text) => {
-    const words = runInShell(enableCommand({ baseUrl: text, id: text, owner: text }));
+    const words = runInShell(enableCommand({ hubUrl: text, id: text, owner: text }));
     expect(words).toEqual([text, "hf_local", "hub-webhooks", "enable", text]);
   });
 });
@@ -62,8 +62,8 @@ describe("The command that triggers an event", () => {
     },
   ])("triggers an event that fires a webhook on $watched in $domains", async ({ watched, domains, words }) => {
     const webhook = sampleWebhook({ watched: [watched], domains });
-    const [endpoint, , ...command] = runInShell(eventCommand({ baseUrl, webhook }));
-    expect([endpoint, command]).toEqual([baseUrl, ["hub-webhooks", "trigger", ...words]]);
+    const [endpoint, , ...command] = runInShell(eventCommand({ hubUrl, webhook }));
+    expect([endpoint, command]).toEqual([hubUrl, ["hub-webhooks", "trigger", ...words]]);
     const hub = await openLocalHub();
     await hub.create({ url: "http://127.0.0.1:1/", watched: [watched], domains });
     const preview = await runCommand(["trigger", ...words, "--dry-run", "--hub-url", hub.url]);
@@ -72,7 +72,7 @@ describe("The command that triggers an event", () => {
 
   test.each(hostileTexts.filter((text) => !text.includes("\u0000")))("quotes “%s” as one word of the shell", (name) => {
     const webhook = sampleWebhook({ watched: [{ type: "model", name }] });
-    expect(runInShell(eventCommand({ baseUrl: name, webhook }))).toEqual([
+    expect(runInShell(eventCommand({ hubUrl: name, webhook }))).toEqual([
       name,
       "",
       "hub-webhooks",

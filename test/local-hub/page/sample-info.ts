@@ -57,7 +57,7 @@ export function sampleWebhook(changes: Partial<HubPageWebhook> = {}): HubPageWeb
 /** A local Hub with one webhook, with `changes`. */
 export function sampleInfo(changes: Partial<HubPageInfo> = {}): HubPageInfo {
   return {
-    baseUrl: "http://127.0.0.1:5050",
+    hubUrl: "http://127.0.0.1:5050",
     runsJobs: false,
     allowsRemote: false,
     startedAt: "2026-09-01T10:00:00.000Z",
@@ -177,7 +177,7 @@ function hostileWebhook(text: string, index: number): HubPageWebhook {
 
 /** Hostile text in every field that comes from outside. */
 export const hostileInfo = sampleInfo({
-  baseUrl: `http://${hostileTexts[0]}`,
+  hubUrl: `http://${hostileTexts[0]}`,
   startedAt: hostileTexts[1] ?? "",
   webhooks: [...hostileTexts, ...hostileTexts].map((text, index) =>
     index < hostileTexts.length ? hostileWebhook(text, index) : { ...hostileWebhook(text, index + 1), id: `${text}!` },

@@ -43,7 +43,7 @@ function addTo(store: Store, events: StoredAuditEvent[]): void {
 
 function openExport(store: Store): ReadableStream {
   const log = createMemoryLogger();
-  return exportAuditLog({ store: store.auditLog, organization, filter: everything, baseUrl: "", log });
+  return exportAuditLog({ store: store.auditLog, organization, filter: everything, hubUrl: "", log });
 }
 
 let folder = "";
@@ -170,6 +170,6 @@ async function listenWith(store: Store, log = createMemoryLogger()) {
     if (caller) context.set("caller", caller);
     await next();
   });
-  app.route("/", auditLogApi({ store, baseUrl: "http://127.0.0.1", now: () => 0, log }));
+  app.route("/", auditLogApi({ store, hubUrl: "http://127.0.0.1", now: () => 0, log }));
   return listen({ fetch: app.fetch, host: "127.0.0.1", port: 0, timeouts, log: () => log });
 }

@@ -312,7 +312,7 @@ test("A resource group does not contain a repository that no longer exists", () 
   store.repositories.put({ ...there, id: "a".repeat(24), private: true, discussions: 0 });
   const repos = [{ type: "model", name: "acme/gone" } as const, there];
   const group = { owner: "acme", id: "b".repeat(24), record: { name: "Some", createdAt: 0, users: [], repos } };
-  expect(toResourceGroup(group, { store, baseUrl: "http://127.0.0.1" })).toEqual({
+  expect(toResourceGroup(group, { store, hubUrl: "http://127.0.0.1" })).toEqual({
     id: group.id,
     name: "Some",
     users: [],

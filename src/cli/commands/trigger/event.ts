@@ -83,7 +83,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     edits,
   });
   // Reports invalid edits before a secret is read.
-  resolveEvent({ event, baseUrl: hubUrl, createId, createSha });
+  resolveEvent({ event, hubUrl, createId, createSha });
   return { event, warnings: findWarnings({ type: repo.type, scope, action }) };
 }
 

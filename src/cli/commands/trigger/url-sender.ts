@@ -76,7 +76,7 @@ export class UrlSender implements EventSender {
 
   #body(): string {
     const { event } = this.#options;
-    return resolveEvent({ event, baseUrl: hubUrl, createId, createSha }).bodyFor(this.#webhookId);
+    return resolveEvent({ event, hubUrl, createId, createSha }).bodyFor(this.#webhookId);
   }
 }
 

@@ -23,7 +23,7 @@ export const auditLogRoutes = {
 export interface AuditLogRoutesOptions {
   store: Store;
   /** The base URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
@@ -40,7 +40,7 @@ const exportOperation = {
 };
 
 /** Serves the audit log of an organization (hub-api.md, Organizations). */
-export function auditLogApi({ store, baseUrl, now, log }: AuditLogRoutesOptions): Hono<ApiEnvironment> {
+export function auditLogApi({ store, hubUrl, now, log }: AuditLogRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 
   serveRoute(app, exportOperation, ({ params, query }, context) => {
@@ -49,7 +49,7 @@ export function auditLogApi({ store, baseUrl, now, log }: AuditLogRoutesOptions)
     const { caller } = context.var;
     const { organization } = authorize({ store, caller, organization: name }, { role: "admin", plan: "team" });
     const filter = parseAuditQuery(q);
-    return context.body(exportAuditLog({ store: store.auditLog, organization, filter, baseUrl, log }), 200, {
+    return context.body(exportAuditLog({ store: store.auditLog, organization, filter, hubUrl, log }), 200, {
       "content-type": "application/json",
       "content-disposition": `attachment; filename="${fileName(organization, now())}"`,
     });

@@ -30,17 +30,17 @@ export const avatarRoutes = {
 
 export interface AvatarRoutesOptions {
   store: Store;
-  baseUrl: string;
+  hubUrl: string;
 }
 
 /** Serves the avatar of an organization (hub-api.md, Organizations). */
-export function avatarApi({ store, baseUrl }: AvatarRoutesOptions): Hono<ApiEnvironment> {
+export function avatarApi({ store, hubUrl }: AvatarRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 
   serveRoute(app, avatarRoutes.get, ({ params, query }, context) => {
     const organization = params.name;
     authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
-    const avatarUrl = getAvatarUrl(organization, { baseUrl });
+    const avatarUrl = getAvatarUrl(organization, { hubUrl });
     const isForImage = context.req.header("sec-fetch-dest") === "image";
     if (isForImage || query.redirect !== undefined) return context.redirect(avatarUrl, 302);
     return { avatarUrl };

@@ -32,11 +32,11 @@ export const memberRoutes = {
 export interface MemberRoutesOptions {
   store: Store;
   auditLog: AuditLog;
-  baseUrl: string;
+  hubUrl: string;
 }
 
 /** Serves the operations on the members of an organization (hub-api.md, Organizations). */
-export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Hono<ApiEnvironment> {
+export function memberApi({ store, auditLog, hubUrl }: MemberRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 
   serveRoute(app, memberRoutes.list, ({ params, query }, context) => {
@@ -65,7 +65,7 @@ export function memberApi({ store, auditLog, baseUrl }: MemberRoutesOptions): Ho
       listAccessibleGroups(store, { organization, user: context.var.caller.user, isAdmin }),
     );
     const answer = page.map((member) =>
-      toReturnedMember(member, { access, baseUrl, groups: groupsOf.get(member.id) ?? [] }),
+      toReturnedMember(member, { access, hubUrl, groups: groupsOf.get(member.id) ?? [] }),
     );
     return answer;
   });
@@ -158,12 +158,12 @@ function groupsByUser(groups: readonly KeyedResourceGroup[]): ReadonlyMap<string
 
 function toReturnedMember(
   { owner, id: user, record: member }: KeyedRecord<StoredMember>,
-  { access, baseUrl, groups }: { access: OrganizationAccess; baseUrl: string; groups: MemberGroup[] },
+  { access, hubUrl, groups }: { access: OrganizationAccess; hubUrl: string; groups: MemberGroup[] },
 ): OrganizationMember {
   const _id = accountId(user);
   return {
     _id,
-    avatarUrl: getAvatarUrl(user, { baseUrl }),
+    avatarUrl: getAvatarUrl(user, { hubUrl }),
     fullname: formatFullName(user),
     // Derived from the ID: one user in four, and always the same ones.
     isPro: _id.charAt(0) < "4",

@@ -35,7 +35,7 @@ export interface ResourceGroupRoutesOptions {
   store: Store;
   auditLog: AuditLog;
   /** The base URL of the local Hub, without a trailing slash. */
-  baseUrl: string;
+  hubUrl: string;
   createId: () => string;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -43,7 +43,7 @@ export interface ResourceGroupRoutesOptions {
 
 /** Serves the operations on the resource groups of an organization (hub-api.md, Organizations). */
 export function resourceGroupApi(options: ResourceGroupRoutesOptions): Hono<ApiEnvironment> {
-  const { store, auditLog, baseUrl, createId, now } = options;
+  const { store, auditLog, hubUrl, createId, now } = options;
   const app = new Hono<ApiEnvironment>();
 
   serveRoute(app, resourceGroupRoutes.list, ({ params }, context) => {
@@ -51,7 +51,7 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): Hono<ApiE
     const { caller } = context.var;
     const access = authorize({ store, caller, organization: name }, { role: "member", plan: "enterprise" });
     const groups = listAccessibleGroups(store, { ...access, user: caller.user });
-    return groups.map((group) => toResourceGroup(group, { store, baseUrl }));
+    return groups.map((group) => toResourceGroup(group, { store, hubUrl }));
   });
 
   serveRoute(app, resourceGroupRoutes.create, ({ params, body }, context) => {
@@ -98,7 +98,7 @@ export function resourceGroupApi(options: ResourceGroupRoutesOptions): Hono<ApiE
         });
       }
     });
-    return toResourceGroup(group, { store, baseUrl });
+    return toResourceGroup(group, { store, hubUrl });
   });
 
   return app;

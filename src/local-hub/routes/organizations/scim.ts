@@ -16,7 +16,7 @@ export const scimRoutes = {
 
 export interface ScimRoutesOptions {
   store: Store;
-  baseUrl: string;
+  hubUrl: string;
 }
 
 /** The configuration of a SCIM service provider (RFC 7643, section 5), without its location. */
@@ -41,7 +41,7 @@ const config = {
 };
 
 /** Serves the SCIM configuration (hub-api.md, Organizations). Requires a token with write access, unlike other GET requests. */
-export function scimApi({ store, baseUrl }: ScimRoutesOptions): Hono<ApiEnvironment> {
+export function scimApi({ store, hubUrl }: ScimRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 
   serveRoute(app, scimRoutes.config, ({ params }, context) => {
@@ -50,7 +50,7 @@ export function scimApi({ store, baseUrl }: ScimRoutesOptions): Hono<ApiEnvironm
       { store, caller: context.var.caller, organization },
       { role: "admin", plan: "enterprise-plus", write: true },
     );
-    const location = `${baseUrl}${new URL(context.req.url).pathname}`;
+    const location = `${hubUrl}${new URL(context.req.url).pathname}`;
     return { ...config, meta: { resourceType: "ServiceProviderConfig", location } };
   });
 
