@@ -74,7 +74,7 @@ export async function pruneInbox(options: PruneOptions): Promise<number> {
   for (let isDone = false; !isDone && !isStopped(); ) {
     ({ isDone } = await step(() => table().pruner.shrink()));
   }
-  // The file shrinks only then.
+  // The file shrinks only when the WAL is checkpointed.
   if (steps > 0) await checkpoint(0);
   return count;
 }
