@@ -11,7 +11,7 @@ export const packageRoot = new URL(isSource ? "../../" : "../", import.meta.url)
  * @param name the file name without its extension. It must be unique in this package.
  * @example
  * ```ts
- * new Worker(programUrl("background-writer-thread", import.meta.url));
+ * new Worker(programUrl("background-maintenance-thread", import.meta.url));
  * ```
  */
 export function programUrl(name: string, moduleUrl: string): URL {

@@ -24,7 +24,7 @@ interface SuspectWaiter extends Waiter {
  *
  * Only one suspect runs at a time. Other deliveries can start between two suspects. A suspect holds back other deliveries for up to
  * a minute while it waits, and for up to another minute while it runs. After that, the other deliveries run at the same time. SQLite
- * uses `SuspectGate` instead: its workers check the gate before they claim deliveries, whereas BullMQ claims a delivery before the
+ * has a different `RunGate`: its workers check the gate before they claim deliveries, whereas BullMQ claims a delivery before the
  * worker can check the gate.
  */
 export class RunGate {

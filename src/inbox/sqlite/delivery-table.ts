@@ -6,11 +6,11 @@ import { AttemptTable, type TimedAttempt } from "./attempt-table.ts";
 import { isDamage } from "./database.ts";
 import { DeliveryPruner } from "./delivery-pruner.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
-import { type Claimant, LeaseTable } from "./lease-table.ts";
+import { type Claimant, Leases } from "./leases.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 
 /** A claimed delivery as read from its row, before the retry policy is applied. */
-export interface LeasedDelivery extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
+export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
   /** The number of attempts so far that count, including this attempt. See `uncounted_attempts` in `migrations.ts`. */
   countedAttempts: number;
   /** When this attempt started, in milliseconds since the epoch. */
@@ -40,7 +40,7 @@ const maxSuspects = 20;
 export class DeliveryTable {
   readonly reader: DeliveryReader;
   readonly pruner: DeliveryPruner;
-  readonly leases: LeaseTable;
+  readonly leases: Leases;
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
@@ -50,7 +50,7 @@ export class DeliveryTable {
     this.#statements = prepareStatements(database);
     this.#attempts = new AttemptTable(this.#statements);
     this.reader = new DeliveryReader(this.#statements, this.#attempts);
-    this.leases = new LeaseTable(this.#statements, this.#attempts);
+    this.leases = new Leases(this.#statements, this.#attempts);
     this.pruner = new DeliveryPruner(database, this.#statements);
   }
 
@@ -80,9 +80,9 @@ export class DeliveryTable {
   claim(
     endpoint: string,
     { limit, claimant, onDamage }: { limit: number; claimant: Claimant; onDamage: (error: unknown) => void },
-  ): LeasedDelivery[] {
+  ): ClaimedRow[] {
     const due = this.#statements.due.all(endpoint, claimant.now, limit + this.#damaged.size);
-    const claimed: LeasedDelivery[] = [];
+    const claimed: ClaimedRow[] = [];
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
       if (this.#damaged.has(Number(sequence))) continue;
@@ -104,7 +104,7 @@ export class DeliveryTable {
   claimSuspect(
     endpoint: string,
     { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },
-  ): LeasedDelivery | undefined {
+  ): ClaimedRow | undefined {
     const suspect = this.nextSuspect(endpoint);
     if (suspect === undefined || suspect.dueAt > claimant.now) return undefined;
     return this.#claimOne(endpoint, { sequence: suspect.sequence, claimant, onDamage });
@@ -113,7 +113,7 @@ export class DeliveryTable {
   #claimOne(
     endpoint: string,
     { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
-  ): LeasedDelivery | undefined {
+  ): ClaimedRow | undefined {
     const { processId, now } = claimant;
     try {
       // The row is read first, because a write to a damaged page would fail the whole transaction.
@@ -150,11 +150,7 @@ export class DeliveryTable {
    * Storing the same end twice has no effect. This is necessary because a commit fails if the file was deleted, although the restored
    * file contains the committed data.
    */
-  recordEnd(
-    { endpoint, id }: LeasedDelivery,
-    { attempt, next }: AttemptEnd,
-    { processId, now }: Claimant,
-  ): RecordResult {
+  recordEnd({ endpoint, id }: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordResult {
     const row = this.#statements.find.get(endpoint, id);
     const isRunningHere = row?.status === "running" && row.process_id === processId && row.attempts === attempt.number;
     if (row === undefined) return "superseded";

@@ -3,16 +3,16 @@ import type { DeliveryKey } from "../inbox.ts";
 import { abandonedError } from "../inbox-errors.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
+import type { EndpointWorker } from "./endpoint-worker.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { HeartbeatMonitor } from "./heartbeat-monitor.ts";
-import type { RecoveredDelivery, RunningRow } from "./lease-table.ts";
-import type { QueueWorker } from "./queue-worker.ts";
+import type { RecoveredDelivery, RunningRow } from "./leases.ts";
 
 export interface LeaseRecoveryOptions {
   /** The ID of this process. */
   processId: string;
   /** The workers of this process, by endpoint. */
-  workers: ReadonlyMap<string, QueueWorker>;
+  workers: ReadonlyMap<string, EndpointWorker>;
   /** The table of the current file. */
   table: () => DeliveryTable;
   commit: GroupCommit;
@@ -26,7 +26,7 @@ export interface LeaseRecoveryOptions {
 }
 
 interface WorkerRow extends RunningRow {
-  worker: QueueWorker;
+  worker: EndpointWorker;
 }
 
 /** Recovers deliveries from processes that are gone. See `crash-policy.ts` for suspects. */
@@ -49,7 +49,7 @@ export class LeaseRecovery {
   }
 
   /** Finds the running deliveries of an endpoint in all processes. Aborts the handlers of deliveries whose lease this process has lost. */
-  #findRunning(worker: QueueWorker): WorkerRow[] {
+  #findRunning(worker: EndpointWorker): WorkerRow[] {
     const { processId, table, damage } = this.#options;
     const { endpoint } = worker.queue;
     const { rows, unreadable } = table().leases.running(endpoint, (error) => damage.note(error, endpoint));

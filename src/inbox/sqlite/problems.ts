@@ -1,16 +1,16 @@
 import { messageOf } from "../../core/describe-error.ts";
 import type { InboxProblem } from "../inbox.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
+import type { EndpointWorker } from "./endpoint-worker.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { InboxFile } from "./inbox-file.ts";
-import type { QueueWorker } from "./queue-worker.ts";
 
 /** The parts of an inbox that {@link findProblems} checks. */
 export interface ProblemSources {
   file: InboxFile;
   commit: GroupCommit;
   damage: DamageTracker;
-  workers: readonly QueueWorker[];
+  workers: readonly EndpointWorker[];
   /** Writes a row to check that the file is writable. Called within a transaction. */
   storageCheck: () => void;
 }

@@ -13,18 +13,18 @@ import type {
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { retentionOf } from "../retention.ts";
+import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks } from "./background-tasks.ts";
-import { BackgroundWriter } from "./background-writer.ts";
 import { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
+import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { InboxFile } from "./inbox-file.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { findProblems } from "./problems.ts";
 import { pruneInbox } from "./prune-inbox.ts";
-import { QueueWorker } from "./queue-worker.ts";
-import { type Suspect, SuspectGate } from "./suspect-gate.ts";
+import { RunGate, type Suspect } from "./run-gate.ts";
 
 export interface SqliteInboxOptions {
   /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
@@ -58,10 +58,10 @@ export class SqliteInbox implements Inbox {
   readonly #file: InboxFile;
   readonly #commit: GroupCommit;
   readonly #processId = crypto.randomUUID();
-  readonly #workers = new Map<string, QueueWorker>();
-  readonly #writer: BackgroundWriter;
+  readonly #workers = new Map<string, EndpointWorker>();
+  readonly #maintenance: BackgroundMaintenance;
   readonly #damage: DamageTracker;
-  readonly #gate: SuspectGate;
+  readonly #gate: RunGate;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #tasks: BackgroundTasks;
   /** The time of the last poll. The initial value makes the first poll correct times that were stored before the clock was set back. */
@@ -92,13 +92,13 @@ export class SqliteInbox implements Inbox {
     this.#tasks = new BackgroundTasks({ log, monotonicNow });
     this.#commit = new GroupCommit(this.#file);
     this.#damage = new DamageTracker({ file, log, monotonicNow });
-    this.#writer = new BackgroundWriter({
+    this.#maintenance = new BackgroundMaintenance({
       ...this.#options,
       file: this.#file.path,
       processId: this.#processId,
       heartbeatMs: leaseMs / 3,
     });
-    this.#gate = new SuspectGate({
+    this.#gate = new RunGate({
       now,
       monotonicNow,
       firstHoldMs: pollMs,
@@ -115,7 +115,7 @@ export class SqliteInbox implements Inbox {
     });
     this.#file.onRestored(() => {
       this.#damage.clear();
-      this.#tasks.run(() => this.#writer.restart());
+      this.#tasks.run(() => this.#maintenance.restart());
     });
     this.#tasks.runEvery(pollMs, () => this.#poll());
     this.#tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
@@ -143,7 +143,7 @@ export class SqliteInbox implements Inbox {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
     const { now, monotonicNow, pollMs, log } = this.#options;
-    const worker = new QueueWorker({
+    const worker = new EndpointWorker({
       queue,
       table: () => this.#table,
       commit: this.#commit,
@@ -155,7 +155,7 @@ export class SqliteInbox implements Inbox {
       monotonicNow,
       log,
       onDueLater: (dueAt) => this.#wakeBy(dueAt),
-      onRunningChange: () => this.#writer.setRunning(this.#countRunning()),
+      onRunningChange: () => this.#maintenance.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
     this.#tasks.run(() => this.#commit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
@@ -223,7 +223,7 @@ export class SqliteInbox implements Inbox {
         return queue && retentionOf(queue);
       },
       isStopped: () => this.#closed !== undefined,
-      checkpoint: (minBytes) => this.#writer.checkpoint(minBytes),
+      checkpoint: (minBytes) => this.#maintenance.checkpoint(minBytes),
     });
   }
 
@@ -236,7 +236,7 @@ export class SqliteInbox implements Inbox {
     this.#tasks.close();
     this.#gate.close();
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    await this.#writer.close();
+    await this.#maintenance.close();
     await this.#commit.write(() => this.#table.leases.removeProcess(this.#processId)).catch(() => {});
     this.#file.close();
   }
@@ -321,7 +321,7 @@ export class SqliteInbox implements Inbox {
   }
 
   async #sendHeartbeat(): Promise<void> {
-    if (!this.#writer.needsEventLoop || this.#countRunning() === 0) return;
+    if (!this.#maintenance.needsEventLoop || this.#countRunning() === 0) return;
     await this.#commit.write(() => this.#addHeartbeat());
   }
 

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { BackgroundWriter } from "../../../src/inbox/sqlite/background-writer.ts";
+import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-maintenance.ts";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
@@ -149,7 +149,7 @@ describe("A prune of many deliveries", () => {
       return { count: 1, isDone: steps === 20 };
     });
     const stepsAtCopy: number[][] = [];
-    const copied = vi.spyOn(BackgroundWriter.prototype, "checkpoint").mockImplementation(async (minBytes) => {
+    const copied = vi.spyOn(BackgroundMaintenance.prototype, "checkpoint").mockImplementation(async (minBytes) => {
       if (minBytes === 0) return void stepsAtCopy.push([steps]);
       const before = steps;
       // In this time, steps would follow.

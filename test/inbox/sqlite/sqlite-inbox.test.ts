@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
-import { LeaseTable } from "../../../src/inbox/sqlite/lease-table.ts";
+import { Leases } from "../../../src/inbox/sqlite/leases.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -328,7 +328,7 @@ describe("A running delivery of which the index cannot be read", () => {
     });
     await inbox.accept(incoming("a"));
     await waitFor(() => expect(signals).toHaveLength(1));
-    const read = vi.spyOn(LeaseTable.prototype, "sequenceOf").mockImplementation(() => {
+    const read = vi.spyOn(Leases.prototype, "sequenceOf").mockImplementation(() => {
       throw error;
     });
     onTestFinished(() => read.mockRestore());

@@ -4,7 +4,7 @@ import { programUrl } from "../../core/package-root.ts";
 import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
 /** The data of the thread. */
-export interface BackgroundWriterData {
+export interface BackgroundMaintenanceData {
   file: string;
   processId: string;
   /** The interval of heartbeats, in milliseconds. */
@@ -15,7 +15,7 @@ export interface BackgroundWriterData {
   shared: Int32Array<SharedArrayBuffer>;
 }
 
-export interface BackgroundWriterOptions {
+export interface BackgroundMaintenanceOptions {
   /** The path of the file. `undefined` if the inbox is in memory, which needs no thread. */
   file: string | undefined;
   /** The ID of this process. */
@@ -36,8 +36,8 @@ export interface BackgroundWriterOptions {
  *
  * The thread starts with the first running delivery or the first large prune. It does not keep the process alive.
  */
-export class BackgroundWriter {
-  readonly #options: BackgroundWriterOptions;
+export class BackgroundMaintenance {
+  readonly #options: BackgroundMaintenanceOptions;
   readonly #shared = new Int32Array(new SharedArrayBuffer(8));
   readonly #loopCounter = createLoopCounter();
   #loopTimer: NodeJS.Timeout | undefined;
@@ -47,7 +47,7 @@ export class BackgroundWriter {
   /** Resolves pending calls of `checkpoint`. */
   #checkpointed: (() => void)[] = [];
 
-  constructor(options: BackgroundWriterOptions) {
+  constructor(options: BackgroundMaintenanceOptions) {
     this.#options = options;
   }
 
@@ -112,9 +112,9 @@ export class BackgroundWriter {
     if (file === undefined) return;
     Atomics.store(this.#shared, 1, 0);
     const [shared, loopCounter] = [this.#shared, this.#loopCounter];
-    const data: BackgroundWriterData = { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared };
+    const data: BackgroundMaintenanceData = { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared };
     try {
-      const thread = new Worker(programUrl("background-writer-thread", import.meta.url), {
+      const thread = new Worker(programUrl("background-maintenance-thread", import.meta.url), {
         workerData: data,
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],

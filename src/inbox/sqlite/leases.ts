@@ -33,7 +33,7 @@ export interface RecoveredDelivery extends DeliveryKey {
  * Manages the leases of running deliveries. The lease of a delivery lasts while the process that claimed it sends heartbeats. If a
  * process sends no heartbeats for too long, the process is considered gone. Call methods that write only within a transaction.
  */
-export class LeaseTable {
+export class Leases {
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
 

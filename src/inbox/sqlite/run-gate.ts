@@ -8,7 +8,7 @@ export interface Suspect {
   run: () => Promise<boolean>;
 }
 
-export interface SuspectGateOptions {
+export interface RunGateOptions {
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Milliseconds of a monotonic clock. */
@@ -29,8 +29,8 @@ export interface SuspectGateOptions {
  * longer, the suspect runs while other deliveries are running, and a crash does not identify its cause. After a suspect has run
  * alone, other deliveries run for the same length of time before the next suspect.
  */
-export class SuspectGate {
-  readonly #options: SuspectGateOptions;
+export class RunGate {
+  readonly #options: RunGateOptions;
   #suspects: readonly Suspect[] = [];
   #state: "open" | "holding" | "alone" | "closed" = "open";
   /** The number of running deliveries and claims. */
@@ -39,7 +39,7 @@ export class SuspectGate {
   /** When the gate may next hold back or admit other deliveries, in milliseconds of the monotonic clock. */
   #changesAt = 0;
 
-  constructor(options: SuspectGateOptions) {
+  constructor(options: RunGateOptions) {
     this.#options = options;
     this.#holdMs = options.firstHoldMs;
   }

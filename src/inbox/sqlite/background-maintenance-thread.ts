@@ -1,10 +1,10 @@
-/** The thread of a `BackgroundWriter`. */
+/** The thread of a `BackgroundMaintenance`. */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoopMonitor } from "../loop-monitor.ts";
-import type { BackgroundWriterData } from "./background-writer.ts";
+import type { BackgroundMaintenanceData } from "./background-maintenance.ts";
 import { heartbeatSql } from "./statements.ts";
 
 /** The interval at which the size of the WAL is checked, in milliseconds. */
@@ -15,7 +15,7 @@ const sizeCheckMs = 250;
  */
 const minWalBytes = 16 * 2 ** 20;
 
-const { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared }: BackgroundWriterData = workerData;
+const { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared }: BackgroundMaintenanceData = workerData;
 
 const url = pathToFileURL(file);
 // This mode does not create a missing file.

@@ -5,16 +5,16 @@ import type { ClaimedDelivery, QueueOptions } from "../inbox.ts";
 import { closingError, inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
-import type { AttemptEnd, DeliveryTable, LeasedDelivery, RecordResult } from "./delivery-table.ts";
+import type { AttemptEnd, ClaimedRow, DeliveryTable, RecordResult } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import type { SuspectGate } from "./suspect-gate.ts";
+import type { RunGate } from "./run-gate.ts";
 
-export interface QueueWorkerOptions {
+export interface EndpointWorkerOptions {
   queue: QueueOptions;
   /** The table of the current file. */
   table: () => DeliveryTable;
   commit: GroupCommit;
-  gate: SuspectGate;
+  gate: RunGate;
   damage: DamageTracker;
   /** The ID of this process. */
   processId: string;
@@ -32,14 +32,14 @@ export interface QueueWorkerOptions {
 }
 
 interface Running {
-  leased: LeasedDelivery;
+  row: ClaimedRow;
   controller: AbortController;
   done: Promise<void>;
 }
 
 /** Runs the deliveries of one endpoint. */
-export class QueueWorker {
-  readonly #options: QueueWorkerOptions;
+export class EndpointWorker {
+  readonly #options: EndpointWorkerOptions;
   /** The running deliveries, by ID. */
   readonly #running = new Map<string, Running>();
   readonly #stopped = new AbortController();
@@ -51,7 +51,7 @@ export class QueueWorker {
   /** When claims started failing, in milliseconds of the monotonic clock. */
   #failingSince: number | undefined;
 
-  constructor(options: QueueWorkerOptions) {
+  constructor(options: EndpointWorkerOptions) {
     this.#options = options;
   }
 
@@ -90,10 +90,10 @@ export class QueueWorker {
       ),
     );
     this.#claiming = Promise.all([this.#claiming, claiming]).then(() => {});
-    const leased = await claiming;
-    if (!leased) return false;
+    const row = await claiming;
+    if (!row) return false;
     gate.start();
-    await this.#run(leased);
+    await this.#run(row);
     return true;
   }
 
@@ -114,7 +114,7 @@ export class QueueWorker {
     const timer = setTimeout(grace.resolve, graceMs);
     await Promise.race([Promise.all(running.map(({ done }) => done)), grace.promise]);
     clearTimeout(timer);
-    await Promise.all([...this.#running.values()].map(({ leased }) => this.#putBack(leased)));
+    await Promise.all([...this.#running.values()].map(({ row }) => this.#putBack(row)));
     this.#closed = true;
   }
 
@@ -137,14 +137,14 @@ export class QueueWorker {
       isDamaged = true;
       this.#noteDamage(error);
     };
-    const leased = await this.#try(() =>
+    const rows = await this.#try(() =>
       commit.write(() => table().claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage })),
     );
-    for (const delivery of leased ?? []) {
+    for (const row of rows ?? []) {
       gate.start();
-      void this.#run(delivery);
+      void this.#run(row);
     }
-    if (leased?.length === limit || isDamaged) this.#hasMore = true;
+    if (rows?.length === limit || isDamaged) this.#hasMore = true;
   }
 
   readonly #noteDamage = (error: unknown): void => {
@@ -154,9 +154,9 @@ export class QueueWorker {
   async #try<Claimed>(claim: () => Promise<Claimed>): Promise<Claimed | undefined> {
     const { log, queue, damage, monotonicNow } = this.#options;
     try {
-      const leased = await claim();
+      const result = await claim();
       this.#failingSince = undefined;
-      return leased;
+      return result;
     } catch (error) {
       // The next poll retries the claim.
       if (!damage.note(error, queue.endpoint) && this.#failingSince === undefined) {
@@ -170,28 +170,28 @@ export class QueueWorker {
     }
   }
 
-  #run(leased: LeasedDelivery): Promise<void> {
+  #run(row: ClaimedRow): Promise<void> {
     const { gate, onRunningChange } = this.#options;
     const controller = new AbortController();
     // The handler starts asynchronously, because the heartbeat thread must start before the handler can block the event loop.
     const done = Promise.resolve()
-      .then(() => this.#process(leased, controller))
+      .then(() => this.#process(row, controller))
       .finally(() => {
         // The delivery may already be running again: the transaction that stored the end may also have claimed it.
-        if (this.#running.get(leased.id)?.controller === controller) this.#running.delete(leased.id);
+        if (this.#running.get(row.id)?.controller === controller) this.#running.delete(row.id);
         onRunningChange();
         if (!this.#closing) this.wake();
         gate.leave();
       });
-    this.#running.set(leased.id, { leased, controller, done });
+    this.#running.set(row.id, { row, controller, done });
     onRunningChange();
     return done;
   }
 
-  async #process(leased: LeasedDelivery, controller: AbortController): Promise<void> {
+  async #process(row: ClaimedRow, controller: AbortController): Promise<void> {
     const { queue } = this.#options;
     const startedAt = performance.now();
-    const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = leased;
+    const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = row;
     const isLastAttempt = countedAttempts >= queue.policy.attempts;
     const retryDelayMs = queue.policy.waitAfter(countedAttempts);
     const claimed = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
@@ -199,16 +199,16 @@ export class QueueWorker {
     // `close` has queued the delivery again, and another process may be running it.
     if (this.#closed) return;
     // An attempt that a shutdown interrupted does not count.
-    if (this.#closing && outcome.status === "failed") return this.#putBack(leased);
+    if (this.#closing && outcome.status === "failed") return this.#putBack(row);
     const attempt = {
       number,
-      startedAt: new Date(leased.startedAt),
+      startedAt: new Date(row.startedAt),
       durationMs: performance.now() - startedAt,
       ...(outcome.status === "failed"
         ? { outcome: "failed" as const, error: toAttemptError(outcome.error) }
         : { outcome: "succeeded" as const }),
     };
-    await this.#end(leased, { attempt, next: this.#nextAfter(claimed, outcome) });
+    await this.#end(row, { attempt, next: this.#nextAfter(claimed, outcome) });
   }
 
   #nextAfter({ isLastAttempt, retryDelayMs }: ClaimedDelivery, outcome: Outcome): AttemptEnd["next"] {
@@ -218,26 +218,26 @@ export class QueueWorker {
     return { status: "queued", dueAt, counts: true };
   }
 
-  #putBack(leased: LeasedDelivery): Promise<void> {
+  #putBack(row: ClaimedRow): Promise<void> {
     const now = this.#options.now();
     const attempt = {
-      number: leased.attempt,
-      startedAt: new Date(leased.startedAt),
-      durationMs: now - leased.startedAt,
+      number: row.attempt,
+      startedAt: new Date(row.startedAt),
+      durationMs: now - row.startedAt,
       outcome: "abandoned" as const,
       error: closingError,
     };
-    return this.#end(leased, { attempt, next: { status: "queued", dueAt: now, counts: false } });
+    return this.#end(row, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }
 
   /** Stores the end of an attempt. Retries until the end is stored or the inbox closes. */
-  async #end(leased: LeasedDelivery, ending: AttemptEnd): Promise<void> {
+  async #end(row: ClaimedRow, ending: AttemptEnd): Promise<void> {
     const { commit, table, processId, now, log, retryMs, queue } = this.#options;
-    const fields = { endpoint: queue.endpoint, deliveryId: leased.id };
+    const fields = { endpoint: queue.endpoint, deliveryId: row.id };
     for (let failures = 0; ; failures += 1) {
       try {
-        const result = await commit.write(() => table().recordEnd(leased, ending, { processId, now: now() }));
-        this.#logResult(result, { leased, ending });
+        const result = await commit.write(() => table().recordEnd(row, ending, { processId, now: now() }));
+        this.#logResult(result, { row, ending });
         return;
       } catch (error) {
         const cannotWait = this.#stopped.signal.aborted;
@@ -252,9 +252,9 @@ export class QueueWorker {
     }
   }
 
-  #logResult(result: RecordResult, { leased, ending }: { leased: LeasedDelivery; ending: AttemptEnd }): void {
+  #logResult(result: RecordResult, { row, ending }: { row: ClaimedRow; ending: AttemptEnd }): void {
     const { log, onDueLater, queue } = this.#options;
-    const fields = { endpoint: queue.endpoint, deliveryId: leased.id, attempt: leased.attempt };
+    const fields = { endpoint: queue.endpoint, deliveryId: row.id, attempt: row.attempt };
     if (result === "late") {
       log().warn(
         fields,

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { SuspectGate } from "../../../src/inbox/sqlite/suspect-gate.ts";
+import { RunGate } from "../../../src/inbox/sqlite/run-gate.ts";
 
 const firstHoldMs = 1_000;
 
@@ -10,7 +10,7 @@ function openGate() {
   const suspects: { dueAt: number; id: string }[] = [];
   const running: { id: string; end: (hasRun?: boolean) => void }[] = [];
   const woken: number[] = [];
-  const gate = new SuspectGate({
+  const gate = new RunGate({
     now: () => clock.now,
     monotonicNow: () => clock.now,
     firstHoldMs,
