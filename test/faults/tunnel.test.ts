@@ -27,7 +27,7 @@ describe("A failing tunnel server", () => {
     ["that answers 403", "forbidden", /returned status 403/],
     ["that answers 500", "broken", /returned status 500/],
     ["that answers with HTML", "html", /a web page \(HTML\) instead of a tunnel/],
-  ])("T1: %s is an error within 15 s, with the fix", async (_name, mode, reason) => {
+  ])("T1: %s is an error within 15 s, with the fix", { timeout: 60_000 }, async (_name, mode, reason) => {
     vi.stubEnv("HF_TOKEN", secret);
     await using host = await startLocaltunnelServer({ mode });
     const clock = createManualClock();
@@ -43,7 +43,8 @@ describe("A failing tunnel server", () => {
     vi.unstubAllEnvs();
 
     expect(clock.deadlines).toEqual([15_000]);
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    // The clock of this test never reaches the deadline by itself. A process takes long to start on a busy machine.
+    expect(performance.now() - startedAt).toBeLessThan(45_000);
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true, message: expect.stringMatching(reason) });
     expect(String(error)).toMatch(/try again, set another server .* choose another provider .* "publicUrl"/);
     expect(holdsSecret([error, inspect(error, { depth: 10 })], secret)).toBe(false);
