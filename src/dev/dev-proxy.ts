@@ -201,14 +201,10 @@ async function listen(server: Server, port: number | undefined): Promise<void> {
 function listenOn(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const listening = () => {
-      server.off("error", failed);
+      server.off("error", reject);
       resolve();
     };
-    const failed = (error: Error) => {
-      server.off("listening", listening);
-      reject(error);
-    };
-    server.once("error", failed).once("listening", listening);
+    server.once("error", reject).once("listening", listening);
     server.listen({ host: "127.0.0.1", port });
   });
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { createServer as createTcpServer } from "node:net";
+import { createServer as createTcpServer, Server as NetServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
@@ -400,16 +400,19 @@ describe("The dev proxy", () => {
     ]);
   });
 
-  test("disconnects from the server when the client disconnects", async () => {
+  test("resets the connection to the server when the client disconnects", async () => {
     const begun = Promise.withResolvers<IncomingMessage>();
     const { proxy, deliveries } = await openProxyTo((incoming) => begun.resolve(incoming), { probeIntervalMs: 10 });
     const hangingUp = new AbortController();
     const answer = fetch(`${proxy.url}/webhooks/retrain`, { method: "POST", body: "{}", signal: hangingUp.signal });
     const incoming = await begun.promise;
-    const closed = new Promise((resolve) => incoming.socket.on("error", () => {}).once("close", resolve));
+    const errors: Error[] = [];
+    incoming.socket.on("error", (error) => errors.push(error));
+    const closed = new Promise((resolve) => incoming.socket.once("close", resolve));
     hangingUp.abort();
     await expect(answer).rejects.toThrow();
     await closed;
+    expect(errors).toMatchObject([{ code: "ECONNRESET" }]);
     expect(deliveries).toEqual([]);
   });
 
@@ -482,6 +485,23 @@ describe("The dev proxy", () => {
     });
   });
 
+  test("leaves no socket open if the second one cannot be opened", async () => {
+    const port = await freePort();
+    const { listen } = NetServer.prototype;
+    const listening = vi.spyOn(NetServer.prototype, "listen").mockImplementation(function (
+      this: NetServer,
+      ...given: unknown[]
+    ) {
+      if (listening.mock.calls.length === 1) return listen.apply(this, given as never);
+      process.nextTick(() => this.emit("error", Object.assign(new Error("too many files"), { code: "EMFILE" })));
+      return this;
+    });
+    onTestFinished(() => listening.mockRestore());
+    await expect(openProxy({ port })).rejects.toMatchObject({ code: "LISTEN_FAILED" });
+    listening.mockRestore();
+    expect((await openProxy({ port })).proxy.port).toBe(port);
+  });
+
   test("uses another port if the default one is in use", async () => {
     // The first proxy or another program uses port 7860, so the second proxy cannot.
     const doors = [await openProxy({ port: undefined }), await openProxy({ port: undefined })];
@@ -526,6 +546,17 @@ describe("The latest delivery", () => {
     canceled.mockClear();
     expect(await proxy.replay()).toMatchObject({ status: 200 });
     expect(canceled).toHaveBeenCalledOnce();
+  });
+
+  test("cannot be sent again to a server that disconnects", async () => {
+    let isGone = false;
+    const { proxy } = await openProxyTo((incoming, outgoing) => {
+      if (isGone) incoming.socket.destroy();
+      else outgoing.end("{}");
+    });
+    await post(proxy.url);
+    isGone = true;
+    await expect(proxy.replay()).rejects.toMatchObject({ code: "CLOSING" });
   });
 
   test.for([401, 403, 404, 405, 429])("is not recorded if the response was %i", async (refusal) => {

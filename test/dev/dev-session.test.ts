@@ -319,6 +319,37 @@ describe("A session with a local Hub", () => {
     expect(names()).toEqual(["broken", "delivery", "reloading", "ready", "delivery"]);
   });
 
+  test("stops its start if the signal aborts, with its reason, and leaves nothing open", async () => {
+    const project = await openProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
+    const broken = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const port = await freePort();
+    const starting = startDev({
+      ...optionsIn(project, { port, waitForFile: true, signal: stop.signal }),
+      onEvent: ({ event }) => (event === "broken" ? broken.resolve() : undefined),
+    });
+    await broken.promise;
+    const reason = new Error("Ctrl+C");
+    stop.abort(reason);
+    await expect(starting).rejects.toBe(reason);
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+  });
+
+  test("is closed when the signal aborts later", async () => {
+    const project = await openProject();
+    const stop = new AbortController();
+    const { session } = await startIn(project, { signal: stop.signal });
+    const { url } = session.state;
+    const isOpen = () =>
+      fetch(url).then(
+        () => true,
+        () => false,
+      );
+    expect(await isOpen()).toBe(true);
+    stop.abort();
+    await expect.poll(isOpen).toBe(false);
+  });
+
   test.for([
     ["OPTION_INVALID", { watch: ["datset:me/data" as `dataset:${string}`] }],
     ["OPTION_INVALID", { repairInterval: "soon" as "1m" }],

@@ -107,6 +107,12 @@ describe("A client that waits for 100 Continue", () => {
     expect(await proxy.replay()).toMatchObject({ status: 200 });
   });
 
+  test("gets it even if its Connection header lists Expect", async () => {
+    const { socket } = await announce("/webhooks/retrain", { given: { Connection: "Expect" } });
+    expect((await socket.answer({ toHead: true })).status).toBe(100);
+    expect((await socket.send(body).answer()).text).toBe('{"done":true}');
+  });
+
   test("can send its body without waiting", async () => {
     const { socket } = await announce("/webhooks/retrain");
     await socket.send(body).ended;

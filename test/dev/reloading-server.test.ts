@@ -180,7 +180,8 @@ describe.concurrent("A reloading server", () => {
     const { expect } = context;
     await using project = await makeProject({
       ...files,
-      "server.ts": 'console.log("begins");\nawait new Promise(() => {});\nexport {};',
+      // The timer keeps the process alive.
+      "server.ts": 'console.log("begins");\nsetInterval(() => {}, 1_000);\nawait new Promise(() => {});\nexport {};',
     });
     const { lines, events, deliver } = startIn(project, context);
     await expect.poll(() => lines, pollOptions).toContain("begins");

@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { SessionWebhooks } from "../../src/dev/session-webhooks.ts";
 import { LocalHub } from "../../src/local-hub.ts";
@@ -99,6 +100,24 @@ test("A rejection of the Hub is reported, and not retried before the next change
   expect(steps).toHaveLength(2);
   expect(problems).toEqual(["HUB_FORBIDDEN"]);
   await reconciler.close();
+});
+
+test("A rejection of the Hub is not retried", async () => {
+  const { reconciler, problems, answerWith } = await openReconciler({ retryDelaysMs: [1] });
+  answerWith(403);
+  await reconciler.update(desired);
+  // Retries would follow one another in this time.
+  await setTimeout(100);
+  expect(problems).toEqual(["HUB_FORBIDDEN"]);
+  await reconciler.close();
+});
+
+test("A failure to delete the webhooks is reported", async () => {
+  const { reconciler, problems } = await openReconciler();
+  const close = vi.spyOn(TemporaryWebhooks.prototype, "close").mockRejectedValueOnce(new Error("disk I/O error"));
+  onTestFinished(() => close.mockRestore());
+  await reconciler.close();
+  expect(problems).toEqual(["INTERNAL"]);
 });
 
 test("A skipped webhook is reported once", async () => {

@@ -47,6 +47,25 @@ describe("The state file", () => {
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("*\n");
   });
 
+  test.each(["lock", "exclusive"])("cannot be used if its file %s is not a lock", async (name) => {
+    const state = openState();
+    await add(state, "a");
+    writeFileSync(`${state.path}.${name}`, "not a lock".repeat(100));
+    const using = name === "lock" ? add(state, "b") : state.runExclusive(async () => {});
+    await expect(using).rejects.toMatchObject({
+      code: "STATE_UNUSABLE",
+      message: expect.stringContaining("cannot be read or written (file is not a database)"),
+    });
+  });
+
+  test("cannot be read if it is a folder", () => {
+    const state = openState();
+    makePrivateFolder(state.path, "STATE_UNUSABLE");
+    expect(() => state.read()).toThrow(
+      expect.objectContaining({ code: "STATE_UNUSABLE", message: expect.stringContaining("EISDIR") }),
+    );
+  });
+
   test("is replaced atomically, leaves no other files, and becomes private if it was readable by others", async () => {
     const state = openState();
     await add(state, "a");

@@ -34,6 +34,18 @@ describe("An accepted delivery", () => {
 });
 
 describe("A worker", () => {
+  test("claims again after a delivery on a damaged page, without waiting for a poll", async () => {
+    const { inbox } = openInbox({ pollMs: 3_600_000 });
+    const claim = vi.spyOn(DeliveryTable.prototype, "claim").mockImplementationOnce((_endpoint, { onDamage }) => {
+      onDamage(Object.assign(new Error("malformed"), { errcode: 11 }));
+      return [];
+    });
+    onTestFinished(() => claim.mockRestore());
+    await inbox.accept(incoming("a"));
+    work(inbox, () => succeeded);
+    await waitForStatus(inbox, "a", "succeeded");
+  });
+
   test("claims the next delivery when one ends, without waiting for a poll", async () => {
     const { inbox } = openInbox({ pollMs: 3_600_000 });
     for (const id of ["a", "b", "c"]) await inbox.accept(incoming(id));

@@ -1,0 +1,33 @@
+import { describe, expect, test, vi } from "vitest";
+import type { AttemptTable } from "../../../src/inbox/sqlite/attempt-table.ts";
+import { LeaseTable } from "../../../src/inbox/sqlite/lease-table.ts";
+import type { Statements } from "../../../src/inbox/sqlite/statements.ts";
+
+/** A table whose query of all running deliveries fails. */
+function tableThatFails(error: Error): LeaseTable {
+  const statements = {
+    running: {
+      all: () => {
+        throw error;
+      },
+    },
+    runningSequences: { all: () => [{ sequence: 1 }] },
+    row: { get: () => ({ sequence: 1, id: "a", process_id: "other" }) },
+  };
+  return new LeaseTable(statements as unknown as Statements, {} as AttemptTable);
+}
+
+describe("Running deliveries that cannot be read at once", () => {
+  test("are read one by one because of a damaged page, which is reported", () => {
+    const damage = Object.assign(new Error("malformed"), { errcode: 11 });
+    const onDamage = vi.fn();
+    const { rows } = tableThatFails(damage).running("retrain", onDamage);
+    expect(rows).toEqual([{ sequence: 1, id: "a", processId: "other" }]);
+    expect(onDamage.mock.calls).toEqual([[damage]]);
+  });
+
+  test("fail for any other reason", () => {
+    const error = new Error("disk I/O error");
+    expect(() => tableThatFails(error).running("retrain", () => {})).toThrow(error);
+  });
+});
