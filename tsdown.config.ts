@@ -25,8 +25,8 @@ const replacedInWorkers = [
   "receiver/node/node-logger",
   "receiver/node/signals",
   "receiver/node/unavailable",
-  "registration/reconcile-endpoints",
-  "registration/reconcile-unavailable",
+  "registration/register-server",
+  "registration/register-unavailable",
 ];
 
 export default defineConfig({

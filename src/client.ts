@@ -34,8 +34,14 @@ export type {
 } from "./hub/organizations/resource-groups.ts";
 export type { Pages } from "./hub/pages.ts";
 export type { HubPapers, PaperClaim, PaperClaimResult } from "./hub/papers.ts";
-export type { OrganizationRole, RepoId } from "./hub/schemas.ts";
-export type { HubSettings, McpSettings, NotificationSettingsChange, WatchChange, WatchItem } from "./hub/settings.ts";
+export type { OrganizationRole, RepoRef as RepoId } from "./hub/schemas.ts";
+export type {
+  HubSettings,
+  McpSettings,
+  NotificationSettingsChange,
+  NotificationWatchChange as WatchChange,
+  NotificationWatchItem as WatchItem,
+} from "./hub/settings.ts";
 export type { WebhookChanges } from "./hub/webhooks/changes.ts";
 export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
 export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";

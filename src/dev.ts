@@ -2,4 +2,4 @@ export type { DevEndpoint, DevEvent, DevState, ProxiedDelivery, ReplayResult } f
 export type { StartDevOptions } from "./dev/dev-options.ts";
 export { type DevSession, startDev } from "./dev/dev-session.ts";
 export { type OpenTunnelOptions, openTunnel, type ProviderName, type Tunnel } from "./tunnel/tunnel.ts";
-export type { TunnelEvents, TunnelListener } from "./tunnel/tunnel-events.ts";
+export type { TunnelEventListener as TunnelListener, TunnelEvents } from "./tunnel/tunnel-events.ts";

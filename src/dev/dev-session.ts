@@ -5,17 +5,16 @@ import { WebhookError } from "../core/errors.ts";
 import type { ServerDescription } from "../receiver/server-control.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
-import { openCheckedTunnel, type Tunnel } from "../tunnel/tunnel.ts";
+import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import { describeState, effectiveWatch } from "./describe-state.ts";
 import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
 import { type DevHub, openDevHub } from "./dev-hub.ts";
 import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
 import { DevProxy } from "./dev-proxy.ts";
 import { OpenParts } from "./open-parts.ts";
-import { openTemporaryWebhooks } from "./open-temporary-webhooks.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { writeSecretFile } from "./secret-file.ts";
-import { SessionWebhooks } from "./session-webhooks.ts";
+import { openTemporaryWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
 
 /** A running server file that is reloaded when it changes, with its webhooks, until it is closed. */
 export interface DevSession extends AsyncDisposable {
@@ -79,7 +78,7 @@ class Session implements DevSession {
   #hub: DevHub | undefined;
   #server: ReloadingServer | undefined;
   #tunnel: Tunnel | undefined;
-  #webhooks: SessionWebhooks | undefined;
+  #webhooks: WebhookReconciler | undefined;
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
   #isSecretStored = false;
@@ -120,7 +119,7 @@ class Session implements DevSession {
     const server = await this.#startServer({ proxy, hub });
     // All three take a while and are independent. The first failure rejects.
     const [tunnel, temporary] = await Promise.all([
-      this.#parts.track(this.#openTunnel(proxy)),
+      this.#parts.track(this.#openPublicAddress(proxy)),
       this.#parts.track(this.#openTemporaryWebhooks({ proxy, hub })),
       this.#firstServing.promise,
     ]);
@@ -128,7 +127,7 @@ class Session implements DevSession {
     const webhooks = await this.#createWebhooks(temporary, tunnel);
     this.#parts.signal.throwIfAborted();
     const repairs = setInterval(() => void webhooks.repair(), this.#config.repairIntervalMs);
-    this.#parts.onClose(async () => clearInterval(repairs));
+    this.#parts.addCloser(async () => clearInterval(repairs));
     this.#isReady = true;
     this.#emit({ event: "ready", ...this.state });
   }
@@ -181,13 +180,14 @@ class Session implements DevSession {
     return server;
   }
 
-  async #openTunnel(proxy: DevProxy): Promise<Tunnel> {
+  /** Opens a tunnel. Without one, the address is fixed, and only checked to be reachable. */
+  async #openPublicAddress(proxy: DevProxy): Promise<Tunnel> {
     const { tunnel: tunnelOptions, publicUrl } = this.#config;
     const options =
       tunnelOptions === false
         ? { publicUrl: publicUrl ?? proxy.url, port: proxy.port }
         : { ...tunnelOptions, port: proxy.publicPort };
-    const tunnel = await openCheckedTunnel(
+    const tunnel = await openReconnectingTunnel(
       { ...options, signal: this.#parts.signal },
       { reachabilityCheck: this.#check },
     );
@@ -221,12 +221,12 @@ class Session implements DevSession {
       onProblem: (problem) => this.#emitProblem(problem),
     });
     // The other parts write to the state file until they are closed.
-    this.#parts.onClosed(release);
+    this.#parts.addFinalCloser(release);
     return webhooks;
   }
 
-  async #createWebhooks(temporary: TemporaryWebhooks, tunnel: Tunnel): Promise<SessionWebhooks> {
-    const webhooks = new SessionWebhooks({
+  async #createWebhooks(temporary: TemporaryWebhooks, tunnel: Tunnel): Promise<WebhookReconciler> {
+    const webhooks = new WebhookReconciler({
       webhooks: temporary,
       onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
       onProblem: (error) => this.#emitProblem(error),
@@ -294,7 +294,7 @@ class Session implements DevSession {
     this.#isSecretStored = true;
     try {
       const remove = writeSecretFile({ port, secret });
-      this.#parts.onClose(async () => remove());
+      this.#parts.addCloser(async () => remove());
     } catch (error) {
       this.#emitProblem({
         code: "FOLDER_UNUSABLE",

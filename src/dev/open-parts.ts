@@ -26,16 +26,16 @@ export class OpenParts {
       await part.close();
       throw this.signal.reason;
     }
-    this.onClose(() => part.close());
+    this.addCloser(() => part.close());
   }
 
   /** Adds a function to run before the parts that were added earlier are closed. */
-  onClose(closer: () => Promise<void>): void {
+  addCloser(closer: () => Promise<void>): void {
     this.#closers.push(closer);
   }
 
   /** Adds a function to run after all parts are closed. */
-  onClosed(closer: () => Promise<void>): void {
+  addFinalCloser(closer: () => Promise<void>): void {
     this.#closers.unshift(closer);
   }
 

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import type { Operations } from "./operation.ts";
-import { objectId, openEnum, organizationRole, timestamp } from "./schemas.ts";
+import { objectId, organizationRole, responseEnum, timestamp } from "./schemas.ts";
 
 const billing = {
   email: z.optional(z.nullable(z.string())),
   canPay: z.optional(z.boolean()),
-  billingMode: z.optional(openEnum(["prepaid", "postpaid"])),
+  billingMode: z.optional(responseEnum(["prepaid", "postpaid"])),
   periodEnd: z.optional(z.nullable(z.number())),
 };
 
@@ -17,10 +17,10 @@ const organization = z.strictObject({
   avatarUrl: z.string(),
   ...billing,
   /** Missing without a paid plan. */
-  plan: z.optional(openEnum(["team", "enterprise", "plus", "academia"])),
+  plan: z.optional(responseEnum(["team", "enterprise", "plus", "academia"])),
   roleInOrg: z.optional(organizationRole),
   /** The reasons why the token has no access to the organization. */
-  securityRestrictions: z.optional(z.array(openEnum(["mfa", "token-policy", "token-revoked", "sso", "ip"]))),
+  securityRestrictions: z.optional(z.array(responseEnum(["mfa", "token-policy", "token-revoked", "sso", "ip"]))),
   resourceGroups: z.optional(z.array(z.strictObject({ id: objectId, name: z.string(), role: organizationRole }))),
 });
 
@@ -39,16 +39,16 @@ const entityTypes = [
 
 const accessToken = z.strictObject({
   displayName: z.string(),
-  role: openEnum(["read", "write", "god", "fineGrained"]),
+  role: responseEnum(["read", "write", "god", "fineGrained"]),
   fineGrained: z.optional(
     z.strictObject({
       scoped: z.array(
         z.strictObject({
-          entity: z.strictObject({ _id: objectId, name: z.optional(z.string()), type: openEnum(entityTypes) }),
+          entity: z.strictObject({ _id: objectId, name: z.optional(z.string()), type: responseEnum(entityTypes) }),
           permissions: z.array(z.string()),
         }),
       ),
-      global: z.optional(z.array(openEnum(["discussion.write", "post.write"]))),
+      global: z.optional(z.array(responseEnum(["discussion.write", "post.write"]))),
       /** Whether the token can read all public gated repositories to which the user has access. */
       canReadGatedRepos: z.optional(z.boolean()),
     }),

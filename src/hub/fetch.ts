@@ -61,10 +61,11 @@ export async function prepareFetch(
     ...secretsIn(path),
     ...secretsIn(parseBody(body)),
   ]);
+  // Without the query, which may contain secrets.
+  const description = redact(`${method} ${url.pathname}`);
   return {
-    // Without the query, which may contain secrets.
-    operation: redact(`${method} ${url.pathname}`),
-    action: redact(`${method} ${url.pathname}`),
+    operationId: description,
+    action: description,
     url: url.href,
     init: { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) },
     redact,

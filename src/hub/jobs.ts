@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { CallOptions, Operations } from "./operation.ts";
-import { objectIdInEitherCase, openEnum, requestEnum, timestamp } from "./schemas.ts";
+import { objectIdInEitherCase, requestEnum, responseEnum, timestamp } from "./schemas.ts";
 import type { Transport } from "./transport.ts";
 
 /*
@@ -47,7 +47,7 @@ export const hardwareFlavors = [...specifiedFlavors, ...addedFlavors] as const;
 export const jobStages = ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"] as const;
 
 const flavor = requestEnum(hardwareFlavors);
-const returnedFlavor = openEnum(hardwareFlavors);
+const returnedFlavor = responseEnum(hardwareFlavors);
 const architectures = ["amd64", "arm64"] as const;
 const command = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
@@ -170,7 +170,7 @@ export const job = z.strictObject({
   secrets: z.optional(z.record(z.string(), z.null())),
   command: z.optional(z.array(z.string())),
   arguments: z.optional(z.array(z.string())),
-  arch: z.optional(openEnum(architectures)),
+  arch: z.optional(responseEnum(architectures)),
   flavor: returnedFlavor,
   status: z.strictObject({
     stage: z.enum(jobStages),
@@ -208,11 +208,11 @@ export const jobHardware = z.strictObject({
   ephemeralStorage: z.string(),
   accelerator: z.nullable(
     z.strictObject({
-      type: openEnum(["gpu", "neuron"]),
+      type: responseEnum(["gpu", "neuron"]),
       model: z.string(),
       quantity: z.string(),
       vram: z.string(),
-      manufacturer: openEnum(["Nvidia", "AWS"]),
+      manufacturer: responseEnum(["Nvidia", "AWS"]),
     }),
   ),
   unitCostMicroUSD: z.number(),

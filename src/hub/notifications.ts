@@ -3,15 +3,15 @@ import { discussionStatuses, repoTypes } from "../payload/schema.ts";
 import { argumentInvalid } from "./arguments.ts";
 import type { CallOptions, Operations } from "./operation.ts";
 import { jsonBody } from "./operation.ts";
-import type { RepoId, SearchOf } from "./schemas.ts";
-import { flag, objectId, openEnum, repoId, timestamp, undocumentedBody, wholeNumber } from "./schemas.ts";
+import type { RepoRef, SearchOf } from "./schemas.ts";
+import { flag, objectId, repoRef, responseEnum, timestamp, undocumentedBody, wholeNumber } from "./schemas.ts";
 import type { Transport } from "./transport.ts";
 
 /** The status of a discussion in a notification. */
-export const discussionStatus = openEnum(discussionStatuses);
+export const discussionStatus = responseEnum(discussionStatuses);
 
 /** Typed as open: responses can have repository types that requests cannot name. */
-const returnedRepoId: z.ZodMiniType<RepoId, RepoId> = repoId;
+const returnedRepoId: z.ZodMiniType<RepoRef, RepoRef> = repoRef;
 
 const participating = z.array(z.strictObject({ _id: objectId, avatar: z.string(), user: z.string() }));
 
@@ -79,13 +79,13 @@ export const notificationPage = z.strictObject({
 /** A search: each field narrows the result (hub-api.md, Notification search parameters). */
 const search = z.object({
   p: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 }),
-  readStatus: z._default(openEnum(["all", "unread"]), "all"),
-  repoType: z.optional(openEnum(repoTypes)),
+  readStatus: z._default(responseEnum(["all", "unread"]), "all"),
+  repoType: z.optional(responseEnum(repoTypes)),
   repoName: z.optional(z.string()),
   postAuthor: z.optional(z.string()),
   paperId: z.optional(z.string()),
   articleId: z.optional(z.string()),
-  mention: z._default(openEnum(["all", "participating", "mentions"]), "all"),
+  mention: z._default(responseEnum(["all", "participating", "mentions"]), "all"),
   lastUpdate: z.optional(timestamp),
 });
 

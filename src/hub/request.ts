@@ -9,7 +9,7 @@ import { findUnknownParts, type UnknownPart } from "./unknown-parts.ts";
 /** A request that is ready to be sent, any number of times. */
 export interface HubRequest {
   /** The operation ID, such as `createWebhook`, for logs. */
-  operation: string;
+  operationId: string;
   /** What the request does, to follow "Could not": `create a webhook`. */
   action: string;
   url: string;
@@ -32,7 +32,7 @@ export interface PrepareOptions {
   hubUrl: string;
   input: OperationInput;
   /** Skips the validation of the body, for values that the Hub itself returned. */
-  bodyIsChecked: boolean;
+  skipBodyValidation: boolean;
   /** A query from the Hub, such as that of the next page. Replaces the query of the input. */
   query: URLSearchParams | undefined;
   readToken: () => Promise<string>;
@@ -44,15 +44,15 @@ export interface PrepareOptions {
  * @throws `ARGUMENT_INVALID`, and errors of `readToken`.
  */
 export async function prepareRequest(operation: Operation, options: PrepareOptions): Promise<HubRequest> {
-  const { hubUrl, input, bodyIsChecked, readToken } = options;
+  const { hubUrl, input, skipBodyValidation, readToken } = options;
   const path = pathOf(operation, input.params);
   const query = options.query ?? queryOf(operation, input.query);
-  const body = bodyIsChecked ? input.body : bodyOf(operation, input.body);
+  const body = skipBodyValidation ? input.body : bodyOf(operation, input.body);
   const unknownQuery =
     options.query || !operation.request?.query ? [] : findUnknownParts(operation.request.query, input.query);
   const token = await readToken();
   return {
-    operation: operation.operationId,
+    operationId: operation.operationId,
     action: actionOf(operation),
     url: `${hubUrl}${path}${query.size > 0 ? `?${query}` : ""}`,
     init: {
@@ -65,7 +65,7 @@ export async function prepareRequest(operation: Operation, options: PrepareOptio
       ...(body !== undefined && { body: JSON.stringify(body) }),
     },
     redact: createRedact([token, ...secretsIn(body)]),
-    unknownParts: bodyIsChecked ? unknownQuery : [...unknownQuery, ...unknownBodyParts(operation, input.body)],
+    unknownParts: skipBodyValidation ? unknownQuery : [...unknownQuery, ...unknownBodyParts(operation, input.body)],
   };
 }
 

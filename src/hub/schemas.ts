@@ -9,14 +9,17 @@ import { repoTypes } from "../payload/schema.ts";
 /** A known value, or one that the Hub added after this release. Editors complete the known ones. */
 export type Open<Known extends string> = Known | (string & {});
 
-/** An enum of a response or a query. */
-export function openEnum<const Known extends readonly [string, ...string[]]>(
+/**
+ * An enum of a response or a query. Closed here, which the local Hub uses; `lenient()` and `acceptUnknown()` open it for the
+ * client.
+ */
+export function responseEnum<const Known extends readonly [string, ...string[]]>(
   known: Known,
 ): z.ZodMiniType<Open<Known[number]>, Open<Known[number]>> {
   return z.enum(known);
 }
 
-/** An enum of a request body: the local Hub accepts only known values, the client sends any. */
+/** An enum of a request body. Like {@link responseEnum}, but its parsed type has only the known values. */
 export function requestEnum<const Known extends readonly [string, ...string[]]>(
   known: Known,
 ): z.ZodMiniType<Known[number], Open<Known[number]>> {
@@ -39,21 +42,21 @@ export const undocumentedBody = z.unknown();
 export const repoType = requestEnum(repoTypes);
 
 /** A repository by name and type. */
-export const repoId = z.strictObject({
+export const repoRef = z.strictObject({
   /** `<owner>/<repo_name>`. */
   name: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')),
   type: repoType,
 });
 
 /** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
-export type RepoId = {
+export type RepoRef = {
   /** `<owner>/<repo_name>`. */
   name: string;
   type: Open<(typeof repoTypes)[number]>;
 };
 
 /** A repository of a type that this release lists. */
-export type KnownRepoId = z.output<typeof repoId>;
+export type KnownRepoRef = z.output<typeof repoRef>;
 
 /** The roles of every organization. An organization can define custom ones. */
 export const organizationRoles = ["admin", "write", "contributor", "read", "no_access"] as const;

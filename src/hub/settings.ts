@@ -51,12 +51,12 @@ export const notificationSettingsChange = z
   );
 
 /** A user, organization or repository, to be notified of its discussions. */
-export const watchItem = z.object({ id: z.string(), type: requestEnum(["org", "user", "repo"]) });
+export const notificationWatchItem = z.object({ id: z.string(), type: requestEnum(["org", "user", "repo"]) });
 
 /** Items to start and to stop watching. */
-export const watchChange = z.object({
-  add: z._default(z.array(watchItem), []),
-  delete: z._default(z.array(watchItem), []),
+export const notificationWatchChange = z.object({
+  add: z._default(z.array(notificationWatchItem), []),
+  delete: z._default(z.array(notificationWatchItem), []),
 });
 
 /** A user's tools of the Hub's MCP server. */
@@ -68,9 +68,9 @@ export const mcpSettings = z.strictObject({
 /** A change of your notification settings. Omitted settings keep their values. */
 export type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
 /** A user, organization or repository by its ID, to be notified of its discussions. */
-export type WatchItem = z.input<typeof watchItem>;
+export type NotificationWatchItem = z.input<typeof notificationWatchItem>;
 /** Items to start and to stop watching. An item in both lists is deleted. */
-export type WatchChange = z.input<typeof watchChange>;
+export type NotificationWatchChange = z.input<typeof notificationWatchChange>;
 /** Your tools of the Hub's MCP server. */
 export type McpSettings = z.output<typeof mcpSettings>;
 
@@ -96,7 +96,7 @@ export const settingsOperations = {
     path: "/api/settings/watch",
     operationId: "updateWatchSettings",
     summary: "Update your watch settings",
-    request: { body: jsonBody(watchChange) },
+    request: { body: jsonBody(notificationWatchChange) },
     response: undocumentedBody,
   },
 } as const satisfies Operations;
@@ -138,7 +138,7 @@ export class HubSettings {
    * await hub.settings.updateWatch({ add: [{ type: "org", id: "65b2f0a1c3d4e5f60718293a" }] });
    * ```
    */
-  async updateWatch(change: WatchChange, options?: CallOptions): Promise<void> {
+  async updateWatch(change: NotificationWatchChange, options?: CallOptions): Promise<void> {
     await this.#transport.call(settingsOperations.updateWatch, { body: change }, options);
   }
 }

@@ -25,7 +25,7 @@ export interface OperationOptions extends CallOptions {
   /** Whether the call can be repeated safely. Default: all methods except POST. */
   idempotent?: boolean;
   /** Skips the validation of the body, for values that the Hub itself returned. Default `false`. */
-  bodyIsChecked?: boolean;
+  skipBodyValidation?: boolean;
 }
 
 /** Settings of {@link Transport}. */
@@ -175,7 +175,7 @@ export class Transport {
   /** Logs warnings for unknown parts of an argument, without its secrets. */
   warn(parts: readonly UnknownPart[], operation: Operation, argument: unknown): void {
     const redact = createRedact(secretsIn(argument));
-    this.#warnings.warn(parts, { operation: operation.operationId, action: actionOf(operation), redact });
+    this.#warnings.warn(parts, { operationId: operation.operationId, action: actionOf(operation), redact });
   }
 
   async #prepare(
@@ -189,7 +189,7 @@ export class Transport {
     const request = await prepareRequest(operation, {
       hubUrl: this.#settings.hubUrl,
       input,
-      bodyIsChecked: options.bodyIsChecked ?? false,
+      skipBodyValidation: options.skipBodyValidation ?? false,
       query,
       readToken: () => this.#readToken(),
     });

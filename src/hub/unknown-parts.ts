@@ -78,7 +78,7 @@ export class UnknownPartWarnings {
 
   warn(
     parts: readonly UnknownPart[],
-    { operation, action, redact }: { operation: string; action: string; redact: Redact },
+    { operationId, action, redact }: { operationId: string; action: string; redact: Redact },
   ): void {
     for (const part of parts) {
       const field = redact(part.field);
@@ -90,7 +90,8 @@ export class UnknownPartWarnings {
       const what = value === undefined ? `Unknown field "${field}"` : `Unknown value "${value}" of "${field}"`;
       const message = `${what}, sent unchanged to ${action}. The Hub may have added it after ${packageVersion}.${part.hint}`;
       const code = value === undefined ? "UNKNOWN_FIELD" : "UNKNOWN_VALUE";
-      if (this.#logger) this.#logger.warn({ code, operation, field, ...(value !== undefined && { value }) }, message);
+      if (this.#logger)
+        this.#logger.warn({ code, operation: operationId, field, ...(value !== undefined && { value }) }, message);
       else emit(message, code);
     }
   }

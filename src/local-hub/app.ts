@@ -8,7 +8,7 @@ import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
 import { accountApi } from "./routes/account.ts";
-import { type ApiEnvironment, authenticate, errorAnswer } from "./routes/api.ts";
+import { type ApiEnvironment, authenticate, errorResponse } from "./routes/api.ts";
 import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
 import { jobApi } from "./routes/jobs.ts";
 import { notificationApi } from "./routes/notifications.ts";
@@ -94,20 +94,20 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
 
   app.notFound((context) => {
     const { method, path } = context.req;
-    return errorAnswer({
+    return errorResponse({
       status: 404,
       message: `There is no ${method} ${path} here. ${path.startsWith("/api/") ? unsupportedCallHint : ""}`.trim(),
     });
   });
   app.onError((error) => {
     if (WebhookError.isInstance(error) && error.code === "ARGUMENT_INVALID") {
-      return errorAnswer({ status: 400, message: error.message });
+      return errorResponse({ status: 400, message: error.message });
     }
     if (error instanceof HTTPException) {
-      return errorAnswer({ status: error.status, message: error.message });
+      return errorResponse({ status: error.status, message: error.message });
     }
     log.error({ err: error }, "A request failed.");
-    return errorAnswer({ status: 500, message: "The local Hub failed. See its log." });
+    return errorResponse({ status: 500, message: "The local Hub failed. See its log." });
   });
   return app;
 }

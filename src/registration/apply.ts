@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
 import type { Webhook, WebhookRequest } from "../hub/webhooks/schemas.ts";
 import type { HubConnection } from "./register-options.ts";
+import type { HubState, ManagedWebhook, RegistrationFile, RegistrationSession } from "./registration-file.ts";
 import type {
   CreateStep,
   DesiredWebhook,
@@ -11,12 +12,11 @@ import type {
   UpdateStep,
 } from "./report.ts";
 import type { SecretHasher } from "./secret-hash.ts";
-import type { HubState, ManagedWebhook, RegistrationSession, StateFile } from "./state-file.ts";
 import { fieldsOf } from "./webhook-fields.ts";
 
 interface ApplyOptions {
   hub: HubConnection;
-  state: StateFile;
+  state: RegistrationFile;
   /** The secret to write; `undefined` keeps the secret of each webhook, unless `removeSecret` is set. */
   secret: string | undefined;
   removeSecret: boolean;

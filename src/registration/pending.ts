@@ -1,5 +1,5 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
-import type { HubState, ManagedWebhook, PendingWebhook } from "./state-file.ts";
+import type { HubState, ManagedWebhook, PendingWebhook } from "./registration-file.ts";
 import { fieldsOf, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
 /** After this time, the request of a process that died no longer creates a webhook. */

@@ -1,6 +1,7 @@
 import { maskUrl } from "../core/urls.ts";
 import { hasHiddenSecret } from "../hub/webhooks/changes.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
+import type { ManagedWebhook, SecretHash } from "./registration-file.ts";
 import type {
   DesiredWebhook,
   EnableStep,
@@ -10,7 +11,6 @@ import type {
   SecretChange,
   SkippedWebhook,
 } from "./report.ts";
-import type { ManagedWebhook, SecretHash } from "./state-file.ts";
 import { formatWatched, isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
 export interface PlanInput {

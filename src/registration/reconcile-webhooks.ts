@@ -4,13 +4,13 @@ import { applySteps } from "./apply.ts";
 import { recordResolved, resolvePending } from "./pending.ts";
 import { planSteps, secretVisibility } from "./plan.ts";
 import type { HubConnection } from "./register-options.ts";
+import type { HubState, RegistrationFile, RegistrationSession } from "./registration-file.ts";
 import type { RegistrationReport } from "./report.ts";
 import { SecretHasher } from "./secret-hash.ts";
-import type { HubState, RegistrationSession, StateFile } from "./state-file.ts";
 
 export interface ReconcileOptions {
   hub: HubConnection;
-  state: StateFile;
+  state: RegistrationFile;
   endpoints: readonly Pick<EndpointDetails, "name" | "watch" | "domains">[];
   /** Validated, without a trailing slash. */
   publicUrl: string;

@@ -23,6 +23,6 @@ export async function register(
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   // Loaded on first use: the client itself runs without modules of Node.
-  const { reconcileServer } = await import("./reconcile-endpoints.ts");
-  return reconcileServer(server, hub, options);
+  const { registerServer } = await import("./register-server.ts");
+  return registerServer(server, hub, options);
 }

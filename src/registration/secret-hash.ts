@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import type { SecretHash } from "./state-file.ts";
+import type { SecretHash } from "./registration-file.ts";
 
 const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
 const saltBytes = 16;

@@ -4,7 +4,12 @@ import { optionError } from "../core/option-error.ts";
 import { deleteWebhook } from "./apply.ts";
 import { recordResolved, resolvePending } from "./pending.ts";
 import type { HubConnection } from "./register-options.ts";
-import { type ManagedWebhook, type PendingWebhook, type RegistrationSession, StateFile } from "./state-file.ts";
+import {
+  type ManagedWebhook,
+  type PendingWebhook,
+  RegistrationFile,
+  type RegistrationSession,
+} from "./registration-file.ts";
 
 /** How long a running session may take to answer. It is on this machine. */
 const aliveTimeoutMs = 5_000;
@@ -49,7 +54,7 @@ export interface DeleteStaleOptions {
  */
 export async function deleteStaleWebhooks(options: DeleteStaleOptions): Promise<DeletedWebhook[]> {
   const { hub, force = false } = options;
-  const state = new StateFile({ path: options.state, hub: hub.hubUrl });
+  const state = new RegistrationFile({ path: options.state, hub: hub.hubUrl });
   const { webhooks, pending } = state.read();
   const sessions = new Map<string, RegistrationSession>();
   for (const { session } of [...webhooks, ...pending]) if (session) sessions.set(session.id, session);
@@ -68,7 +73,7 @@ export async function deleteSessionWebhooks({
   dryRun = false,
   onFailed,
   signal,
-}: Omit<DeleteStaleOptions, "state" | "force"> & { state: StateFile; sessionIds: ReadonlySet<string> }): Promise<
+}: Omit<DeleteStaleOptions, "state" | "force"> & { state: RegistrationFile; sessionIds: ReadonlySet<string> }): Promise<
   DeletedWebhook[]
 > {
   const isSelected = ({ session }: ManagedWebhook | PendingWebhook) =>

@@ -2,9 +2,9 @@ import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { type ReconcileOptions, reconcileWebhooks } from "./reconcile-webhooks.ts";
 import type { HubConnection } from "./register-options.ts";
+import { RegistrationFile, type RegistrationSession } from "./registration-file.ts";
 import type { RegistrationReport } from "./report.ts";
 import { deleteSessionWebhooks, type FailedDeletion, validateSession } from "./stale-webhooks.ts";
-import { type RegistrationSession, StateFile } from "./state-file.ts";
 import { validatePublicUrl, validateSecret } from "./validate.ts";
 
 export interface TemporaryWebhooksOptions {
@@ -40,7 +40,7 @@ export interface ReconcileInput {
  */
 export class TemporaryWebhooks {
   readonly #hub: HubConnection;
-  readonly #state: StateFile;
+  readonly #state: RegistrationFile;
   readonly #session: RegistrationSession;
   readonly #log: Logger | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -48,7 +48,7 @@ export class TemporaryWebhooks {
 
   private constructor({ hub, state, session, log }: TemporaryWebhooksOptions) {
     this.#hub = hub;
-    this.#state = new StateFile({ path: state, hub: hub.hubUrl });
+    this.#state = new RegistrationFile({ path: state, hub: hub.hubUrl });
     this.#session = validateSession(session);
     this.#log = log;
   }

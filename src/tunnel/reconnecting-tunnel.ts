@@ -4,7 +4,7 @@ import { WebhookError } from "../core/errors.ts";
 import type { TunnelClock } from "./clock.ts";
 import type { ProviderTunnel } from "./provider.ts";
 import { checkPublicUrl, type ReachabilityCheck } from "./reachability-check.ts";
-import { type TunnelEvents, type TunnelListener, TunnelListeners } from "./tunnel-events.ts";
+import { type TunnelEventListener, type TunnelEvents, TunnelListeners } from "./tunnel-events.ts";
 
 /** How long to wait between two reachability checks while opening. */
 const probeIntervalMs = 500;
@@ -83,7 +83,7 @@ export class ReconnectingTunnel {
     return this.#status;
   }
 
-  on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelListener<Name>): () => void {
+  on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void {
     return this.#listeners.add(event, listener);
   }
 

@@ -17,7 +17,7 @@ export interface TunnelEvents {
 }
 
 /** A listener for one of {@link TunnelEvents}. */
-export type TunnelListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
+export type TunnelEventListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
 
 /**
  * The listeners of a tunnel. Not an `EventEmitter`, which throws an "error" event without a listener and would end the
@@ -31,7 +31,7 @@ export type TunnelListener<Name extends keyof TunnelEvents> = (...values: Tunnel
  * ```
  */
 export class TunnelListeners {
-  readonly #listeners: { [Name in keyof TunnelEvents]: Set<TunnelListener<Name>> } = {
+  readonly #listeners: { [Name in keyof TunnelEvents]: Set<TunnelEventListener<Name>> } = {
     up: new Set(),
     down: new Set(),
     urlChanged: new Set(),
@@ -39,7 +39,7 @@ export class TunnelListeners {
   };
 
   /** Adds a listener and returns the function that removes it. */
-  add<Name extends keyof TunnelEvents>(event: Name, listener: TunnelListener<Name>): () => void {
+  add<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void {
     const listeners = this.#listeners[event];
     listeners.add(listener);
     return () => {

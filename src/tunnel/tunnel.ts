@@ -9,7 +9,7 @@ import { openNgrok } from "./ngrok.ts";
 import { type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 import type { ReachabilityCheck } from "./reachability-check.ts";
 import { ReconnectingTunnel, type TunnelConfig } from "./reconnecting-tunnel.ts";
-import type { TunnelEvents, TunnelListener } from "./tunnel-events.ts";
+import type { TunnelEventListener, TunnelEvents } from "./tunnel-events.ts";
 
 /** The tunnel providers, with the default timeout for opening a tunnel. */
 const providers = {
@@ -72,7 +72,7 @@ export interface Tunnel {
    * const stopListening = tunnel.on("down", (error) => console.error(error.message));
    * ```
    */
-  on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelListener<Name>): () => void;
+  on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void;
   /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
   /** The same as {@link close}. */
@@ -93,14 +93,14 @@ export interface Tunnel {
  * ```
  */
 export async function openTunnel(options: OpenTunnelOptions): Promise<Tunnel> {
-  return openCheckedTunnel(options, {});
+  return openReconnectingTunnel(options, {});
 }
 
 /**
  * Opens a tunnel that counts as open and up only while its public URL passes the reachability check. Without a check,
  * opening does not wait for a response.
  */
-export async function openCheckedTunnel(
+export async function openReconnectingTunnel(
   options: OpenTunnelOptions,
   {
     reachabilityCheck,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { makePrivateFolder } from "../../src/core/private-folder.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
-import { StateFile } from "../../src/registration/state-file.ts";
+import { RegistrationFile } from "../../src/registration/registration-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
@@ -76,7 +76,7 @@ describe.each([
   });
 
   test("by the file of registrations, read and written", async () => {
-    const state = new StateFile({ path: join(make(), "registrations.json"), hub: "https://hub.example" });
+    const state = new RegistrationFile({ path: join(make(), "registrations.json"), hub: "https://hub.example" });
     expect(() => state.read()).toThrow(expect.objectContaining({ code: "STATE_UNUSABLE" }));
     await expect(state.change(() => {})).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
   });

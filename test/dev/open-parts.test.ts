@@ -5,7 +5,7 @@ test("Open parts are closed once, in reverse order, before the onClosed callback
   const parts = new OpenParts();
   const closed: string[] = [];
   for (const name of ["first", "second"]) await parts.add({ close: async () => void closed.push(name) });
-  parts.onClosed(async () => void closed.push("released"));
+  parts.addFinalCloser(async () => void closed.push("released"));
   await Promise.all([parts.close(), parts.close()]);
   expect(closed).toEqual(["second", "first", "released"]);
   expect(parts.signal.reason).toMatchObject({ code: "CLOSING" });
@@ -23,7 +23,7 @@ test("Closing waits for a part that is still opening, and closes it", async () =
   const parts = new OpenParts();
   const opening = Promise.withResolvers<void>();
   const closed: string[] = [];
-  const opened = opening.promise.then(() => parts.onClose(async () => void closed.push("late")));
+  const opened = opening.promise.then(() => parts.addCloser(async () => void closed.push("late")));
   void parts.track(opened);
   const closing = parts.close();
   opening.resolve();

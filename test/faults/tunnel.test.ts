@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
-import { openCheckedTunnel } from "../../src/tunnel/tunnel.ts";
+import { openReconnectingTunnel } from "../../src/tunnel/tunnel.ts";
 import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { holdsSecret } from "../support/secrets.ts";
@@ -34,7 +34,7 @@ describe("A failing tunnel server", () => {
     const startedAt = performance.now();
     const address = `${host.url.replace("//", `//me:${secret}@`)}/?token=${secret}`;
 
-    const opening = openCheckedTunnel({ port: 1, host: address }, { clock }).catch((error: unknown) => error);
+    const opening = openReconnectingTunnel({ port: 1, host: address }, { clock }).catch((error: unknown) => error);
     if (mode === "silent") {
       await expect.poll(() => host.registrations).toHaveLength(1);
       await clock.expire(15_000);

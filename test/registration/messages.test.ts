@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { HubClient, type RegisterOptions, register } from "../../src/client.ts";
 import type { EndpointOptions } from "../../src/index.ts";
-import { reconcileServer } from "../../src/registration/reconcile-unavailable.ts";
+import { registerServer } from "../../src/registration/register-unavailable.ts";
+import { RegistrationFile } from "../../src/registration/registration-file.ts";
 import { validateSession } from "../../src/registration/stale-webhooks.ts";
-import { StateFile } from "../../src/registration/state-file.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";
 import { createFolder } from "../support/temporary-folder.ts";
@@ -31,7 +31,7 @@ test("Invalid options of a registration", async () => {
       "invalid secret": () => start({ secret: "line\nbreak" }),
       "secret that is also removed": () => start({ removeSecret: true }),
       "session without an alive URL": () => validateSession({ ...session, alive: { url: "nowhere", answer: "" } }),
-      "runtime without files": () => reconcileServer(),
+      "runtime without files": () => registerServer(),
     }),
   ).toMatchSnapshot();
 });
@@ -40,12 +40,12 @@ test("State files that cannot be used", async () => {
   const read = (text: string) => () => {
     const path = join(createFolder(), "registrations.json");
     writeFileSync(path, text);
-    return new StateFile({ path, hub: "https://hub.example" }).read();
+    return new RegistrationFile({ path, hub: "https://hub.example" }).read();
   };
   const write = (makeUnusable: (path: string) => void) => () => {
     const path = join(createFolder(), "folder", "registrations.json");
     makeUnusable(path);
-    return new StateFile({ path, hub: "https://hub.example" }).change(() => {});
+    return new RegistrationFile({ path, hub: "https://hub.example" }).change(() => {});
   };
   expect(
     await errorsOf({

@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { RegistrationFile } from "../../src/registration/registration-file.ts";
 import { deleteStaleWebhooks, type FailedDeletion } from "../../src/registration/stale-webhooks.ts";
-import { StateFile } from "../../src/registration/state-file.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { listen } from "../support/listen.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -34,7 +34,7 @@ function serveAlive(answer: string, status = 200): Promise<string> {
 async function recordPending({ hub, state }: TestHub): Promise<void> {
   const written = { url: urlOf("retrain"), watched: [...retrain.watch], domains: [...retrain.domains] };
   const entry = { key: "one", endpoint: "retrain", secret: null, written, existingIds: [], session };
-  await new StateFile({ path: state, hub: hub.url }).change(({ pending }) => {
+  await new RegistrationFile({ path: state, hub: hub.url }).change(({ pending }) => {
     pending.push({ ...entry, startedAt: new Date().toISOString() });
   });
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openCheckedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { openReconnectingTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { watchTimers } from "../support/timers.ts";
 import { type FakeProgram, installProgram } from "./fake-program.ts";
@@ -42,7 +42,7 @@ const hostileLines = `console.log("\\u001b[2J<html>${planted}</html>"); console.
 async function failureOf(provider: "cloudflared" | "ngrok", program?: FakeProgram): Promise<unknown> {
   const clock = createManualClock();
   let hasFailed = false;
-  const failing = openCheckedTunnel({ provider, port: 1 }, { clock })
+  const failing = openReconnectingTunnel({ provider, port: 1 }, { clock })
     .then(
       () => new Error("The tunnel was opened."),
       (error: unknown) => error,
@@ -117,8 +117,8 @@ describe("A tunnel of cloudflared", () => {
     const clock = createManualClock();
     const timers = watchTimers();
 
-    await (await openCheckedTunnel({ provider: "cloudflared", port: 1 }, { clock })).close();
-    await (await openCheckedTunnel({ provider: "ngrok", port: 1 }, { clock })).close();
+    await (await openReconnectingTunnel({ provider: "cloudflared", port: 1 }, { clock })).close();
+    await (await openReconnectingTunnel({ provider: "ngrok", port: 1 }, { clock })).close();
 
     expect(clock.deadlines).toEqual([30_000, 15_000]);
     // The timer that would kill the worker is cleared.
@@ -296,7 +296,7 @@ describe("A tunnel's program", () => {
     const fetch = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("pong"));
     onTestFinished(() => void fetch.mockRestore());
     const clock = createManualClock();
-    await using tunnel = await openCheckedTunnel({ provider: "cloudflared", port: local.port }, { clock });
+    await using tunnel = await openReconnectingTunnel({ provider: "cloudflared", port: local.port }, { clock });
     const heard = recordEvents(tunnel);
     await program.become(cloudflaredLines("second-name"));
 

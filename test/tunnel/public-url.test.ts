@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openCheckedTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
+import { openReconnectingTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { startCheckedServer, startLocalServer } from "./local-server.ts";
 import { createManualClock, recordEvents } from "./manual-clock.ts";
 import { tunnelProcesses } from "./tunnel-processes.ts";
@@ -7,7 +7,7 @@ import { tunnelProcesses } from "./tunnel-processes.ts";
 describe("A tunnel with publicUrl", () => {
   test("checks the URL and starts no process", async () => {
     await using local = await startCheckedServer();
-    await using tunnel = await openCheckedTunnel(
+    await using tunnel = await openReconnectingTunnel(
       {
         publicUrl: `http://127.0.0.1:${local.port}/`,
         port: local.port,
@@ -28,7 +28,7 @@ describe("A tunnel with publicUrl", () => {
       asked.push(request.url);
       response.end(local.reachabilityCheck.answer);
     });
-    await using tunnel = await openCheckedTunnel(
+    await using tunnel = await openReconnectingTunnel(
       {
         publicUrl: `http://127.0.0.1:${proxy.port}/hooks/`,
         port: local.port,
@@ -44,7 +44,7 @@ describe("A tunnel with publicUrl", () => {
     const clock = createManualClock();
     await using local = await startCheckedServer();
     const publicUrl = `http://127.0.0.1:${local.port}`;
-    await using tunnel = await openCheckedTunnel(
+    await using tunnel = await openReconnectingTunnel(
       { publicUrl, port: local.port },
       { reachabilityCheck: local.reachabilityCheck, clock },
     );

@@ -5,7 +5,7 @@ import {
   checkPublicUrl,
   createReachabilityCheck,
 } from "../../src/tunnel/reachability-check.ts";
-import { openCheckedTunnel } from "../../src/tunnel/tunnel.ts";
+import { openReconnectingTunnel } from "../../src/tunnel/tunnel.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startCheckedServer, startLocalServer } from "./local-server.ts";
@@ -49,7 +49,7 @@ describe("Opening with a reachability check", () => {
   test("requests the public URL and skips the interstitial page of the service", async () => {
     await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
-    await using _tunnel = await openCheckedTunnel(
+    await using _tunnel = await openReconnectingTunnel(
       { port: local.port, host: host.url },
       { reachabilityCheck: local.reachabilityCheck },
     );
@@ -67,7 +67,7 @@ describe("Opening with a reachability check", () => {
     await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.writeHead(503).end());
-    const opening = openCheckedTunnel(
+    const opening = openReconnectingTunnel(
       { port: local.port, host: host.url },
       { reachabilityCheck: local.reachabilityCheck, clock },
     );
@@ -105,7 +105,7 @@ describe("Opening with a reachability check", () => {
       await using local = await startCheckedServer();
       await using host = await startLocaltunnelServer();
       local.answer(answer);
-      const opening = openCheckedTunnel(
+      const opening = openReconnectingTunnel(
         { port: local.port, host: host.url },
         { reachabilityCheck: local.reachabilityCheck, clock },
       );
@@ -128,7 +128,7 @@ describe("Opening with a reachability check", () => {
     await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.write(`${local.reachabilityCheck.answer}${"x".repeat(100_000)}`));
-    const opening = openCheckedTunnel(
+    const opening = openReconnectingTunnel(
       { port: local.port, host: host.url },
       { reachabilityCheck: local.reachabilityCheck, clock },
     );
@@ -145,7 +145,7 @@ describe("Opening with a reachability check", () => {
     await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
     local.answer((_request, response) => response.writeHead(502).end());
-    const opening = openCheckedTunnel(
+    const opening = openReconnectingTunnel(
       { port: local.port, host: host.url },
       { reachabilityCheck: local.reachabilityCheck, clock },
     );
@@ -165,7 +165,7 @@ describe("Opening with a reachability check", () => {
     await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
     local.answer(() => {});
-    const opening = openCheckedTunnel(
+    const opening = openReconnectingTunnel(
       { port: local.port, host: host.url },
       { reachabilityCheck: local.reachabilityCheck, clock },
     );
@@ -182,7 +182,7 @@ describe("Opening with a reachability check", () => {
   test("fails with a distinct reason if the local server is not running", async () => {
     const clock = createManualClock();
     await using host = await startLocaltunnelServer();
-    const opening = openCheckedTunnel(
+    const opening = openReconnectingTunnel(
       { port: await freePort(), host: host.url },
       { reachabilityCheck: createReachabilityCheck(), clock },
     );

@@ -4,7 +4,7 @@ import { createReachabilityCheck } from "../../src/tunnel/reachability-check.ts"
 import { ReconnectingTunnel } from "../../src/tunnel/reconnecting-tunnel.ts";
 import {
   type OpenTunnelOptions,
-  openCheckedTunnel,
+  openReconnectingTunnel,
   resolveTunnelConfig,
   type Tunnel,
 } from "../../src/tunnel/tunnel.ts";
@@ -21,7 +21,7 @@ async function openTestTunnel(options: Partial<OpenTunnelOptions> = {}, { hasRea
   const local = await startCheckedServer();
   const host = await startLocaltunnelServer();
   const reachabilityCheck = hasReachabilityCheck ? local.reachabilityCheck : undefined;
-  const tunnel = await openCheckedTunnel(
+  const tunnel = await openReconnectingTunnel(
     { port: local.port, host: host.url, ...options },
     { reachabilityCheck, clock },
   );
@@ -193,11 +193,11 @@ describe("A requested name that is taken", () => {
   test("is reported as an error once the tunnel is open, with the assigned URL", async () => {
     const local = await startCheckedServer();
     await using host = await startLocaltunnelServer();
-    await using first = await openCheckedTunnel(
+    await using first = await openReconnectingTunnel(
       { port: local.port, host: host.url, subdomain: "my-bot" },
       { clock: createManualClock() },
     );
-    await using second = await openCheckedTunnel(
+    await using second = await openReconnectingTunnel(
       { port: local.port, host: host.url, subdomain: "my-bot" },
       { clock: createManualClock() },
     );
@@ -284,7 +284,7 @@ describe("The heartbeat", () => {
     const before = await startCheckedServer({ reachabilityCheck });
     const { port } = before;
     await using host = await startLocaltunnelServer();
-    await using tunnel = await openCheckedTunnel({ port, host: host.url }, { reachabilityCheck, clock });
+    await using tunnel = await openReconnectingTunnel({ port, host: host.url }, { reachabilityCheck, clock });
     const { url } = tunnel;
     const heard = recordEvents(tunnel);
     await before[Symbol.asyncDispose]();
@@ -321,7 +321,7 @@ describe("The heartbeat", () => {
       response.writeHead(status).end();
     });
     const publicUrl = `http://127.0.0.1:${local.port}`;
-    await using tunnel = await openCheckedTunnel({ port: local.port, publicUrl }, { clock });
+    await using tunnel = await openReconnectingTunnel({ port: local.port, publicUrl }, { clock });
     const heard = recordEvents(tunnel);
 
     for (const count of [1, 2, 3]) {

@@ -64,7 +64,7 @@ async function sync(
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process-handle.ts");
-  const { reconcileEndpoints } = await import("../../registration/reconcile-endpoints.ts");
+  const { registerDescription } = await import("../../registration/register-server.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl });
   for (const { name, warnings } of source.endpoints) {
     for (const warning of warnings) output.log(`warning: Endpoint ${name}: ${warning}`);
@@ -75,7 +75,7 @@ async function sync(
     );
   }
   const reconcile = (changes: Partial<RegisterOptions> = {}) =>
-    reconcileEndpoints(source, hub, { publicUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
+    registerDescription(source, hub, { publicUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
 
   if (mustConfirm) {
     const { steps } = await reconcile({ dryRun: true });

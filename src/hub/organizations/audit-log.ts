@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Operations } from "../operation.ts";
 import type { Open, SearchOf } from "../schemas.ts";
-import { objectId, openEnum, organizationName, timestamp } from "../schemas.ts";
+import { objectId, organizationName, responseEnum, timestamp } from "../schemas.ts";
 
 /** The types of audit log events in hub-api.md. */
 export const specifiedAuditLogTypes = [
@@ -137,7 +137,7 @@ export const auditLogTypes = [...specifiedAuditLogTypes, ...addedAuditLogTypes] 
 export const auditLogEvent = z.strictObject({
   _id: objectId,
   createdAt: timestamp,
-  type: openEnum(auditLogTypes),
+  type: responseEnum(auditLogTypes),
   /** Details that depend on the type. */
   data: z.optional(z.unknown()),
   message: z.string(),
@@ -150,7 +150,7 @@ export const auditLogEvent = z.strictObject({
     _id: objectId,
     user: z.string(),
     avatarUrl: z.string(),
-    type: openEnum(["user", "system"]),
+    type: responseEnum(["user", "system"]),
     deleted: z.optional(z.boolean()),
   }),
   token: z.optional(
@@ -158,7 +158,7 @@ export const auditLogEvent = z.strictObject({
       type: z.optional(z.literal("access_token")),
       id: z.optional(z.string()),
       deleted: z.boolean(),
-      role: z.optional(openEnum(["read", "write", "fineGrained"])),
+      role: z.optional(responseEnum(["read", "write", "fineGrained"])),
       last4: z.optional(z.string()),
     }),
   ),

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { repoTypes } from "../../payload/schema.ts";
 import { argumentInvalid, checkArgument } from "../arguments.ts";
 import { type CallOptions, jsonBody, type Operations } from "../operation.ts";
-import { openEnum, organizationName, requestEnum } from "../schemas.ts";
+import { organizationName, requestEnum, responseEnum } from "../schemas.ts";
 import type { Transport } from "../transport.ts";
 
 /** `pending`: requested, but not granted yet. */
@@ -17,8 +17,8 @@ export const networkSecurity = z.strictObject({
   enforceIpRestriction: z.boolean(),
   highRateLimits: isOnOrPending,
   ipRanges: z.array(z.string()),
-  blockedContents: z.optional(z.array(z.strictObject({ resource: openEnum(contentResources), scope }))),
-  allowedContents: z.optional(z.array(z.strictObject({ resource: openEnum(contentResources), scope }))),
+  blockedContents: z.optional(z.array(z.strictObject({ resource: responseEnum(contentResources), scope }))),
+  allowedContents: z.optional(z.array(z.strictObject({ resource: responseEnum(contentResources), scope }))),
   keepReposMetadataVisible: z.optional(z.boolean()),
   /** The name of `blockedContents` before 2026-05-04. */
   blockedUrls: z.optional(z.array(z.string())),

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { repoTypes } from "../../payload/schema.ts";
 import type { CallOptions, Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
-import { objectId, openEnum, organizationName, organizationRole, repoId, requestEnum } from "../schemas.ts";
+import { objectId, organizationName, organizationRole, repoRef, requestEnum, responseEnum } from "../schemas.ts";
 import type { Transport } from "../transport.ts";
 
 const scopes = ["all", "read_plus"] as const;
@@ -19,7 +19,7 @@ export const autoJoin = z.discriminatedUnion(
 
 const returnedAutoJoin = z.discriminatedUnion(
   "enabled",
-  [z.strictObject({ ...enabledAutoJoin, scope: z.optional(openEnum(scopes)) }), z.strictObject(disabledAutoJoin)],
+  [z.strictObject({ ...enabledAutoJoin, scope: z.optional(responseEnum(scopes)) }), z.strictObject(disabledAutoJoin)],
   expectedAutoJoin,
 );
 
@@ -84,7 +84,7 @@ export const resourceGroupRequest = z.object({
   description: z.optional(z.string().check(z.maxLength(500))),
   /** The members, by user name. */
   users: z._default(z.array(z.object({ user: z.string(), role: organizationRole })), []),
-  repos: z._default(z.array(repoId), []),
+  repos: z._default(z.array(repoRef), []),
   autoJoin: z.optional(autoJoin),
 });
 

@@ -3,7 +3,7 @@ import { watchedTypes, webhookDomains } from "../../payload/watch.ts";
 import { webhookJob, webhookJobRequest } from "../jobs.ts";
 import type { Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
-import { objectId, openEnum, requestEnum, timestamp } from "../schemas.ts";
+import { objectId, requestEnum, responseEnum, timestamp } from "../schemas.ts";
 
 /** The value of `disabled` after too many failures. The webhook delivers again once it is enabled. */
 export const suspendedAfterFailure = "suspended-after-failure";
@@ -29,14 +29,14 @@ export const webhook = z.strictObject({
   url: z.optional(z.url()),
   job: z.optional(webhookJob),
   jobSourceId: z.optional(z.string()),
-  disabled: z.union([z.boolean(), openEnum([suspendedAfterFailure])]),
+  disabled: z.union([z.boolean(), responseEnum([suspendedAfterFailure])]),
   watched: z.array(
-    z.strictObject({ name: z.string(), type: openEnum(watchedTypes), avatarUrl: z.optional(z.string()) }),
+    z.strictObject({ name: z.string(), type: responseEnum(watchedTypes), avatarUrl: z.optional(z.string()) }),
   ),
   /** Whether the webhook has a secret. Before 2026-08-17, the Hub returned `secret` instead. */
   hasSecret: z.optional(z.boolean()),
   secret: z.optional(z.string()),
-  domains: z.array(openEnum(webhookDomains)),
+  domains: z.array(responseEnum(webhookDomains)),
   lastTriggerAt: z.optional(timestamp),
 });
 

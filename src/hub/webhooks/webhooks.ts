@@ -65,7 +65,7 @@ export class HubWebhooks {
     const { webhook } = await this.#transport.call(
       webhookOperations.update,
       { params: { webhookId }, body },
-      { ...options, idempotent: true, bodyIsChecked: true },
+      { ...options, idempotent: true, skipBodyValidation: true },
     );
     return webhook;
   }

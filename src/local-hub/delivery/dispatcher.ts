@@ -3,7 +3,7 @@ import { maxTimerMs } from "../../core/duration.ts";
 import type { Logger } from "../../core/logger.ts";
 import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
-import { targetUrl } from "../resources/webhooks.ts";
+import { maskedTargetUrl } from "../resources/webhooks.ts";
 import type { ScheduledDelivery } from "../store/delivery-store.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
@@ -80,7 +80,7 @@ export class Dispatcher {
         if (!this.#countTrigger(webhook, dueAt)) continue;
         const ids = { webhookId: webhook.id, deliveryId: createId(), logId: createId() };
         store.deliveries.putPending({ ...ids, attempt: 1, dueAt, body: body(webhook) });
-        deliveries.push(describePending({ ...ids, url: targetUrl(webhook, { hubUrl }) }));
+        deliveries.push(describePending({ ...ids, url: maskedTargetUrl(webhook, { hubUrl }) }));
       }
     });
     for (const delivery of deliveries) this.#enqueue(delivery);

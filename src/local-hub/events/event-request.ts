@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
 import { describeIssue, fieldProblems } from "../../hub/field-problems.ts";
-import { repoId } from "../../hub/schemas.ts";
+import { repoRef } from "../../hub/schemas.ts";
 import { isEditPath } from "../../payload/edit.ts";
 
 const edit = z
@@ -17,7 +17,7 @@ const edit = z
 /** An event to trigger: the repository, the event, and any further field of the payload. */
 export const eventRequest = z
   .looseObject({
-    repo: z.looseObject({ ...repoId.shape, private: z.optional(z.boolean()) }),
+    repo: z.looseObject({ ...repoRef.shape, private: z.optional(z.boolean()) }),
     event: z.looseObject({
       scope: z
         .string()
@@ -26,7 +26,7 @@ export const eventRequest = z
         ),
       action: z.string().check(z.minLength(1)),
     }),
-    movedTo: z.optional(z.looseObject({ name: repoId.shape.name })),
+    movedTo: z.optional(z.looseObject({ name: repoRef.shape.name })),
     discussion: z.optional(z.looseObject({ num: z.optional(z.number()) })),
     updatedConfig: z.optional(z.looseObject({ private: z.optional(z.boolean()) })),
     updatedRefs: z.optional(z.array(z.looseObject({ ref: z.string(), newSha: z.nullable(z.string()) }))),

@@ -1,4 +1,4 @@
-import type { RepoId } from "../../hub/schemas.ts";
+import type { RepoRef } from "../../hub/schemas.ts";
 import { actions, isKnownScope } from "../../payload/schema.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate } from "../access.ts";
@@ -8,7 +8,7 @@ import type { HubContext } from "../hub-context.ts";
 import { repositoryAuditEntries } from "../resources/audit-log.ts";
 import { notifyWatchers, syncNotifications } from "../resources/notifications.ts";
 import { syncResourceGroups } from "../resources/resource-groups.ts";
-import { targetUrl, webhookState } from "../resources/webhooks.ts";
+import { maskedTargetUrl, webhookState } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { type ResolvedEvent, resolveEvent } from "./event-payload.ts";
 import type { ParsedEvent } from "./event-request.ts";
@@ -91,7 +91,7 @@ export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPr
   const limited = enabled.filter((webhook) => !firing.includes(webhook));
   return {
     payload: JSON.parse(resolved.bodyFor(firing[0]?.id ?? createId())),
-    webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: targetUrl(webhook, { hubUrl }) })),
+    webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: maskedTargetUrl(webhook, { hubUrl }) })),
     notFired: [...skipped, ...describeLimited(context, limited)],
   };
 }
@@ -120,7 +120,7 @@ function selectWebhooks(
     if (!isWatching(webhook, repositoryEvent)) continue;
     const reason = findSkipReason(webhook, repositoryEvent);
     if (reason === undefined) enabled.push(webhook);
-    else skipped.push({ webhookId: webhook.id, url: targetUrl(webhook, { hubUrl }), reason });
+    else skipped.push({ webhookId: webhook.id, url: maskedTargetUrl(webhook, { hubUrl }), reason });
   }
   return { enabled, skipped };
 }
@@ -128,14 +128,14 @@ function selectWebhooks(
 function describeLimited({ hubUrl }: HubContext, webhooks: readonly StoredWebhook[]): UnfiredWebhook[] {
   return webhooks.map((webhook) => ({
     webhookId: webhook.id,
-    url: targetUrl(webhook, { hubUrl }),
+    url: maskedTargetUrl(webhook, { hubUrl }),
     reason: "used-up",
   }));
 }
 
 /** The parts of an event that decide which webhooks fire. */
 export interface RepositoryEvent {
-  repo: RepoId;
+  repo: RepoRef;
   isReadableBy: (user: string) => boolean;
   /** Such as `repo.content`. */
   scope: string;

@@ -6,7 +6,7 @@ import {
   type NotificationSearch,
 } from "../../hub/notifications.ts";
 import { objectId } from "../../hub/schemas.ts";
-import type { WatchItem } from "../../hub/settings.ts";
+import type { NotificationWatchItem } from "../../hub/settings.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate } from "../access.ts";
 import { accountId, findUserById, getAccountKind, getOwner, tokenUsers } from "../accounts.ts";
@@ -236,7 +236,7 @@ function shouldNotify(store: Store, { user, repository }: { user: string; reposi
   return !repository.private || canReadPrivate(store, { user, owner: getOwner(repository) });
 }
 
-function isWatchItemOf({ type, id }: WatchItem, repository: StoredRepository): boolean {
+function isWatchItemOf({ type, id }: NotificationWatchItem, repository: StoredRepository): boolean {
   if (type === "repo") return id === repository.id;
   const owner = getOwner(repository);
   // An unknown name could belong to a user or to an organization.

@@ -1,5 +1,5 @@
 import type { ReturnedResourceGroup } from "../../hub/organizations/resource-groups.ts";
-import type { RepoId } from "../../hub/schemas.ts";
+import type { RepoRef } from "../../hub/schemas.ts";
 import { accountId, formatFullName, getOwner } from "../accounts.ts";
 import type { KeyedRecord, StoredResourceGroup } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
@@ -25,7 +25,7 @@ export function listAccessibleGroups(
 }
 
 /** Whether a group contains a repository. */
-export function hasRepository({ record }: KeyedResourceGroup, { type, name }: RepoId): boolean {
+export function hasRepository({ record }: KeyedResourceGroup, { type, name }: RepoRef): boolean {
   return record.repos.some((held) => held.type === type && held.name === name);
 }
 
@@ -43,7 +43,7 @@ export function syncResourceGroups(
   replaceInGroup(store, { repo: before, by: stays ? [after.name] : [] });
 }
 
-function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { repo: RepoId; by: string[] }): void {
+function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { repo: RepoRef; by: string[] }): void {
   const group = store.resourceGroups.of(getOwner(repo)).find((candidate) => hasRepository(candidate, repo));
   if (!group) return;
   const repos = group.record.repos.flatMap((held) =>

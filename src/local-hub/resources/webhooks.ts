@@ -38,7 +38,7 @@ export function webhookState({ disabled }: StoredWebhook): WebhookSummary["state
 }
 
 /** Returns the target URL with its secrets masked; for a job, the URL under which the local Hub lists jobs. */
-export function targetUrl({ definition }: StoredWebhook, { hubUrl }: { hubUrl: string }): string {
+export function maskedTargetUrl({ definition }: StoredWebhook, { hubUrl }: { hubUrl: string }): string {
   return definition.url === undefined ? `${hubUrl}/_local/jobs` : maskUrl(definition.url);
 }
 

@@ -55,7 +55,7 @@ export async function authenticate(context: Context<ApiEnvironment>, next: () =>
 }
 
 /** Creates an error response in the format of the Hub: `{error}`, with the same message in headers. */
-export function errorAnswer({ status, message }: { status: number; message: string }): Response {
+export function errorResponse({ status, message }: { status: number; message: string }): Response {
   return Response.json(
     { error: message },
     {

@@ -9,8 +9,13 @@ import { networkSecurity, networkSecurityChange } from "../../hub/organizations/
 import { organizationAvatar, scimConfig, tokenRevocation } from "../../hub/organizations/organizations.ts";
 import { resourceGroup, resourceGroupRequest } from "../../hub/organizations/resource-groups.ts";
 import { paperClaim, paperClaimResult } from "../../hub/papers.ts";
-import { repoId, timestamp } from "../../hub/schemas.ts";
-import { mcpSettings, notificationSettingsChange, watchChange, watchItem } from "../../hub/settings.ts";
+import { repoRef, timestamp } from "../../hub/schemas.ts";
+import {
+  mcpSettings,
+  notificationSettingsChange,
+  notificationWatchChange,
+  notificationWatchItem,
+} from "../../hub/settings.ts";
 import { targetUrl, webhook, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
 
 /** A JSON Schema, as an OpenAPI 3.1 document contains it. */
@@ -35,8 +40,8 @@ const components = {
   PaperClaim: paperClaim,
   PaperClaimResult: paperClaimResult,
   NotificationSettingsChange: notificationSettingsChange,
-  WatchItem: watchItem,
-  WatchChange: watchChange,
+  WatchItem: notificationWatchItem,
+  WatchChange: notificationWatchChange,
   McpSettings: mcpSettings,
   Whoami: whoami,
   NetworkSecurity: networkSecurity,
@@ -49,7 +54,7 @@ const components = {
   ResourceGroup: resourceGroup,
   ResourceGroupRequest: resourceGroupRequest,
   AuditLogEvent: auditLogEvent,
-  RepoId: repoId,
+  RepoId: repoRef,
 };
 
 /** Rules that zod cannot convert, since they are functions or regular expressions of its own. */

@@ -1,4 +1,4 @@
-import type { KnownRepoId } from "../../hub/schemas.ts";
+import type { KnownRepoRef } from "../../hub/schemas.ts";
 import { accountId, formatFullName, localUser, otherUser } from "../accounts.ts";
 import { discussionId } from "../events/event-payload.ts";
 import { deriveId } from "../ids.ts";
@@ -24,7 +24,7 @@ export function seedStore(store: Store, { now }: { now: number }): void {
   });
 }
 
-const repositories: readonly (KnownRepoId & { discussions: number; private?: true })[] = [
+const repositories: readonly (KnownRepoRef & { discussions: number; private?: true })[] = [
   { type: "dataset", name: "acme/reviews", discussions: 12 },
   { type: "dataset", name: "acme/salaries", discussions: 2, private: true },
   { type: "dataset", name: "acme/translations", discussions: 0 },
@@ -47,7 +47,7 @@ function seedRepositories(): StoredRepository[] {
 }
 
 /** The ids are the same in every local Hub. */
-function seededRepositoryId({ type, name }: KnownRepoId): string {
+function seededRepositoryId({ type, name }: KnownRepoRef): string {
   return deriveId(`repository ${type}:${name}`);
 }
 
@@ -132,13 +132,13 @@ function notify(owner: string, about: Subject[], { now }: { now: number }): Keye
 }
 
 function subjects(): Subject[] {
-  const reviews: KnownRepoId = { type: "dataset", name: "acme/reviews" };
-  const salaries: KnownRepoId = { type: "dataset", name: "acme/salaries" };
-  const sentiment: KnownRepoId = { type: "model", name: "acme/sentiment" };
-  const playground: KnownRepoId = { type: "space", name: "acme/playground" };
-  const uploads: KnownRepoId = { type: "bucket", name: "acme/uploads" };
-  const rotary: KnownRepoId = { type: "kernel", name: "acme/rotary" };
-  const notes: KnownRepoId = { type: "dataset", name: "local-user/notes" };
+  const reviews: KnownRepoRef = { type: "dataset", name: "acme/reviews" };
+  const salaries: KnownRepoRef = { type: "dataset", name: "acme/salaries" };
+  const sentiment: KnownRepoRef = { type: "model", name: "acme/sentiment" };
+  const playground: KnownRepoRef = { type: "space", name: "acme/playground" };
+  const uploads: KnownRepoRef = { type: "bucket", name: "acme/uploads" };
+  const rotary: KnownRepoRef = { type: "kernel", name: "acme/rotary" };
+  const notes: KnownRepoRef = { type: "dataset", name: "local-user/notes" };
   const [author, colleague] = [memberName(6), memberName(11)];
   const paper = paperSubjects();
   return [
@@ -174,7 +174,7 @@ function subjects(): Subject[] {
 }
 
 function discussion(
-  repo: KnownRepoId,
+  repo: KnownRepoRef,
   facts: { num: number; title: string; status: AboutOf<"repo">["discussion"]["status"]; isPullRequest?: true },
 ): Subject {
   const id = discussionId({ repositoryId: seededRepositoryId(repo), num: facts.num });

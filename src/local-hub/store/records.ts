@@ -3,8 +3,8 @@ import * as z from "zod";
 import { discussionStatus } from "../../hub/notifications.ts";
 import { networkSecurity } from "../../hub/organizations/network-security.ts";
 import { autoJoin, resource } from "../../hub/organizations/resource-groups.ts";
-import { organizationRole, repoId } from "../../hub/schemas.ts";
-import { notificationSettings, watchItem } from "../../hub/settings.ts";
+import { organizationRole, repoRef } from "../../hub/schemas.ts";
+import { notificationSettings, notificationWatchItem } from "../../hub/settings.ts";
 
 /** Milliseconds since the epoch. */
 const time = z.number();
@@ -23,7 +23,7 @@ export const storedNotification = z.object({
     z.object({ type: z.literal("paper"), paper: z.object({ _id: z.string(), title: z.string() }) }),
     z.object({
       type: z.literal("repo"),
-      repo: repoId,
+      repo: repoRef,
       discussion: z.object({
         num: z.number(),
         title: z.string(),
@@ -46,7 +46,7 @@ export const storedNotification = z.object({
 export const storedSettings = z.object({
   notifications: notificationSettings,
   prepaidAmount: z.string().optional(),
-  watched: z.array(watchItem),
+  watched: z.array(notificationWatchItem),
 });
 
 /** A paper: its owner is empty, its id that of the preprint. */
@@ -78,7 +78,7 @@ export const storedResourceGroup = z.object({
   /** Milliseconds since the epoch. */
   createdAt: time,
   users: z.array(z.object({ user: userName, role: organizationRole, addedBy: userName.optional() })),
-  repos: z.array(z.object({ ...repoId.shape, addedBy: userName.optional() })),
+  repos: z.array(z.object({ ...repoRef.shape, addedBy: userName.optional() })),
   /** Resources other than repositories. */
   others: z.array(resource).optional(),
 });

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { type RepoId, repoType } from "../../hub/schemas.ts";
+import { type RepoRef, repoType } from "../../hub/schemas.ts";
 
 const record = z.object({
   type: repoType,
@@ -24,7 +24,7 @@ export class RepositoryStore {
     this.#database = database;
   }
 
-  get({ type, name }: RepoId): StoredRepository | undefined {
+  get({ type, name }: RepoRef): StoredRepository | undefined {
     const row = this.#database.prepare("SELECT record FROM repositories WHERE type = ? AND name = ?").get(type, name);
     return row && record.parse(JSON.parse(String(row.record)));
   }
@@ -42,7 +42,7 @@ export class RepositoryStore {
       .run(repository.type, repository.name, JSON.stringify(repository));
   }
 
-  delete({ type, name }: RepoId): void {
+  delete({ type, name }: RepoRef): void {
     this.#database.prepare("DELETE FROM repositories WHERE type = ? AND name = ?").run(type, name);
   }
 

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import { answerReachabilityCheck, createReachabilityCheck } from "../../tunnel/reachability-check.ts";
-import { type OpenTunnelOptions, openCheckedTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
+import { type OpenTunnelOptions, openReconnectingTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
 import { webhookSettingsUrl, webhooksPath } from "../delivery-request.ts";
 import type { SecretCheck } from "../secret-check.ts";
 import { type ListenOptions, listen } from "./listen.ts";
@@ -90,7 +90,7 @@ async function openTemporary({
   });
   let tunnel: Tunnel;
   try {
-    tunnel = await openCheckedTunnel({ ...options.tunnel, port: listener.port }, { reachabilityCheck });
+    tunnel = await openReconnectingTunnel({ ...options.tunnel, port: listener.port }, { reachabilityCheck });
   } catch (error) {
     await listener.close(graceMs);
     throw error;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { hardwareFlavors, job } from "../../../src/hub/jobs.ts";
-import { repoId } from "../../../src/hub/schemas.ts";
+import { repoRef } from "../../../src/hub/schemas.ts";
 import { casesOf, namedFields, readBodies } from "./bounds.ts";
 import { addedFlavors, flavors } from "./job-bounds.ts";
 import { jobBounds, repoIdBounds } from "./record-bounds.ts";
@@ -44,11 +44,11 @@ describe("A repository by name and type", () => {
   const { accepted, refused } = casesOf({ bounds: repoIdBounds, body: { type: "model", name: "acme/model" } });
 
   test.each(accepted)("is accepted: $title", ({ body }) => {
-    expect(repoId.parse(body)).toEqual(body);
+    expect(repoRef.parse(body)).toEqual(body);
   });
 
   test.each(refused)("is rejected: $title", ({ body, names }) => {
-    const { error } = repoId.safeParse(body);
+    const { error } = repoRef.safeParse(body);
     expect(error && namedFields(error)).toEqual([names]);
   });
 });

@@ -10,7 +10,7 @@ import { networkSecurity, networkSecurityChange } from "../../../src/hub/organiz
 import { organizationAvatar, scimConfig, tokenRevocation } from "../../../src/hub/organizations/organizations.ts";
 import { resourceGroup, resourceGroupRequest } from "../../../src/hub/organizations/resource-groups.ts";
 import { paperClaim, paperClaimResult } from "../../../src/hub/papers.ts";
-import { mcpSettings, notificationSettingsChange, watchChange } from "../../../src/hub/settings.ts";
+import { mcpSettings, notificationSettingsChange, notificationWatchChange } from "../../../src/hub/settings.ts";
 import type { BoundTable, RequestTable } from "./bounds.ts";
 import {
   notificationBodies,
@@ -103,7 +103,7 @@ export const requestTables: RequestTable[] = [
     line: "PATCH /api/settings/watch",
     body: { add: [{ id, type: "org" }], delete: [{ id, type: "repo" }] },
     bounds: watchBounds,
-    schema: watchChange,
+    schema: notificationWatchChange,
     component: "WatchChange",
     defaults: { add: [], delete: [] },
   },

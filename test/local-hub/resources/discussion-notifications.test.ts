@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import type { NotificationSettingsChange, WatchItem } from "../../../src/hub/settings.ts";
+import type { NotificationSettingsChange, NotificationWatchItem } from "../../../src/hub/settings.ts";
 import { accountId } from "../../../src/local-hub/accounts.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { openLocalHub, pushed, type TestHub } from "../support/hub.ts";
@@ -11,12 +11,12 @@ const opened = { repo: data, event: { scope: "discussion", action: "create" } };
 const commented = { repo: data, event: { scope: "discussion.comment", action: "create" } };
 const other = { token: "hf_other" };
 
-async function watch(hub: TestHub, item: WatchItem, as: { token?: string } = {}): Promise<void> {
+async function watch(hub: TestHub, item: NotificationWatchItem, as: { token?: string } = {}): Promise<void> {
   expect((await hub.request("PATCH /api/settings/watch", { ...as, body: { add: [item] } })).status).toBe(200);
 }
 
 /** The watch item of a user, an organization, or a dataset, which is created if necessary. */
-async function itemOf(hub: TestHub, type: WatchItem["type"], name: string): Promise<WatchItem> {
+async function itemOf(hub: TestHub, type: NotificationWatchItem["type"], name: string): Promise<NotificationWatchItem> {
   if (type !== "repo") return { type, id: accountId(name) };
   const repo = { type: "dataset", name } as const;
   await hub.trigger({ ...pushed, repo });
@@ -132,7 +132,7 @@ describe("A discussion in a watched repository", () => {
 });
 
 describe("Watching", () => {
-  test.each<[type: WatchItem["type"], watched: string, name: string, told: number]>([
+  test.each<[type: NotificationWatchItem["type"], watched: string, name: string, told: number]>([
     ["org", "acme", "acme/data", 1],
     ["org", "acme", "acmes/data", 0],
     ["user", "acme", "acme/data", 0],

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { type ReturnedResourceGroup, resourceGroup } from "../../../src/hub/organizations/resource-groups.ts";
-import type { RepoId } from "../../../src/hub/schemas.ts";
+import type { RepoRef } from "../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../src/local-hub/resources/resource-groups.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { auditEvents, openLocalHub, type RequestOptions, restart, stateFile, type TestHub } from "../support/hub.ts";
@@ -37,7 +37,7 @@ const typesIn = (lists: ({ type: string }[] | undefined)[]) =>
 const named = (groups: ReturnedResourceGroup[]) => groups.map(({ name }) => name);
 
 /** Creates a repository. */
-async function addRepository(hub: TestHub, repo: RepoId): Promise<RepoId> {
+async function addRepository(hub: TestHub, repo: RepoRef): Promise<RepoRef> {
   await hub.trigger({ repo, event: { scope: "repo", action: "create" } });
   return repo;
 }

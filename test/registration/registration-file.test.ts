@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { makePrivateFolder } from "../../src/core/private-folder.ts";
 import { withFileLock } from "../../src/registration/file-lock.ts";
+import { RegistrationFile } from "../../src/registration/registration-file.ts";
 import { SecretHasher } from "../../src/registration/secret-hash.ts";
-import { StateFile } from "../../src/registration/state-file.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
 const hub = "https://hub.example";
@@ -17,15 +17,15 @@ function statePath(): string {
   return join(createFolder(), ".hub-webhooks", "registrations.json");
 }
 
-function openState({ path = statePath(), address = hub }: { path?: string; address?: string } = {}): StateFile {
-  return new StateFile({ path, hub: address });
+function openState({ path = statePath(), address = hub }: { path?: string; address?: string } = {}): RegistrationFile {
+  return new RegistrationFile({ path, hub: address });
 }
 
 function managed(id: string) {
   return { id, endpoint: "retrain", secret: null };
 }
 
-async function add(state: StateFile, id: string): Promise<void> {
+async function add(state: RegistrationFile, id: string): Promise<void> {
   await state.change(({ webhooks }) => void webhooks.push(managed(id)));
 }
 

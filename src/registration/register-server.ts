@@ -7,12 +7,12 @@ import {
 } from "../receiver/server-control.ts";
 import { reconcileWebhooks } from "./reconcile-webhooks.ts";
 import type { HubConnection, RegisterOptions } from "./register-options.ts";
+import { RegistrationFile } from "./registration-file.ts";
 import type { RegistrationReport } from "./report.ts";
-import { StateFile } from "./state-file.ts";
 import { validatePublicUrl, validateSecret } from "./validate.ts";
 
 /** Implements `register`. */
-export async function reconcileServer(
+export async function registerServer(
   server: ControllableServer,
   hub: HubConnection,
   options: RegisterOptions,
@@ -20,11 +20,11 @@ export async function reconcileServer(
   if (!isControllableServer(server)) {
     throw optionError("register() needs a WebhooksServer of a current version as its first argument.");
   }
-  return reconcileEndpoints(server[serverControl].describe(), hub, options);
+  return registerDescription(server[serverControl].describe(), hub, options);
 }
 
 /** Implements `hub-webhooks sync`. */
-export async function reconcileEndpoints(
+export async function registerDescription(
   server: ServerDescription,
   hub: HubConnection,
   options: RegisterOptions,
@@ -37,7 +37,7 @@ export async function reconcileEndpoints(
       "removeSecret and a secret cannot be combined. To remove the secret, unset WEBHOOK_SECRET and the option secret of the server. To keep it, leave out removeSecret.",
     );
   }
-  const state = new StateFile({ path: options.state, hub: hub.hubUrl });
+  const state = new RegistrationFile({ path: options.state, hub: hub.hubUrl });
   const { endpoints } = server;
   const run = () =>
     reconcileWebhooks({ hub, state, endpoints, publicUrl, secret, removeSecret, dryRun, prune, adopt, signal });

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
-import { SessionWebhooks } from "../../src/dev/session-webhooks.ts";
+import { WebhookReconciler } from "../../src/dev/webhook-reconciler.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { openFailingHub, openProject, stateOf } from "./dev-project.ts";
@@ -29,7 +29,7 @@ async function openReconciler({ retryDelaysMs = [10] } = {}) {
   const steps: string[] = [];
   const problems: string[] = [];
   const reportedAt: number[] = [];
-  const reconciler = new SessionWebhooks({
+  const reconciler = new WebhookReconciler({
     webhooks,
     retryDelaysMs,
     onSteps: (completed) => steps.push(...completed),

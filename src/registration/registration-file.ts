@@ -71,7 +71,7 @@ const exclusiveTimeoutMs = 60_000;
  *
  * Several processes can use one file at the same time: each change reads and writes the whole file under a lock.
  */
-export class StateFile {
+export class RegistrationFile {
   readonly path: string;
   readonly #hub: string;
 
@@ -137,7 +137,7 @@ export class StateFile {
       if (done) return done.result;
     } catch (error) {
       if (isWorking || signal?.aborted || WebhookError.isInstance(error)) throw error;
-      throw stateUnusable(this.path, error);
+      throw registrationFileUnusable(this.path, error);
     }
     throw new WebhookError(
       `Another process holds the lock of the state file "${this.path}". Stop that process, or use another file (--state, or "state" in code).`,
@@ -179,7 +179,7 @@ export class StateFile {
       syncFolder(dirname(this.path));
     } catch (error) {
       rmSync(temporary, { force: true });
-      throw stateUnusable(this.path, error);
+      throw registrationFileUnusable(this.path, error);
     }
   }
 }
@@ -188,7 +188,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw stateUnusable(path, error);
+    throw registrationFileUnusable(path, error);
   }
 }
 
@@ -204,7 +204,7 @@ function isNewerVersion(json: unknown): boolean {
   return typeof json === "object" && json !== null && "version" in json && Number(json.version) > 1;
 }
 
-function stateUnusable(path: string, cause: unknown): WebhookError {
+function registrationFileUnusable(path: string, cause: unknown): WebhookError {
   return new WebhookError(
     `The state file "${path}" cannot be read or written (${messageOf(cause)}). Use another file (--state, or "state" in code).`,
     { code: "STATE_UNUSABLE", cause },
