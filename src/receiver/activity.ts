@@ -1,4 +1,7 @@
-/** How a delivery ended. `retrying`: a failed background attempt with a retry left. `failed`: one without. */
+/**
+ * The outcome of a delivery or attempt. `retrying` is a failed background attempt that will be retried. `failed` is a
+ * failure that will not be retried.
+ */
 export type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
 
 /** Every outcome, in display order. */
@@ -9,16 +12,16 @@ export const activityOutcomes = [
   "failed",
 ] as const satisfies readonly ActivityOutcome[];
 
-/** The outcomes in one hour of the clock. */
+/** The number of deliveries and attempts with each outcome in one clock hour. */
 export interface ActivityHour extends Readonly<Record<ActivityOutcome, number>> {
   readonly startedAt: Date;
 }
 
-/** How long handlers took, in milliseconds: half of the runs at most `p50`, 19 of 20 at most `p95`. */
+/** Median and 95th percentile of handler durations, in milliseconds. */
 export interface HandlerTime {
   readonly p50: number;
   readonly p95: number;
-  /** How many runs this is taken from: the latest ones. */
+  /** The number of handler runs from which the percentiles are computed. */
   readonly runs: number;
 }
 
@@ -27,8 +30,8 @@ const hoursKept = 24;
 const runsKept = 1_024;
 
 /**
- * Counts what a server has received since it started, in constant memory. Every delivery writes to it, so an entry only
- * adds to existing arrays.
+ * Counts the deliveries of a server since the server started, in constant memory. Every delivery is counted, so counting
+ * only updates existing arrays.
  */
 export class Activity {
   readonly startedAt: Date;
@@ -38,18 +41,18 @@ export class Activity {
   #runs = 0;
   #observeRun: ((endpoint: string, milliseconds: number) => void) | undefined;
 
-  /** @param now the clock, in milliseconds since the epoch. */
+  /** @param now returns the current time, in milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now;
     this.startedAt = new Date(now());
   }
 
-  /** Counts a new delivery, which arrived `at` milliseconds since the epoch. */
+  /** Counts a new delivery. `at` is its time of arrival, in milliseconds since the epoch. */
   arrived(endpoint: EndpointActivity, at: number): void {
     endpoint.addArrival(at);
   }
 
-  /** Counts the end of a delivery, or of an attempt. */
+  /** Counts the outcome of a delivery or of an attempt. */
   ended(endpoint: EndpointActivity, outcome: ActivityOutcome): void {
     const at = this.#now();
     this.#ends.add(at, activityOutcomes.indexOf(outcome));
@@ -63,12 +66,12 @@ export class Activity {
     this.#observeRun?.(endpoint, milliseconds);
   }
 
-  /** Calls `observe` with the duration of every handler run from now on. */
+  /** Calls `observe` with the duration of every later handler run. */
   observeRuns(observe: (endpoint: string, milliseconds: number) => void): void {
     this.#observeRun = observe;
   }
 
-  /** The last 24 hours of the clock, oldest first, the present one last; none from before the start. */
+  /** The last 24 clock hours, oldest first; hours before the server started are omitted. */
   hours(): readonly ActivityHour[] {
     const present = hourOf(this.#now());
     const first = Math.min(Math.max(hourOf(this.startedAt.getTime()), present - hoursKept + 1), present);
@@ -79,7 +82,7 @@ export class Activity {
     });
   }
 
-  /** From the latest 1,024 runs; `undefined` before the first. */
+  /** The durations of the latest 1,024 handler runs, or `undefined` before the first run. */
   handlerTime(): HandlerTime | undefined {
     const runs = Math.min(this.#runs, runsKept);
     if (runs === 0) return undefined;
@@ -89,7 +92,7 @@ export class Activity {
   }
 
   /**
-   * How many deliveries reached an endpoint in the last 24 hours of the clock: in the present one, and in the 23
+   * Returns the number of deliveries that an endpoint received in the last 24 clock hours: the current hour and the 23 hours
    * before it.
    */
   lastDay(endpoint: EndpointActivity): number {
@@ -97,21 +100,21 @@ export class Activity {
   }
 }
 
-/** Counts what one endpoint has received since the start. {@link Activity} writes it. */
+/** The counts of one endpoint since the server started. Only {@link Activity} updates them. */
 export class EndpointActivity {
   #deliveries = 0;
-  /** Created at the first delivery: of 10,000 endpoints, few may ever receive one. */
+  /** Created at the first delivery, because a server may have thousands of endpoints that never receive one. */
   #arrivals: HourlyCounts | undefined;
   readonly #ends = activityOutcomes.map(() => 0);
   #lastOutcome: ActivityOutcome | undefined;
   #lastAt = 0;
 
-  /** Received deliveries, without refused ones and duplicates. */
+  /** The number of received deliveries, excluding refused and duplicate deliveries. */
   get deliveries(): number {
     return this.#deliveries;
   }
 
-  /** The latest outcome and its time; absent before the first. */
+  /** The latest outcome and its time, or `undefined` before the first outcome. */
   get last(): { readonly outcome: ActivityOutcome; readonly at: Date } | undefined {
     return this.#lastOutcome && { outcome: this.#lastOutcome, at: new Date(this.#lastAt) };
   }
@@ -140,8 +143,8 @@ export class EndpointActivity {
 }
 
 /**
- * Counts of some kinds in each of the last 24 hours. An hour takes the place of the one a day before it when something
- * is counted in it, so no timer is needed, and a clock that is set back does no harm.
+ * Counts for each kind in each of the last 24 clock hours. The first count in an hour replaces the counts of the same hour
+ * of the previous day, so no timer is necessary, and the clock may be set back.
  */
 class HourlyCounts {
   readonly #kinds: number;
@@ -165,14 +168,14 @@ class HourlyCounts {
     this.#counts[first + kind] = (this.#counts[first + kind] ?? 0) + 1;
   }
 
-  /** One count for each kind; empty if nothing was counted in that hour. */
+  /** Returns one count for each kind, or an empty array if nothing was counted in that hour. */
   of(hour: number): Uint32Array {
     const place = hour % hoursKept;
     const first = place * this.#kinds;
     return this.#counts.subarray(first, this.#hours[place] === hour ? first + this.#kinds : first);
   }
 
-  /** The sum of the 24 hours that end with `present`. */
+  /** Returns the sum of all counts in the 24 hours that end with the hour `present`. */
   sum(present: number): number {
     let sum = 0;
     for (let index = 0; index < this.#counts.length; index += 1) {
@@ -183,7 +186,7 @@ class HourlyCounts {
   }
 }
 
-/** Hours since the epoch. */
+/** Converts milliseconds since the epoch to whole hours since the epoch. */
 function hourOf(at: number): number {
   return Math.floor(at / millisecondsPerHour);
 }

@@ -8,7 +8,7 @@ import { canOpenInbox } from "./inbox-support.ts";
 
 interface BackgroundWorkOptions {
   endpoints: EndpointRegistry;
-  /** The inbox: its URL, or an open one. Default: `INBOX_URL`. */
+  /** The URL of the inbox, or an open inbox. Default `INBOX_URL`. */
   inbox: string | Inbox | undefined;
   /** Runs the handler of an endpoint. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
@@ -21,23 +21,24 @@ interface BackgroundWorkOptions {
 export class BackgroundWork {
   readonly #options: BackgroundWorkOptions;
   #opened: Promise<Inbox> | undefined;
-  /** The inbox that runs the endpoints, including those added later. */
+  /** The inbox that runs the endpoints, including endpoints that are added later. */
   #running: Inbox | undefined;
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
-  /** Overrides the URL in the options. */
+  /** The URL that overrides the URL in the options. */
   #inboxUrl: string | undefined;
 
   constructor(options: BackgroundWorkOptions) {
     this.#options = options;
   }
 
-  /** The inbox; `undefined` until it is first opened. */
+  /** The inbox that is open or opening, or `undefined` before the inbox is first opened. */
   get opened(): Promise<Inbox> | undefined {
     return this.#opened;
   }
 
   /**
-   * Opens the inbox and runs its deliveries. Concurrent calls share one inbox. A failed call can be repeated.
+   * Opens the inbox and starts to run its deliveries. Concurrent calls share one inbox. After a failed call, the next call
+   * opens the inbox again.
    *
    * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
    */
@@ -64,26 +65,26 @@ export class BackgroundWork {
   }
 
   /**
-   * Adds an endpoint, before or while the inbox runs.
+   * Adds an endpoint. If the inbox is open, the inbox starts to run the deliveries of the endpoint.
    *
-   * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox: each delivery would fail.
+   * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
    */
   add(endpoint: Endpoint): void {
     if (endpoint.background && typeof this.#options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
     if (this.#running) this.#work(this.#running, endpoint);
   }
 
-  /** Limits the wait before each retry from now on, unless the handler requests a longer one. */
+  /** Limits the wait before each later retry, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void {
     this.#maxRetryWaitMs = maxMs;
   }
 
-  /** Uses the inbox of this URL when it is next opened, unless the options contain an open inbox. */
+  /** Sets the URL for the next time that the inbox is opened. Has no effect if the options contain an open inbox. */
   useInbox(url: string): void {
     this.#inboxUrl = url;
   }
 
-  /** Gives handlers `graceMs` to finish, and returns their unfinished deliveries to the queue. */
+  /** Waits up to `graceMs` for running handlers, and then returns unfinished deliveries to the queue. */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opened;
     const inbox = await opened?.catch(() => undefined);
@@ -92,7 +93,7 @@ export class BackgroundWork {
     if (this.#opened === opened) this.#opened = undefined;
   }
 
-  /** Deliveries of an endpoint that was renamed or removed wait forever, unless another server runs them. */
+  /** Warns about deliveries of renamed or removed endpoints, which stay queued unless another server runs them. */
   async #warnOrphaned(inbox: Inbox): Promise<void> {
     const { endpoints, log } = this.#options;
     const counts = await inbox.counts().catch(() => ({}));
@@ -101,7 +102,7 @@ export class BackgroundWork {
       if (waiting === 0 || endpoints.byName.get(endpoint)?.background) continue;
       log().warn(
         { endpoint, waiting },
-        "The inbox holds deliveries for a background endpoint that this server does not have. Register it again, unless another server on the same inbox runs it.",
+        "The inbox contains deliveries for a background endpoint that this server does not have. Register the endpoint again, unless another server on the same inbox runs it.",
       );
     }
   }
@@ -133,13 +134,13 @@ export class BackgroundWork {
 
 function unsupported({ name }: Endpoint): WebhookError {
   return new WebhookError(
-    `Endpoint "${name}" has background: true, but this runtime has no inbox. Remove background: true, pass your own inbox in new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.`,
+    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.`,
     { code: "INBOX_UNUSABLE" },
   );
 }
 
 function notStored(cause: unknown): WebhookError {
-  return new WebhookError("The receiver cannot open its inbox. See its log.", {
+  return new WebhookError("The server cannot open its inbox. See the server's log.", {
     code: "INBOX_UNAVAILABLE",
     status: 503,
     retryable: true,

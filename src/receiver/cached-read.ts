@@ -1,18 +1,18 @@
 interface CachedReadOptions<Value> {
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Max time that a caller waits. */
+  /** The maximum time that a caller waits. */
   timeoutMs: number;
-  /** The value that a caller gets after the timeout. */
+  /** The value that callers receive after the timeout. */
   fallback: Value;
 }
 
-/** How long a value is reused. */
+/** How long a value is reused before it is read again. */
 const freshMs = 1_000;
 
 /**
- * Reads a value that is expensive to read and that unauthenticated clients can request: at most once a second, and never
- * again while a read is in progress.
+ * Limits reads of a value that is expensive to read and that unauthenticated clients can request. The value is read at most
+ * once a second, and only one read is in progress at a time.
  */
 export class CachedRead<Value> {
   readonly #options: CachedReadOptions<Value>;
@@ -40,7 +40,7 @@ export class CachedRead<Value> {
   #shared<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
     const now = this.#options.now();
     const age = now - this.#readAt;
-    // A negative age: the clock was set back.
+    // The age is negative if the clock was set back.
     const isUsable = this.#isPending || (age >= 0 && age < freshMs);
     if (this.#value && this.#source === source && isUsable) return this.#value;
     const value = read(source).finally(() => {

@@ -7,7 +7,7 @@ import type { Outcome } from "../payload/delivery.ts";
 import type { Activity } from "./activity.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
 
-/** Records what happens to deliveries: one log line each, and the activity. */
+/** Records the outcome of each delivery and attempt: writes one log line and updates the activity. */
 export class DeliveryRecorder {
   readonly #activity: Activity;
   readonly #log: () => Logger;
@@ -20,7 +20,7 @@ export class DeliveryRecorder {
     this.#now = now;
   }
 
-  /** Records a delivery that was run at once, or ignored. */
+  /** Records a delivery whose handler ran before the response, or that the filter ignored. */
   recordAnswered(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
@@ -32,19 +32,19 @@ export class DeliveryRecorder {
       handlerMs,
     }: {
       outcome: Outcome;
-      /** Whether the outcome is that of a run already in progress. */
+      /** Whether the outcome belongs to an earlier arrival of the same delivery. */
       duplicate: boolean;
-      /** Status of the response; `undefined` without one. */
+      /** The status of the response, or `undefined` for a delivery without a response. */
       status: number | undefined;
-      /** From the request to the response. */
+      /** The time from the request to the response. */
       ms: number;
-      /** The handler alone. */
+      /** The duration of the handler run. */
       handlerMs: number;
     },
   ): void {
     // The Hub counts every status but 2xx as a failure, even when the handler chose it.
     const refused = outcome.status === "succeeded" && status !== undefined && (status < 200 || status > 299);
-    // The first arrival of a duplicate records the run.
+    // A run is counted only for the first arrival of its delivery.
     if (!duplicate) {
       this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
       this.#activity.ended(endpoint.activity, refused ? "failed" : outcome.status);
@@ -60,7 +60,7 @@ export class DeliveryRecorder {
     const log = this.#log();
     if (outcome.status === "failed") {
       log.error({ ...fields, code: outcome.error.code, err: outcome.error.cause }, outcome.error.message);
-    } else if (refused) log.warn(fields, "delivery failed: its handler returned an error response");
+    } else if (refused) log.warn(fields, "delivery failed: the handler returned an error response");
     else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
     else log.info(fields, "delivery succeeded");
   }
@@ -81,7 +81,9 @@ export class DeliveryRecorder {
     this.#log().info(fields, "delivery accepted");
   }
 
-  /** Records an attempt in the background, which took `ms` milliseconds. `signal` is the one that the inbox passed. */
+  /**
+   * Records a background attempt, which took `ms` milliseconds. The inbox aborts `signal` when it interrupts the attempt.
+   */
   recordAttempt(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
@@ -96,8 +98,8 @@ export class DeliveryRecorder {
     }
     const { error } = outcome;
     if (signal.aborted) {
-      // Neither a success nor a failure: the inbox runs it again, or another process does. The handler's error is only a
-      // consequence of the abort.
+      // An interrupted attempt is neither a success nor a failure, because this or another process will run the delivery
+      // again. The handler's error is only a consequence of the abort, so the abort reason is logged instead.
       const { code, message } = WebhookError.isInstance(signal.reason) ? signal.reason : error;
       this.#log().warn(
         { ...fields, outcome: "abandoned", code },
@@ -106,7 +108,7 @@ export class DeliveryRecorder {
     } else this.#recordFailure(endpoint, fields, { claimed, error, retryAt: outcome.retryAt });
   }
 
-  /** Records a claimed delivery whose body no longer fits its endpoint, so that it was not run. */
+  /** Records a claimed delivery that was not run, because the endpoint no longer accepts its body. */
   recordRejected(endpoint: Endpoint, claimed: ClaimedDelivery, error: WebhookError): void {
     const fields = { endpoint: endpoint.name, deliveryId: claimed.id, attempt: claimed.attempt };
     this.#recordFailure(endpoint, fields, { claimed, error, retryAt: undefined });
@@ -121,7 +123,7 @@ export class DeliveryRecorder {
       this.#activity.ended(endpoint.activity, "failed");
       this.#log().error(
         { ...fields, outcome: "dead", code: error.code, err: error.cause },
-        `delivery is dead: ${error.message} Replay it on the dashboard or with hub-webhooks deliveries replay.`,
+        `delivery is dead: ${error.message} Replay the delivery on the dashboard or with hub-webhooks deliveries replay.`,
       );
       return;
     }

@@ -3,25 +3,25 @@ import { WebhookError } from "../core/errors.ts";
 import { readHonoBody } from "./hono-body.ts";
 import { routePrefix } from "./mount-point.ts";
 
-/** The path prefix of every endpoint, as in the Hub's Python library. */
+/** The path prefix of every endpoint. The Hub's Python library uses the same prefix. */
 export const webhooksPath = "/webhooks/";
 
-/** The page of the Hub on which users add a webhook; `HF_ENDPOINT` does not change it. */
+/** The page of the Hub on which users add webhooks. `HF_ENDPOINT` does not change this URL. */
 export const webhookSettingsUrl = "https://huggingface.co/settings/webhooks";
 
-/** An HTTP request that carries a delivery, from Hono or directly from Node's HTTP server. */
+/** An HTTP request with a delivery, from Hono or directly from Node's HTTP server. */
 export interface DeliveryRequest {
   readonly method: string;
-  /** The endpoint name in its path. */
+  /** The endpoint name in the path. */
   readonly endpointName: string;
-  /** Absolute. */
+  /** The absolute URL of the request. */
   readonly url: string;
   readonly headers: Headers;
   /** Aborts when the client disconnects before the response is sent. */
   readonly signal: AbortSignal;
-  /** What the runtime passes with the request: in a worker, its bindings. */
+  /** The value that the runtime passes with the request. On edge workers, this is the bindings. */
   readonly bindings: unknown;
-  /** Returns one header. The name is in lower case. */
+  /** Returns the value of a header, or `null`. Pass the name in lowercase. */
   header(name: string): string | null;
   /**
    * Reads the body as text, at most `limit` bytes.
@@ -73,33 +73,33 @@ export class RoutedRequest implements DeliveryRequest {
 }
 
 /**
- * Requires a JSON media type: browsers let pages of other sites post `text/plain`, but not JSON, without asking.
+ * Requires a JSON media type. Pages of other sites can send `text/plain` without a CORS preflight request, but not JSON.
  *
  * @throws `MEDIA_TYPE_UNSUPPORTED` (415).
  */
 export function requireJson(request: DeliveryRequest): void {
   const type = request.header("content-type") ?? "";
   if (/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) return;
-  throw new WebhookError("Send the payload as Content-Type: application/json.", {
+  throw new WebhookError('The Content-Type of the request is not JSON. Set it to "application/json".', {
     code: "MEDIA_TYPE_UNSUPPORTED",
     status: 415,
   });
 }
 
 /**
- * Protects an endpoint that accepts any body and needs no secret from pages of other sites.
+ * Refuses requests from pages of other sites. Protects endpoints that accept any body and do not require a secret.
  *
  * @throws `CROSS_SITE_REFUSED` (403).
  */
 export function refuseCrossSite(request: DeliveryRequest): void {
   if (!isCrossSite(request)) return;
-  throw new WebhookError("Pages of other sites cannot post here. Set a webhook secret and send it.", {
-    code: "CROSS_SITE_REFUSED",
-    status: 403,
-  });
+  throw new WebhookError(
+    "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
+    { code: "CROSS_SITE_REFUSED", status: 403 },
+  );
 }
 
-/** Whether a browser sent the request for a page of another site. Pages cannot change these headers. */
+/** Whether a page of another site sent the request. Pages cannot change the headers that this function reads. */
 export function isCrossSite(request: Pick<DeliveryRequest, "header" | "url">): boolean {
   const site = request.header("sec-fetch-site");
   const origin = request.header("origin");

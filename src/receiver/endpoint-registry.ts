@@ -23,7 +23,7 @@ export class EndpointRegistry {
     return this.all.filter(({ background }) => background !== undefined);
   }
 
-  /** Describes the endpoints for tools. */
+  /** Describes the endpoints for the CLI and for registration. */
   describe(): readonly EndpointDetails[] {
     return this.all.map(({ name, watch, domains, repos, scopes, background, warnings }) => {
       return { name, watch, domains, repos, scopes, warnings, background: background !== undefined };
@@ -34,7 +34,7 @@ export class EndpointRegistry {
   assertNew(name: string): void {
     if (!this.#byName.has(name)) return;
     throw new WebhookError(
-      `An endpoint named "${name}" is already registered. Rename one of them. A class whose methods are endpoints can be instantiated only once.`,
+      `An endpoint named "${name}" is already registered. Rename one of the endpoints. A class whose methods are endpoints can be instantiated only once.`,
       { code: "ENDPOINT_EXISTS" },
     );
   }
@@ -44,7 +44,7 @@ export class EndpointRegistry {
   }
 
   /**
-   * Returns the endpoint of a name, or the only endpoint.
+   * Returns the endpoint with this name. Without a name, returns the only endpoint.
    *
    * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`.
    */
@@ -52,7 +52,7 @@ export class EndpointRegistry {
     const { names } = this;
     if (name === undefined && names.length !== 1) {
       throw new WebhookError(
-        `Choose the endpoint of the payload, as in receive(payload, { endpoint: "${names[0] ?? "retrain"}" }).`,
+        `The server does not have exactly one endpoint. Choose an endpoint, as in receive(payload, { endpoint: "${names[0] ?? "retrain"}" }).`,
         { code: "ENDPOINT_REQUIRED" },
       );
     }
@@ -62,11 +62,11 @@ export class EndpointRegistry {
   }
 }
 
-/** The error for a name that no endpoint has. */
+/** Creates the error for an unknown endpoint name. */
 export function endpointUnknown(name: string | undefined, names: readonly string[]): WebhookError {
   return new WebhookError(
     names.length === 0 || name === undefined
-      ? "The server has no endpoint. Register a handler with server.webhook()."
+      ? "The server has no endpoints. Register a handler with server.webhook()."
       : `Unknown endpoint ${JSON.stringify(name)}. Valid endpoints: ${names.join(", ")}.`,
     { code: "ENDPOINT_UNKNOWN", status: 404 },
   );

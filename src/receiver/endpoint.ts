@@ -17,60 +17,68 @@ import { parseJson } from "./json-body.ts";
 import { readDomainsOption, readWatchOption } from "./watch-options.ts";
 
 /**
- * The second argument of a handler. `signal`, `log` and `request` are created on first use, so `{ ...context }` creates
- * all of them.
+ * The second argument of a handler. `signal`, `log` and `request` are created on first use. Note that `{ ...context }`
+ * creates all three.
  */
 export interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
-  /** Aborts at the timeout, and when the client disconnects. Pass it to `fetch`. */
+  /** Aborts at the timeout and when the client disconnects. Pass this signal to `fetch`. */
   readonly signal: AbortSignal;
-  /** Adds the endpoint and the delivery id to each line. */
+  /** A logger that adds the endpoint and the delivery ID to each line. */
   readonly log: Logger;
-  /** The HTTP request, with its body already read; absent in the background and without HTTP. */
+  /** The HTTP request, whose body is already read. Missing for background endpoints and for deliveries without HTTP. */
   readonly request?: Request | undefined;
 }
 
-/** Your function. Return JSON or a `Response` to answer with it, or nothing to answer 200 with an empty body. */
+/**
+ * A function that handles deliveries. Its return value is the response: JSON, a `Response`, or `undefined` for status 200
+ * with an empty body.
+ */
 export type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
 
 /** Options of an endpoint. */
 export interface EndpointOptions extends FilterOptions {
   /**
-   * How long the handler may run. When it ends, the delivery fails with 504. Default `"25s"`, because the Hub waits 30 s,
-   * and `"10m"` in the background.
+   * The maximum duration of a handler run. After this time, the delivery fails with 504. Default `"25s"`, because the Hub
+   * waits 30 s for a response. Default for background endpoints: `"10m"`.
    */
   timeout?: Duration;
   /**
-   * Stores the delivery, answers 202, and runs the handler afterwards, with retries. A delivery that arrives twice runs
-   * once. `attempts`, `backoff`, `concurrency` and `retention` require it. Default `false`.
+   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that arrives
+   * twice runs once. The options `attempts`, `backoff`, `concurrency` and `retention` require `background: true`. Default
+   * `false`.
    */
   background?: boolean;
-  /** Max attempts per delivery. Default 10, or one more than the waits that `backoff` lists. */
+  /** The maximum number of attempts per delivery. Default `10`, or one more than the number of waits in a `backoff` list. */
   attempts?: number;
   /**
-   * Waits between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about 22 h in
-   * total; further attempts wait 12 h each.
+   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
+   * 22 h in total. Each further attempt waits 12 h.
    */
   backoff?: Backoff;
-  /** Max deliveries that run at the same time on this server. Default 4. */
+  /** The maximum number of deliveries that run at the same time on this server. Default `4`. */
   concurrency?: number;
   /**
-   * How long a succeeded or dead delivery is kept. Default `"14d"`. Its id is remembered for at least 7 days, and for a
-   * day longer than all retries can take.
+   * How long a succeeded or dead delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
+   * 7 days, and always for one day longer than all retries can take.
    */
   retention?: Duration;
   /**
-   * Validates the body. Default: a payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body is
-   * JSON, and the handler receives the schema's output; with a filter, the payload of the Hub is validated first. With
-   * `null`, any body is accepted, even an empty one; the payload is `null`, and `delivery.body` is the text.
+   * The schema of the body. Default: the payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body
+   * must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must be a
+   * payload of the Hub too. With `null`, any body is accepted, even an empty one: the payload is `null`, and `delivery.body`
+   * is the text.
    */
   schema?: StandardSchemaV1 | null;
   /**
-   * What the endpoint's webhook on the Hub watches: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
-   * `hub-webhooks sync` and `register` of `hub-webhooks/client` register it; the server itself does not.
+   * One or more items that the endpoint's webhook on the Hub watches, such as `"dataset:me/data"`, `"org:acme"` or
+   * `"user:me"`. `hub-webhooks sync` and `register` of `hub-webhooks/client` create the webhook. The server itself does not.
    */
   watch?: Watch | readonly Watch[];
-  /** The domains that its webhook subscribes to: `repo`, `discussion`. Default: those that `scope` covers, else both. */
+  /**
+   * The domains that the endpoint's webhook subscribes to: `repo`, `discussion`. Default: the domains that `scope` covers,
+   * or both without `scope`.
+   */
   domains?: WebhookDomain | readonly WebhookDomain[];
 }
 
@@ -81,7 +89,7 @@ type RepoTypeOf<Options> = Options extends { repo: infer Repo }
     : string
   : string;
 
-/** The payload type that follows from the options of an endpoint. */
+/** The payload type that TypeScript infers from the options of an endpoint. */
 export type PayloadFor<Options extends EndpointOptions> = Options extends { schema: null }
   ? null
   : Options extends { schema: infer Schema extends StandardSchemaV1 }
@@ -95,20 +103,20 @@ export type PayloadFor<Options extends EndpointOptions> = Options extends { sche
 /** A registered endpoint. */
 export interface Endpoint {
   readonly name: string;
-  /** Options that look like a mistake. */
+  /** Warnings about options that are probably mistakes. */
   readonly warnings: readonly string[];
-  /** The scopes that its filter accepts; empty: all of them. */
+  /** The scopes that the filter accepts. An empty list accepts all scopes. */
   readonly scopes: readonly string[];
-  /** Its filter for repositories, as written; empty: all of them. */
+  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
-  /** What its webhook watches; empty: not declared. */
+  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
   readonly watch: readonly WatchedItem[];
-  /** The domains that its webhook subscribes to. */
+  /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
   /** Whether the body must be JSON. */
   readonly requiresJson: boolean;
   readonly timeoutMs: number;
-  /** How the inbox runs its deliveries; absent for an endpoint that runs its handler before it answers. */
+  /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
   readonly background?: Pick<QueueOptions, "concurrency" | "policy" | "retentionMs">;
   /**
    * Parses and validates the body, then applies the filter.
@@ -117,16 +125,16 @@ export interface Endpoint {
    */
   readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
   readonly handler: Handler<unknown>;
-  /** What it has received since the process started. */
+  /** The counts of deliveries since the process started. */
   readonly activity: EndpointActivity;
 }
 
 /** A delivery with a valid body. */
 export interface ParsedDelivery {
   readonly delivery: Delivery<unknown>;
-  /** The payload of the Hub; absent where only a schema was applied. */
+  /** The payload of the Hub. Missing if only a schema was applied to the body. */
   readonly hubPayload?: WebhookPayload;
-  /** Why the filter ignores it; `undefined`: it does not. */
+  /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
   readonly ignored?: string | undefined;
 }
 
@@ -152,7 +160,7 @@ export function createEndpoint(declaration: {
   const { schema } = options;
   if (schema === null && filter) {
     throw optionError(
-      `Endpoint "${name}" has "schema: null" and a filter. Filters need a payload, and "schema: null" accepts any body. Remove one of them.`,
+      `Endpoint "${name}" has "schema: null" and a filter. A filter requires a payload of the Hub, but "schema: null" accepts any body. Remove "schema: null" or the filter.`,
     );
   }
   const scopes = listOf(options.scope);
@@ -171,7 +179,7 @@ export function createEndpoint(declaration: {
     timeoutMs,
     ...backgroundOf(options),
     parse: schema === undefined ? parserOfHub(filter) : schema === null ? parseNothing : parserOfSchema(schema, filter),
-    // `parse` returns the payload that the handler's type is derived from.
+    // `parse` returns the payload type from which the handler's type is derived.
     handler: handler as Handler<unknown>,
     activity: new EndpointActivity(),
   };
@@ -180,7 +188,7 @@ export function createEndpoint(declaration: {
 function lintTimeout({ background, timeoutMs }: { background: boolean | undefined; timeoutMs: number }): string[] {
   if (background || timeoutMs <= hubTimeoutMs) return [];
   return [
-    `Option "timeout" is ${timeoutMs / 1000} s, but the Hub gives up after 30 s and counts the delivery as failed. Add background: true, or remove the option. Ignore this warning if the endpoint only runs in a job.`,
+    `Option "timeout" is ${timeoutMs / 1000} s, but the Hub waits at most 30 s and then counts the delivery as failed. Add background: true, or remove the option. Ignore this warning if the endpoint only runs in a job.`,
   ];
 }
 
@@ -192,7 +200,7 @@ const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as
 const otherOptions = ["background", "timeout", "schema", "scope", "action", "repo", "ref", "watch", "domains"] as const;
 const knownOptions: ReadonlySet<string> = new Set([...backgroundOptions, ...otherOptions]);
 
-/** For JavaScript users: a misspelled option would have no effect. */
+/** Checks the names of options for JavaScript users, because a misspelled option would have no effect. */
 function checkOptions(options: EndpointOptions): void {
   const unknown = Object.keys(options).find((name) => !knownOptions.has(name));
   if (unknown !== undefined) {
@@ -203,7 +211,7 @@ function checkOptions(options: EndpointOptions): void {
   const { background } = options;
   if (background === undefined || typeof background === "boolean") return;
   throw optionError(
-    'Option "background" must be true or false. Set other options beside it: { background: true, attempts: 2 }.',
+    'Option "background" must be true or false. Set other options next to it, as in { background: true, attempts: 2 }.',
   );
 }
 
@@ -211,7 +219,7 @@ function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
   if (!options.background) {
     const useless = backgroundOptions.find((name) => options[name] !== undefined);
     if (useless === undefined) return {};
-    throw optionError(`Option "${useless}" requires background: true. Add it, or remove "${useless}".`);
+    throw optionError(`Option "${useless}" requires background: true. Add background: true, or remove "${useless}".`);
   }
   const { concurrency = defaultConcurrency, retention = defaultRetentionMs } = options;
   checkCount(concurrency, "concurrency");
@@ -241,7 +249,7 @@ function parserOfSchema(schema: StandardSchemaV1, filter: Filter | undefined): E
   };
 }
 
-/** Field by field: a delivery from the inbox has further ones, which handlers must not see. */
+/** Copies each field by name, because handlers must not receive the additional fields of a delivery from the inbox. */
 function withPayload(
   { id, endpoint, body, receivedAt, attempt }: UnparsedDelivery,
   payload: unknown,
@@ -249,21 +257,24 @@ function withPayload(
   return { id, endpoint, body, payload, receivedAt, attempt };
 }
 
-/** Only characters that URLs never encode, so that paths are compared without decoding. */
+/** Allows only characters that URLs never encode, so that paths can be compared without decoding. */
 const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
 
-/** Removes slashes at both ends, so that a path such as `/retrain` of the Python library works. */
+/** Checks a name, and removes slashes at both ends, because names in the Hub's Python library may start with a slash. */
 function checkedName(given: string | undefined): string {
   if (!given) {
-    throw new WebhookError('The endpoint has no name. Pass a named function, or a name: webhook("retrain", handler).', {
-      code: "ENDPOINT_NAME_MISSING",
-    });
+    throw new WebhookError(
+      'The endpoint has no name. Pass a named function, or pass a name, as in webhook("retrain", handler).',
+      {
+        code: "ENDPOINT_NAME_MISSING",
+      },
+    );
   }
   const name = given.replace(/^\/+|\/+$/g, "");
-  // Clients resolve "." and ".." before they send a URL.
+  // Rejects the segments "." and "..", because clients resolve them before they send a request.
   if (!namePattern.test(name) || name.split("/").some((part) => part === "." || part === "..")) {
     throw new WebhookError(
-      `Invalid endpoint name ${JSON.stringify(given)}. Use letters, digits, ".", "_" and "-", and slashes between them: webhook("acme/retrain", handler).`,
+      `Invalid endpoint name ${JSON.stringify(given)}. Use letters, digits, ".", "_" and "-", and separate segments with slashes, as in webhook("acme/retrain", handler).`,
       { code: "ENDPOINT_NAME_INVALID" },
     );
   }

@@ -6,11 +6,12 @@ import type { Outcome } from "../payload/delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /**
- * Throw this from a handler when retrying cannot help: a background endpoint marks the delivery as dead at once.
+ * Throw this error from a handler when a retry cannot succeed. A background endpoint then marks the delivery as dead
+ * immediately.
  *
  * @example
  * ```ts
- * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("There is no such model.");
+ * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("The model does not exist.");
  * ```
  */
 export class NonRetriableError extends WebhookError {
@@ -20,9 +21,9 @@ export class NonRetriableError extends WebhookError {
 }
 
 /**
- * Throw this from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
- * `attempts`. An invalid date, or one beyond the endpoint's `retention`, is logged as `RETRY_TIME_INVALID`, and the
- * endpoint's `backoff` applies instead.
+ * Throw this error from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
+ * `attempts`. If the date is invalid or beyond the endpoint's `retention`, the server logs `RETRY_TIME_INVALID` and uses the
+ * endpoint's `backoff`.
  *
  * @throws `OPTION_INVALID` when `when` is not a duration.
  * @example
@@ -31,7 +32,7 @@ export class NonRetriableError extends WebhookError {
  * ```
  */
 export class RetryAfterError extends WebhookError {
-  /** When to retry. */
+  /** The time of the retry. */
   readonly retryAt: Date;
 
   constructor(when: Duration | Date, { message, cause }: { message?: string; cause?: unknown } = {}) {
@@ -46,8 +47,8 @@ export class RetryAfterError extends WebhookError {
 }
 
 /**
- * Errors of the Hub that a retry cannot fix: the request or the token has to change. A missing (404) or conflicting (409)
- * resource may change soon, so these are retried.
+ * Errors of the Hub that require a change of the request or token, so that a retry cannot succeed. Missing (404) and
+ * conflicting (409) resources may change, so these errors are retried.
  */
 const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>([
   "ARGUMENT_INVALID",
@@ -58,20 +59,20 @@ const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErro
   "HUB_FORBIDDEN",
 ]);
 
-/** A proxy in front of the Hub may send any `Retry-After`; the Hub's own rate limits reset within minutes. */
+/** Limits a `Retry-After` of a proxy in front of the Hub. The rate limits of the Hub itself reset within minutes. */
 const maxRetryAfterSeconds = 3600;
 
-/** Whether a retry cannot fix the error that a handler threw. */
+/** Whether a retry cannot succeed after the error that a handler threw. */
 export function isNonRetriable(thrown: unknown): boolean {
   if (HubError.isInstance(thrown)) return nonRetriableHubErrors.has(thrown.code);
   return WebhookError.isInstance(thrown) && thrown.code === "NON_RETRIABLE";
 }
 
-/** The retry time that a thrown error requests: its `retryAt`, or the `Retry-After` of a Hub response. */
+/** Returns the retry time that a thrown error requests: its `retryAt`, or the `Retry-After` of a response of the Hub. */
 export function retryTimeOf(thrown: unknown): Date | undefined {
   const retryAt = readField(thrown, "retryAt");
   if (isDate(retryAt)) return retryAt;
-  // The client has already retried `Retry-After: 0`: the endpoint's backoff is better.
+  // Ignores `Retry-After: 0`: the Hub client has already retried immediately, so the endpoint's backoff applies.
   if (!HubError.isInstance(thrown) || !thrown.retryAfterSeconds) return undefined;
   return new Date(Date.now() + Math.min(thrown.retryAfterSeconds, maxRetryAfterSeconds) * 1000);
 }
@@ -85,8 +86,8 @@ function isDate(value: unknown): value is Date {
 }
 
 /**
- * Replaces a requested retry time that is not a valid date, or lies beyond the endpoint's retention: the inbox would keep
- * the delivery queued for as long as the handler likes. The endpoint's backoff applies instead.
+ * Removes a requested retry time that is not a valid date or is beyond the endpoint's retention, so that a handler cannot
+ * keep a delivery queued without a limit. The endpoint's backoff applies instead.
  */
 export function dropInvalidRetryTime(
   outcome: Outcome,
@@ -108,7 +109,7 @@ export function dropInvalidRetryTime(
   if (requested <= latest) return outcome;
   const problem = Number.isNaN(requested)
     ? "at an invalid date"
-    : `at ${retryAt.toISOString()}, beyond its retention (until ${new Date(latest).toISOString()})`;
+    : `at ${retryAt.toISOString()}, which is beyond the retention of the delivery (until ${new Date(latest).toISOString()})`;
   return {
     status: "failed",
     error: new WebhookError(

@@ -14,7 +14,7 @@ import {
 const defaultBodyLimit = 10 * 1024 * 1024;
 
 /**
- * Checks the option `bodyLimit`, in bytes. Default 10 MiB.
+ * Checks and returns the option `bodyLimit`, in bytes. Default: 10 MiB.
  *
  * @throws `OPTION_INVALID`
  */
@@ -24,17 +24,17 @@ export function checkedBodyLimit(option: number = defaultBodyLimit): number {
 }
 
 /**
- * Reads the body of a request that Hono has routed as text, at most `limit` bytes: the body that middleware has cached, that
- * of Node's HTTP server, or a web stream.
+ * Reads the body of a request that Hono has routed, as text of at most `limit` bytes. The source is the body that middleware
+ * has cached, the request of Node's HTTP server, or a web stream.
  *
- * @throws `ENCODING_UNSUPPORTED` (415), `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400) when the client disconnected,
- * `BODY_NOT_JSON` (400) when it is not UTF-8, `BODY_CONSUMED` (500) when something else has read it.
+ * @throws `ENCODING_UNSUPPORTED` (415); `BODY_TOO_LARGE` (413); `BODY_INCOMPLETE` (400) when the client has disconnected;
+ * `BODY_NOT_JSON` (400) when the body is not UTF-8; `BODY_CONSUMED` (500) when other code has read the body.
  */
 export async function readHonoBody({ req, env }: Context, limit: number): Promise<string> {
   const { raw, bodyCache } = req;
   const length = raw.headers.get("content-length");
   checkBodyHeaders({ encoding: raw.headers.get("content-encoding"), length }, limit);
-  // Hono caches the body when middleware reads it.
+  // Hono caches the body when middleware reads the body through Hono.
   const cached = bodyCache.arrayBuffer ?? bodyCache.text;
   if (cached) return readCached(cached, limit);
   if (raw.bodyUsed) throw bodyConsumed();
@@ -43,12 +43,12 @@ export async function readHonoBody({ req, env }: Context, limit: number): Promis
   const wasRead = incoming !== undefined && (incoming.readableDidRead || incoming.readableEnded);
   if (raw.body?.locked) throw bodyConsumed();
   const bytes = await readStream(raw.body, limit);
-  // A body parser on Node's stream leaves nothing, or the rest.
+  // After a body parser has read from Node's stream, the stream is empty or contains only the rest of the body.
   if (wasRead && (length === null ? bytes.length === 0 : bytes.length < Number(length))) throw bodyConsumed();
   return decodeText(bytes);
 }
 
-/** The request of Node's HTTP server, which Hono's adapter passes as a binding. */
+/** Returns the request of Node's HTTP server, which Hono's adapter passes as a binding. */
 function nodeRequest(bindings: unknown): IncomingMessage | undefined {
   const incoming = typeof bindings === "object" && bindings !== null && "incoming" in bindings && bindings.incoming;
   return isIncoming(incoming) ? incoming : undefined;
@@ -58,14 +58,14 @@ function isIncoming(value: unknown): value is IncomingMessage {
   return typeof value === "object" && value !== null && "readableDidRead" in value;
 }
 
-/** Whether nothing has read it, and nothing is about to: two readers would interfere. */
+/** Whether no other code has read the body or is about to read it. Two readers would each receive only parts of the body. */
 function isUntouched({ readableDidRead, readableFlowing, readableEnded }: IncomingMessage): boolean {
   return !readableDidRead && !readableEnded && readableFlowing === null;
 }
 
 /**
- * Whether `request` is the adapter's view of `incoming`, which it keeps under a symbol. A request derived from that view
- * (by `parent.mount()` or `clone()`) reads Node's stream by itself, at any time.
+ * Whether `request` is the adapter's own `Request` object for `incoming`, which the adapter stores in a symbol property. A
+ * `Request` that is derived from this object (by `parent.mount()` or `clone()`) may read Node's stream at any time.
  */
 function isBodyOf(request: Request, incoming: IncomingMessage): boolean {
   const kept = Object.getOwnPropertySymbols(request).map((symbol): unknown => Reflect.get(request, symbol));
@@ -83,7 +83,7 @@ async function readCached(cached: CachedBody, limit: number): Promise<string> {
   return typeof body === "string" ? body : decodeText(bytes);
 }
 
-/** Counts the bytes: without a socket, nothing enforces the Content-Length. */
+/** Reads a web stream. Counts the bytes, because `Content-Length` is not enforced for requests without a socket. */
 async function readStream(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -105,7 +105,7 @@ async function readStream(stream: ReadableStream<Uint8Array> | null, limit: numb
 
 function bodyConsumed(): WebhookError {
   return new WebhookError(
-    "The body was read before it reached the receiver, for example by express.json(). Mount the receiver before the body parser.",
+    "Other code, such as express.json(), read the body before the server could. Mount the server before the body parser.",
     { code: "BODY_CONSUMED", status: 500 },
   );
 }

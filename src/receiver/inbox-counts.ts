@@ -2,18 +2,18 @@ import type { DeliveryCounts, Inbox } from "../inbox/inbox.ts";
 import { CachedRead } from "./cached-read.ts";
 
 interface InboxCountsReaderOptions {
-  /** The inbox, if it is open or opening: reading counts never opens it. */
+  /** Returns the inbox if it is open or opening. Reading the counts never opens the inbox. */
   inbox: () => Promise<Inbox> | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Max time that a reader waits. Default 1,000. */
+  /** The maximum time that a caller waits. Default `1000`. */
   timeoutMs?: number;
 }
 
-/** The number of deliveries by endpoint and status; `unknown`: the inbox failed, or did not answer in time. */
+/** The number of deliveries by endpoint and status, or `unknown` if the inbox failed or did not respond in time. */
 export type InboxCounts = Readonly<Record<string, DeliveryCounts>> | "unknown";
 
-/** Reads how many deliveries the inbox holds, for metrics and pages. */
+/** Reads the number of deliveries in the inbox, for metrics and pages. */
 export class InboxCountsReader {
   readonly #inbox: InboxCountsReaderOptions["inbox"];
   readonly #counts: CachedRead<InboxCounts>;
@@ -23,7 +23,7 @@ export class InboxCountsReader {
     this.#counts = new CachedRead({ now, timeoutMs, fallback: "unknown" });
   }
 
-  /** Never rejects; `undefined` while no inbox is open. */
+  /** Returns the counts, or `undefined` while no inbox is open. Never rejects. */
   async read(): Promise<InboxCounts | undefined> {
     const inbox = this.#inbox();
     return inbox && this.#counts.get(inbox, readCounts);

@@ -1,5 +1,6 @@
 /**
- * Whether this runtime can open an inbox, which needs modules of Node; Bun and Deno have them. A bundle for a worker or a
- * browser contains `node/unavailable.ts` instead of this file (the "browser" field of package.json), where it is `false`.
+ * Whether this runtime can open an inbox, which requires modules of Node. Bun and Deno support these modules. In a bundle
+ * for a worker or browser, the "browser" field of package.json replaces this file with `node/unavailable.ts`, where the
+ * value is `false`.
  */
 export const canOpenInbox: boolean = typeof process !== "undefined" && process.versions?.node !== undefined;

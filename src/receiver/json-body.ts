@@ -1,6 +1,6 @@
 import { WebhookError } from "../core/errors.ts";
 
-/** Far beyond any payload of the Hub. Deep nesting overflows the stack of code that walks the JSON recursively. */
+/** Limits nesting, because deeply nested JSON overflows the stack of recursive code. Payloads of the Hub are far flatter. */
 const maxNesting = 100;
 
 /**
@@ -10,7 +10,7 @@ const maxNesting = 100;
  */
 export function parseJson(body: string): unknown {
   if (isNestedTooDeep(body)) {
-    throw new WebhookError(`The body is nested deeper than ${maxNesting} levels.`, {
+    throw new WebhookError(`The body is nested more than ${maxNesting} levels deep. Send a flatter payload.`, {
       code: "BODY_TOO_DEEP",
       status: 400,
     });
@@ -18,11 +18,14 @@ export function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    throw new WebhookError("The body is not valid JSON.", { code: "BODY_NOT_JSON", status: 400 });
+    throw new WebhookError("The body is not valid JSON. Send the payload as JSON.", {
+      code: "BODY_NOT_JSON",
+      status: 400,
+    });
   }
 }
 
-/** Counts brackets outside of strings. Only a text with enough of them is scanned. */
+/** Counts the depth of brackets outside of strings. Texts with few brackets are not scanned. */
 function isNestedTooDeep(text: string): boolean {
   if (!hasMoreOpeners(text, maxNesting)) return false;
   let depth = 0;

@@ -1,17 +1,19 @@
 import type { LaunchedServer } from "./launch-options.ts";
 
 /**
- * Receives the launches of the servers in this process, which then do not listen. The tools that load a user's server file
- * (`dev`, `sync`, a job) register one: they need the server, and decide themselves whether and where it listens.
+ * Intercepts the launches of all servers in this process, which then do not listen. Tools that load a user's server file
+ * (`dev`, `sync`, jobs) register an interceptor, because they need the server object and decide where the server listens.
  */
 export interface LaunchInterceptor {
-  /** Runs instead of `server.launch()`, which returns its result. */
+  /** Runs instead of `server.launch()`. Its result is the result of `launch()`. */
   onLaunch(server: object): LaunchedServer;
-  /** Runs when `webhookEndpoint` creates its shared server, instead of the launch at the end of the script. */
+  /**
+   * Runs when `webhookEndpoint` creates its shared server. The shared server is then not launched at the end of the script.
+   */
   onSharedServer(server: object): void;
 }
 
-/** A registered symbol, so that the copies of this package in a tool and in a user's project share it. */
+/** A registered symbol, which is shared by the copies of this package in a tool and in the user's project. */
 const interceptorKey = Symbol.for("hub-webhooks.launchInterceptor");
 
 /** Returns the interceptor of this process, if there is one. */
@@ -20,7 +22,7 @@ export function launchInterceptor(): LaunchInterceptor | undefined {
   return isLaunchInterceptor(interceptor) ? interceptor : undefined;
 }
 
-/** Passes every launch in this process to `interceptor`. Returns the function that stops this. */
+/** Passes every launch in this process to `interceptor`. Returns a function that removes the interceptor. */
 export function interceptLaunches(interceptor: LaunchInterceptor): () => void {
   Reflect.set(globalThis, interceptorKey, interceptor);
   return () => Reflect.deleteProperty(globalThis, interceptorKey);

@@ -3,68 +3,75 @@ import type { OpenTunnelOptions } from "../tunnel/tunnel.ts";
 
 /** Options of `launch()`. */
 export interface LaunchOptions {
-  /** Default `PORT`, else 7860, the port of a Space. 0 for any free port. */
+  /** The port to listen on, or 0 for any free port. Default: `PORT`, else `7860`, the port of a Space. */
   port?: number;
-  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere, so that a laptop stays private. */
+  /**
+   * The host to listen on. Default: `HOST`, else `0.0.0.0` in a Space, else `127.0.0.1`, to which only this machine can
+   * connect.
+   */
   host?: string;
   /**
-   * Opens a temporary public address for `/webhooks/*`, and closes it after 72 hours. Default: `TUNNEL` (`1` or the name
-   * of a provider), else off. If no secret is set, one is created for the session and printed. A `publicUrl` here is
-   * monitored, and must point to the port of the server.
+   * Opens a tunnel with a temporary public URL for `/webhooks/*`, which closes after 72 hours. Default: `TUNNEL` (`1` or the
+   * name of a provider), else no tunnel. If no secret is set, the server creates and prints a secret for the session. A
+   * `publicUrl` in these options is the URL of your own tunnel: it must point to the port of the server and is monitored.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
-   * The address at which the Hub reaches this server, for the log and the landing page. A function if it may change.
-   * Default `PUBLIC_URL`, else the address of the Space or of the tunnel.
+   * The public URL of this server, for the log and the landing page. Pass a function if the URL may change. Default:
+   * `PUBLIC_URL`, else the URL of the Space or tunnel.
    */
   publicUrl?: string | (() => string);
   /**
-   * Whether to log at startup where the server is reachable and whether it has a secret. Default `true`. Warnings are
-   * always logged.
+   * Whether to log the URLs of the server and whether a secret is set at startup. Warnings are always logged. Default
+   * `true`.
    */
   announce?: boolean;
   /**
-   * How long a client may take to send the headers (default 15 s), a whole request (30 s) and the next request on its
-   * connection (`keepAlive`, 10 s), and to read a response (`write`, 30 s). `headers` must not be longer than `request`.
+   * The maximum times for a client to send the headers (`headers`, default `"15s"`), to send a whole request (`request`,
+   * default `"30s"`), to send the next request on the same connection (`keepAlive`, default `"10s"`), and to read a response
+   * (`write`, default `"30s"`). `headers` must not be longer than `request`.
    */
   timeouts?: { headers?: Duration; request?: Duration; keepAlive?: Duration; write?: Duration };
-  /** Max open connections; further ones are closed at once. Default 2,000; `Infinity` for no limit. */
+  /**
+   * The maximum number of open connections. Further connections are closed immediately. `Infinity` disables the limit.
+   * Default `2000`.
+   */
   maxConnections?: number;
   /**
-   * Max requests on one connection, which is closed after the last response. Default 1,000; `Infinity` for no limit. A
-   * client that pipelines more than 16 unanswered requests is disconnected.
+   * The maximum number of requests on one connection, which is closed after the last response. `Infinity` disables the
+   * limit. A client that pipelines more than 16 unanswered requests is always disconnected. Default `1000`.
    */
   maxRequestsPerSocket?: number;
   /** How long `close()`, SIGTERM and SIGINT wait for requests in progress. Default `"30s"`. */
   shutdownGrace?: Duration;
   /**
-   * Whether the server manages the process: SIGTERM and SIGINT let running requests finish and exit with code 0 (a second
-   * signal exits at once), unhandled rejections are logged instead of crashing the process, and a failed launch logs one
-   * line and exits with code 1. With `false`, `launch()` rejects and leaves the process alone. Default `true`, and `false`
-   * under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   * Whether the server manages the process. If `true`, SIGTERM and SIGINT let running requests finish and exit the process
+   * with code 0 (a second signal exits immediately), unhandled rejections are logged and do not crash the process, and a
+   * failed launch logs one line and exits with code 1. If `false`, a failed `launch()` rejects, and the process is
+   * unchanged. Default `true`, but `false` under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
    */
   handleSignals?: boolean;
 }
 
-/** Where a launched server is reachable. */
+/** The port and URLs of a launched server. */
 export interface LaunchedServer {
-  /** The port it listens on. */
+  /** The port on which the server listens. */
   port: number;
-  /** Its address on this machine, without a trailing slash. */
+  /** The URL of the server on this machine, without a trailing slash. */
   url: string;
-  /** Its public address: of the Space or the tunnel, if there is one. The address of a tunnel may change. */
+  /** The public URL, from the Space or tunnel if there is one, else the same as `url`. The URL of a tunnel may change. */
   publicUrl: string;
 }
 
-/** A registered symbol, so that the copies of this package in a tool and in a user's project share it. */
+/** A registered symbol, which is shared by the copies of this package in a tool and in the user's project. */
 const deliveryOnlyKey = Symbol.for("hub-webhooks.deliveryOnly");
 
-/** Marks the public URL of a tool that only lets deliveries through, so that the pages of the server stay private. */
+/** Marks a public URL at which only deliveries are accepted, so that the pages of the server are not public. */
 export function deliveryOnlyUrl(publicUrl: () => string): () => string {
   return Object.assign(publicUrl, { [deliveryOnlyKey]: true });
 }
 
-/** Whether the options contain an address at which others reach the whole server. */
+/** Whether the options contain a public URL at which the whole server is reachable. */
 export function isPubliclyReachable({ publicUrl, tunnel }: Pick<LaunchOptions, "publicUrl" | "tunnel">): boolean {
   const isGiven = publicUrl !== undefined && !(typeof publicUrl === "function" && deliveryOnlyKey in publicUrl);
   return isGiven || (typeof tunnel === "object" && tunnel.publicUrl !== undefined);

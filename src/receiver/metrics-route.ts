@@ -8,13 +8,15 @@ import type { MetricsSource } from "./metrics.ts";
 import type { OwnerCheck } from "./owner-check.ts";
 
 interface MetricsRouteOptions extends MetricsSource {
-  /** Whether metrics are enabled. Default: whether `METRICS` is 1. */
+  /** Whether metrics are enabled. Default: `true` if `METRICS` is `1`. */
   isOn: boolean | undefined;
   ownerCheck: OwnerCheck;
   log: () => Logger;
 }
 
-/** `GET /metrics`, for the owner, if enabled. Otherwise the path does not exist, and nothing is loaded. */
+/**
+ * The route `GET /metrics`, which only the owner can read. Without metrics, the path does not exist, and nothing is loaded.
+ */
 export class MetricsRoute {
   readonly #options: MetricsRouteOptions;
   readonly #isOn: boolean;
@@ -25,7 +27,7 @@ export class MetricsRoute {
     this.#options = options;
     const setting = readEnvironment("METRICS");
     this.#isOn = options.isOn ?? (setting === "1" || setting === "true");
-    // Thrown by `open()`, so that a launch logs it.
+    // `open()` throws this error, so that `launch()` logs it.
     this.#mistake = options.isOn === undefined ? mistakeIn(setting) : undefined;
   }
 
@@ -57,7 +59,7 @@ export class MetricsRoute {
     });
   }
 
-  /** A failed call can be repeated: the package may have been installed meanwhile. */
+  /** Loads the metrics once. After a failed call, the next call tries again. */
   #open(): Promise<() => Promise<Response>> {
     this.#opened ??= import("./metrics.ts")
       .then(({ openMetrics }) => openMetrics(this.#options))
@@ -71,5 +73,5 @@ export class MetricsRoute {
 
 function mistakeIn(setting: string | undefined): WebhookError | undefined {
   if (setting === undefined || ["0", "1", "false", "true"].includes(setting)) return undefined;
-  return optionError(`METRICS is ${JSON.stringify(setting)}: give 1 to switch GET /metrics on, or 0.`);
+  return optionError(`METRICS is ${JSON.stringify(setting)}. Set METRICS to 1 to enable GET /metrics, or to 0.`);
 }

@@ -6,24 +6,24 @@ import type { InboxCountsReader } from "./inbox-counts.ts";
 
 type PromClient = typeof import("prom-client");
 
-/** The sources of metrics. */
+/** The parts of a server from which metrics are collected. */
 export interface MetricsSource {
   activity: Activity;
   endpoints: ReadonlyMap<string, Endpoint>;
   inbox: InboxCountsReader;
 }
 
-/** In seconds: a response to the Hub takes less than 25, a background run up to an hour. */
+/** The buckets of handler durations, in seconds: up to 25 s before a response, and up to an hour in the background. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 300, 900, 3600];
 
-/** All servers of a process share its metrics. */
+/** The metrics of the process, which all servers in the process share. */
 let processRegistry: Registry | undefined;
 
 /**
- * Loads `prom-client` and starts to collect metrics. The returned function writes them in the text format of Prometheus,
- * labelled by endpoint.
+ * Loads `prom-client` and starts to collect metrics. The returned function creates a response with all metrics in the text
+ * format of Prometheus, labeled by endpoint.
  *
- * @param load loads `prom-client`.
+ * @param load a function that loads `prom-client`.
  * @throws `OPTION_INVALID` when `prom-client` is not installed.
  */
 export async function openMetrics(
@@ -38,7 +38,7 @@ export async function openMetrics(
 
   new Counter({
     name: "hub_webhooks_received_total",
-    help: "Deliveries received, without refused ones and duplicates.",
+    help: "Deliveries received, excluding refused and duplicate deliveries.",
     labelNames: ["endpoint"],
     registers,
     collect() {
@@ -49,14 +49,14 @@ export async function openMetrics(
 
   new Counter({
     name: "hub_webhooks_deliveries_total",
-    help: "Deliveries by outcome. A failed background attempt with a retry left counts as retrying.",
+    help: "Deliveries by outcome. A failed background attempt that will be retried counts as retrying.",
     labelNames: ["endpoint", "outcome"],
     registers,
     collect() {
       this.reset();
       for (const endpoint of endpoints.values()) {
         for (const outcome of activityOutcomes) {
-          // Zeros too: rate() misses the first delivery of a series that starts at one.
+          // Includes zeros, because rate() ignores the first delivery of a series that starts at one.
           if (outcome === "retrying" && !endpoint.background) continue;
           this.inc({ endpoint: endpoint.name, outcome }, endpoint.activity.countOf(outcome));
         }
@@ -75,7 +75,7 @@ export async function openMetrics(
 
   new Gauge({
     name: "hub_webhooks_inbox_up",
-    help: "Whether the inbox answers in time: 1 or 0. Absent while no inbox is open.",
+    help: "Whether the inbox responds in time: 1 or 0. Missing while no inbox is open.",
     registers,
     async collect() {
       const counts = await inbox.read();
@@ -86,7 +86,7 @@ export async function openMetrics(
 
   new Gauge({
     name: "hub_webhooks_inbox_deliveries",
-    help: "Deliveries in the inbox by status. The same on every server that shares it.",
+    help: "Deliveries in the inbox by status. All servers that share an inbox report the same values.",
     labelNames: ["endpoint", "status"],
     registers,
     async collect() {
@@ -117,7 +117,7 @@ export async function openMetrics(
   };
 }
 
-/** In a variable, so that bundlers do not require the optional package. */
+/** The package name is in a variable, so that bundlers do not require the optional package. */
 const packageName: string = "prom-client";
 
 function loadPromClient(): Promise<PromClient> {
@@ -126,7 +126,7 @@ function loadPromClient(): Promise<PromClient> {
 
 function clientMissing(cause: unknown): WebhookError {
   return new WebhookError(
-    "Metrics are enabled, but prom-client could not be loaded. Run `npm install prom-client`, or remove `metrics: true` and METRICS.",
+    "Metrics are enabled, but prom-client could not be loaded. Run `npm install prom-client`, or disable metrics by removing `metrics: true` and METRICS.",
     { code: "OPTION_INVALID", status: 503, cause },
   );
 }

@@ -2,21 +2,23 @@ import type { Context } from "hono";
 import { optionError } from "../core/option-error.ts";
 
 export interface MountPointOptions {
-  /** The prefix of every path as the client sees it. */
+  /** The prefix of every path in the URLs that clients use. */
   basePath?: string;
-  /** Whether `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix` come from a trusted proxy. Default `false`. */
+  /** Whether to trust `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix`. Default `false`. */
   trustProxy?: boolean;
 }
 
 /**
- * The first segments of the built-in paths. They cannot be a base path: requests match with and without it, and with the
- * base path `/webhooks`, the path `/webhooks/x` would be ambiguous.
+ * The first segments of the built-in paths, with which a base path cannot start. Requests match with and without the base
+ * path, so `/webhooks/x` would be ambiguous with the base path `/webhooks`.
  */
 const reservedSegments: readonly string[] = ["webhooks", "health", "ready", "metrics", "_deliveries", "_landing"];
 
-/** The address of the server as its clients see it: the origin, and the prefix under which an app or a proxy mounts it. */
+/**
+ * The origin of the server in the URLs that clients use, and the path prefix under which an app or proxy mounts the server.
+ */
 export class MountPoint {
-  /** Without a trailing slash; empty at the root. */
+  /** The base path without a trailing slash, or an empty string at the root. */
   readonly basePath: string;
   readonly #hasBasePath: boolean;
   readonly #trustProxy: boolean;
@@ -28,7 +30,7 @@ export class MountPoint {
     this.#trustProxy = trustProxy;
   }
 
-  /** Removes the base path from the path of a request, unless the proxy or the parent app has removed it. */
+  /** Removes the base path from the path of a request, unless a proxy or parent app has already removed it. */
   strip(path: string): string {
     const { basePath } = this;
     if (basePath === "" || !path.startsWith(basePath)) return path;
@@ -37,15 +39,15 @@ export class MountPoint {
   }
 
   /**
-   * The prefix of the server's paths as the client sees it, without a trailing slash. Empty at the root, and when a proxy
-   * removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
+   * Returns the prefix of the server's paths in the URLs that clients use, without a trailing slash. Returns an empty string
+   * at the root, and when a proxy removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
    */
   prefixOf(context: Context): string {
     if (this.#hasBasePath) return this.basePath;
     return `${this.#forwardedPrefix(context)}${routePrefix(context)}`;
   }
 
-  /** Scheme, host and port as the client sees them, such as `https://bot.example.com`. */
+  /** Returns the scheme, host and port of the URL that the client uses, such as `https://bot.example.com`. */
   originOf(context: Context): string {
     const { protocol, host } = new URL(context.req.url);
     if (!this.#trustProxy) return `${protocol}//${host}`;
@@ -62,14 +64,14 @@ export class MountPoint {
 }
 
 /**
- * The prefix under which a parent app mounts the route that handles this request, by `parent.route(prefix, app)` or
- * `app.basePath(prefix)`. Without a trailing slash; empty if there is none.
+ * Returns the prefix under which a parent app mounts the route of this request, with `parent.route(prefix, app)` or
+ * `app.basePath(prefix)`. The prefix has no trailing slash, and is an empty string if there is none.
  */
 export function routePrefix(context: Context): string {
   const { path, routeIndex, matchedRoutes } = context.req;
-  // The helpers of "hono/route" cannot read a context of another copy of Hono.
+  // The helpers of "hono/route" cannot read the context of another copy of Hono, so this code reads the fields directly.
   const pattern = matchedRoutes[routeIndex]?.basePath.replace(/\/$/, "") ?? "";
-  // The prefix may contain a parameter such as `/:tenant`, so its segments are taken from the path.
+  // The pattern may contain a parameter such as `/:tenant`, so the prefix is taken from the path of the request.
   return pattern === "" ? "" : path.split("/", pattern.split("/").length).join("/");
 }
 
@@ -79,19 +81,19 @@ function checkedBasePath(option: string | undefined): string {
   const basePath = typeof option === "string" ? option.replace(/\/$/, "") : undefined;
   if (basePath === undefined || !isPathPrefix(basePath)) {
     throw optionError(
-      `Option "basePath" is ${JSON.stringify(option)}. Use a path that starts with a slash, without empty segments, dot segments and characters that URLs encode, such as "/hub".`,
+      `Option "basePath" is ${JSON.stringify(option)}. Use a path that starts with a slash, without empty segments, dot segments, or characters that URLs encode, such as "/hub".`,
     );
   }
   const [, first = ""] = basePath.split("/");
   if (reservedSegments.includes(first)) {
     throw optionError(
-      `Option "basePath" is "${option}", but "/${first}" is a path of the server itself. Use only the part before it: for deliveries to "/api/webhooks/<name>", the base path is "/api".`,
+      `Option "basePath" is "${option}", but "/${first}" is a built-in path of the server. Use only the part of the path before "/${first}": for deliveries to "/api/webhooks/<name>", the base path is "/api".`,
     );
   }
   return basePath;
 }
 
-/** Allows only characters that URLs do not encode: the prefix is compared with encoded and decoded paths. */
+/** Allows only characters that URLs do not encode, because the prefix is compared with encoded and decoded paths. */
 function isPathPrefix(text: string): boolean {
   return /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()+,;=:@-]+)*$/.test(text);
 }
@@ -100,7 +102,7 @@ function isHost(text: string): boolean {
   return /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(text) && URL.canParse(`http://${text}`);
 }
 
-/** The first of several values: each proxy appends its own, so the first is that of the client. */
+/** Returns the first of several values. Each proxy appends a value, so the first value describes the client's request. */
 function firstValue(context: Context, header: string): string {
   return context.req.header(header)?.split(",")[0]?.trim() ?? "";
 }

@@ -16,41 +16,43 @@ import type { SecretCheck } from "./secret-check.ts";
 interface PipelineOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
   secretCheck: SecretCheck;
-  /** In bytes. */
+  /** The maximum size of a body, in bytes. */
   bodyLimit: number;
   log: () => Logger;
-  /** Logs refused requests, of which there may be many. */
+  /** Logs refused requests, and limits the number of lines. */
   refusalLog: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Creates the id of a delivery without a `Webhook-Id`. */
+  /** Creates the ID of a delivery without a `Webhook-Id` header. */
   createId: () => string;
   /** Stores a delivery of a background endpoint. */
   store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
   activity: Activity;
 }
 
-/** A body and its id, independent of HTTP. */
+/** A body and its delivery ID, independent of HTTP. */
 interface BareDelivery {
   body: string;
-  /** Default: a new id. */
+  /** The delivery ID. Default: a new ID. */
   id: string | undefined;
 }
 
-/** How many names unknown to this release are logged: senders can invent any number. */
+/** The maximum number of unknown names that are logged, because senders can invent any number of names. */
 const maxUnknownNames = 100;
 
 /**
- * Processes deliveries in the same steps from any source: parse → run → record. There is one method for each source: an
- * HTTP request (`handle`), the inbox (`runClaimed`), a job (`runJob`) and `server.receive()` (`receive`).
+ * Parses, runs and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
+ * requests, `runClaimed` for the inbox, `runJob` for jobs, and `receive` for `server.receive()`.
  */
 export class DeliveryPipeline {
   readonly #options: PipelineOptions;
   readonly #recorder: DeliveryRecorder;
   readonly #loggedNames = new Set<string>();
-  /** The runs in progress, by endpoint and id. */
+  /** The runs in progress, by endpoint and delivery ID. */
   readonly #running = new Map<string, Promise<Outcome>>();
-  /** The deliveries being stored, by endpoint and id. Each promise resolves when the acceptance is logged. */
+  /**
+   * The deliveries being stored, by endpoint and delivery ID. Each promise resolves when the accepted delivery is logged.
+   */
   readonly #storing = new Map<string, Promise<void>>();
 
   constructor(options: PipelineOptions) {
@@ -91,7 +93,7 @@ export class DeliveryPipeline {
 
   /** Runs a delivery that the inbox has claimed. Never rejects. */
   async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<Outcome> {
-    // Otherwise a fast handler would be logged before the acceptance of its delivery.
+    // Waits, so that "delivery accepted" is logged before the outcome of a fast handler.
     await this.#storing.get(keyOf(claimed));
     const startedAt = performance.now();
     try {
@@ -109,7 +111,7 @@ export class DeliveryPipeline {
   }
 
   /**
-   * Runs a delivery that started a job, also for a background endpoint.
+   * Runs the delivery that started a job. A background endpoint runs immediately.
    *
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
@@ -138,10 +140,10 @@ export class DeliveryPipeline {
     return this.#runOnce(endpoint, await this.#parse(endpoint, delivery)).running;
   }
 
-  /** Checks a request before its body is read, so that unauthenticated clients cannot make the server read anything. */
+  /** Checks a request before its body is read, so that unauthenticated clients cannot cause large reads. */
   #authorize(endpoint: Endpoint, request: DeliveryRequest): void {
     const { secretCheck } = this.#options;
-    if (request.method !== "POST") throw methodNotAllowed();
+    if (request.method !== "POST") throw methodNotAllowed(request.method);
     secretCheck.check(request);
     if (endpoint.requiresJson) requireJson(request);
     else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
@@ -159,7 +161,7 @@ export class DeliveryPipeline {
     return this.#logUnknownNames(parsing);
   }
 
-  /** Stores a delivery and answers; the handler runs later. */
+  /** Stores a delivery and returns the answer. The handler runs later. */
   async #store(endpoint: Endpoint, parsed: ParsedDelivery, startedAt: number): Promise<Answer> {
     const { delivery } = parsed;
     const logged = Promise.withResolvers<void>();
@@ -175,14 +177,14 @@ export class DeliveryPipeline {
     }
   }
 
-  /** Runs the handler, unless the filter ignores the delivery. Called for every delivery of any source. */
+  /** Runs the handler, unless the filter ignores the delivery. */
   #run(endpoint: Endpoint, { delivery, ignored }: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
     const { request, signal } = source;
     return runHandler({ endpoint, delivery, log: this.#options.log(), request, signal });
   }
 
-  /** Joins a run of the same delivery that is in progress: the Hub repeats a delivery when an answer is lost. */
+  /** Runs a delivery, or joins its run in progress. The Hub sends a delivery again if it does not receive the response. */
   #runOnce(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
@@ -200,7 +202,7 @@ export class DeliveryPipeline {
     return { running, duplicate: false };
   }
 
-  /** Runs a delivery that no client waits for. A result that would be an error response is a failure. */
+  /** Runs a delivery without a waiting client. If the handler returns an error response, the outcome is a failure. */
   async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, signal: AbortSignal): Promise<Outcome> {
     const { outcome, answer } = answerOutcome(await this.#run(endpoint, parsed, { signal }));
     if (outcome.status !== "succeeded" || isSuccess(answer)) return outcome;
@@ -208,7 +210,7 @@ export class DeliveryPipeline {
   }
 
   #refuse(error: unknown, endpoint: Endpoint | undefined): Answer {
-    // A schema may throw a `WebhookError` of its own, with any status.
+    // A user's schema may throw a `WebhookError` with any status.
     const hasErrorStatus =
       WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
     const sent = hasErrorStatus ? error : internalError(error);
@@ -226,26 +228,32 @@ export class DeliveryPipeline {
       this.#loggedNames.add(name);
       this.#options
         .log()
-        .info({ unknown: name }, "The Hub sent a value that this release does not know. It is passed on.");
+        .info(
+          { unknown: name },
+          "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
+        );
     }
     return parsed;
   }
 }
 
-/** The Hub sends a UUID. Other ids are accepted if logs and paths can show them. */
+/** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */
 function usableId(id: string | null | undefined): string | undefined {
   return id != null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
 }
 
 function endpointNotFound(): WebhookError {
-  return new WebhookError("Unknown webhook endpoint. Check the URL of the webhook.", {
+  return new WebhookError("The server has no endpoint at this URL. Check the URL of the webhook.", {
     code: "ENDPOINT_UNKNOWN",
     status: 404,
   });
 }
 
-function methodNotAllowed(): WebhookError {
-  return new WebhookError("Send deliveries with POST.", { code: "METHOD_NOT_ALLOWED", status: 405 });
+function methodNotAllowed(method: string): WebhookError {
+  return new WebhookError(`Method "${method}" is not allowed. Send deliveries with POST.`, {
+    code: "METHOD_NOT_ALLOWED",
+    status: 405,
+  });
 }
 
 function handlerReturnedError(endpoint: Endpoint, status: number): WebhookError {

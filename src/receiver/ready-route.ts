@@ -5,23 +5,23 @@ import { CachedRead } from "./cached-read.ts";
 import type { OwnerCheck } from "./owner-check.ts";
 
 interface ReadyRouteOptions {
-  /** Whether there is a background endpoint. */
+  /** Whether the server has background endpoints. */
   needsInbox: () => boolean;
-  /** The inbox, if it is open or opening: a check never opens it. */
+  /** Returns the inbox if it is open or opening. A check never opens the inbox. */
   inbox: () => Promise<Inbox> | undefined;
   isClosed: () => boolean;
   ownerCheck: OwnerCheck;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** How long the inbox may take to answer. Default 3,000. */
+  /** How long to wait for the inbox. Default `3000`. */
   timeoutMs?: number;
 }
 
 type Problems = readonly InboxProblem[];
 
 /**
- * `GET /ready`: 503 while the server is closing, or while the inbox of its background endpoints cannot store or no
- * worker makes progress, else 200. Everyone gets the status; only the owner gets the reasons.
+ * The route `GET /ready`. Answers 503 while the server is closing, the inbox cannot store deliveries, or no worker makes
+ * progress, and 200 otherwise. Every client receives the status, but only the owner receives the reasons.
  */
 export class ReadyRoute {
   readonly #options: ReadyRouteOptions;
@@ -29,7 +29,7 @@ export class ReadyRoute {
 
   constructor({ timeoutMs = 3_000, ...options }: ReadyRouteOptions) {
     this.#options = options;
-    const fallback = [unavailable(`The inbox did not answer within ${timeoutMs / 1000} s. ${remedy}`)];
+    const fallback = [unavailable(`The inbox did not respond within ${timeoutMs / 1000} s. ${remedy}`)];
     this.#inboxProblems = new CachedRead<Problems>({ now: options.now, timeoutMs, fallback });
   }
 
@@ -51,14 +51,14 @@ export class ReadyRoute {
     if (isClosed()) return [unavailable("The server is closed or shutting down.", "CLOSING")];
     if (!needsInbox()) return [];
     const opened = inbox();
-    if (!opened) return [unavailable("The inbox is not open yet. launch() or ready() opens it.")];
+    if (!opened) return [unavailable("The inbox is not open yet. Call launch() or ready() to open the inbox.")];
     return this.#inboxProblems.get(opened, readProblems);
   }
 }
 
-const remedy = "Check that its file or server is available.";
+const remedy = "Check that the file or database server of the inbox is available.";
 
-/** `degraded`: deliveries are stored and run, but something needs attention. */
+/** Returns the overall status. `degraded` means that deliveries are stored and run, but there are problems to fix. */
 function statusOf(problems: Problems): "ok" | "degraded" | "unavailable" {
   if (problems.some(({ severity }) => severity === "unavailable")) return "unavailable";
   return problems.length > 0 ? "degraded" : "ok";
@@ -68,7 +68,7 @@ async function readProblems(inbox: Promise<Inbox>): Promise<Problems> {
   try {
     return await (await inbox).problems();
   } catch (error) {
-    // Messages of a driver may contain secrets.
+    // Omits messages of database drivers, which may contain secrets.
     if (WebhookError.isInstance(error)) return [unavailable(error.message, error.code)];
     return [unavailable(`The inbox did not report its state. ${remedy}`)];
   }

@@ -7,24 +7,24 @@ interface RefusalLogOptions {
   now: () => number;
 }
 
-/** Max lines per second for refused requests with the same code: any client can cause them. */
+/** Limits the log lines per second for each code, because any client can cause refused requests. */
 const maxLinesPerSecond = 10;
 const windowMs = 1_000;
 
-/** The refused requests with one code in the current second. */
+/** The refused requests with one code and status in the current second. */
 interface Window {
   startedAt: number;
   lines: number;
-  /** The number of those that were counted and not logged. */
-  further: number;
-  /** `code` and `status` of the window. */
+  /** Number of refused requests that were counted but not logged. */
+  suppressed: number;
+  /** The `code` and `status` of the refused requests. */
   fields: object;
   message: string;
 }
 
 /**
- * Samples the log lines of refused requests: logs the first ten with the same code in a second one by one, and the count of
- * further ones in one line, at the end of the second. It is a logger that samples `warn` and passes on the other levels.
+ * A logger that samples `warn` and passes on the other levels. In each second, it logs the first ten refused requests with
+ * the same code and status. At the end of the second, one line reports how many further requests were refused.
  */
 export class RefusalLog implements Logger {
   readonly #options: RefusalLogOptions;
@@ -56,11 +56,11 @@ export class RefusalLog implements Logger {
     return this.#options.log().child(bindings);
   }
 
-  /** Logs the pending counts, before the server closes. */
+  /** Logs the pending counts, such as before the server closes. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const window of this.#windows.values()) this.#logFurther(window);
+    for (const window of this.#windows.values()) this.#logSuppressed(window);
     this.#windows.clear();
   }
 
@@ -69,29 +69,29 @@ export class RefusalLog implements Logger {
     const [code, status] = [readField(fields, "code"), readField(fields, "status")];
     const key = `${code} ${status}`;
     const open = this.#windows.get(key);
-    // A negative age: the clock was set back.
+    // The window also ends if the clock was set back.
     const isOver = open && (now - open.startedAt >= windowMs || now < open.startedAt);
-    if (open && isOver) this.#logFurther(open);
+    if (open && isOver) this.#logSuppressed(open);
     if (!open || isOver) {
-      this.#windows.set(key, { startedAt: now, lines: 1, further: 0, fields: { code, status }, message });
+      this.#windows.set(key, { startedAt: now, lines: 1, suppressed: 0, fields: { code, status }, message });
       this.#options.log().warn(fields, message);
     } else if (open.lines < maxLinesPerSecond) {
       open.lines += 1;
       this.#options.log().warn(fields, message);
     } else {
-      if (open.further === 0) open.message = message;
-      open.further += 1;
+      if (open.suppressed === 0) open.message = message;
+      open.suppressed += 1;
       this.#timer ??= setTimeout(() => this.flush(), windowMs);
     }
   }
 
-  #logFurther({ further, fields, message }: Window): void {
-    if (further === 0) return;
-    this.#options.log().warn({ ...fields, count: further }, `${further} further ${inPlural(message)}`);
+  #logSuppressed({ suppressed, fields, message }: Window): void {
+    if (suppressed === 0) return;
+    this.#options.log().warn({ ...fields, count: suppressed }, `${suppressed} further ${inPlural(message)}`);
   }
 }
 
-/** "delivery refused: …" becomes "deliveries refused: …". */
+/** Converts "delivery refused: …" to "deliveries refused: …". */
 function inPlural(message: string): string {
   return message.replace(/y? refused\b/, (found) => (found.startsWith("y") ? "ies refused" : "s refused"));
 }

@@ -8,11 +8,11 @@ import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 import { isNonRetriable, retryTimeOf } from "./handler-errors.ts";
 
-/** The source of a delivery: an HTTP request, or a signal without one. */
+/** The source of a delivery: an HTTP request, or a signal for a delivery without a request. */
 export interface RunSource {
-  /** The HTTP request. Its end aborts the handler's signal. */
+  /** The HTTP request. If the client disconnects, the handler's signal aborts. */
   readonly request?: Pick<DeliveryRequest, "url" | "method" | "headers" | "signal"> | undefined;
-  /** Aborts the handler's signal if there is no request. */
+  /** Aborts the handler's signal for a delivery without a request. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -23,8 +23,8 @@ interface RunOptions extends RunSource {
 }
 
 /**
- * Runs the handler of an endpoint on a delivery, within its timeout. Never throws or rejects. Returns the outcome of a
- * synchronous handler without a promise.
+ * Runs the handler of an endpoint on a delivery, and applies the endpoint's timeout. Never throws or rejects. Returns the
+ * outcome of a synchronous handler without a promise.
  */
 export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
   const { endpoint, delivery } = options;
@@ -37,7 +37,7 @@ export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
   } catch (error) {
     return handlerFailed(endpoint, error);
   }
-  // Promise.race would cost several times as much.
+  // Does not use `Promise.race`, which would take several times as long.
   return new Promise((settle) => {
     let isSettled = false;
     let timedOut = false;
@@ -63,7 +63,7 @@ export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
         reader = opened;
       }).then(succeed, fail);
     }, fail);
-    // Many handlers settle within a microtask, and a timer costs as much as their whole run.
+    // Many handlers settle within a microtask, and creating a timer takes as long as running such a handler.
     queueMicrotask(() => {
       if (isSettled) return;
       timer = setTimeout(() => {
@@ -77,18 +77,21 @@ export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
   });
 }
 
-/** Buffers the body of a response: if it failed while it was sent, the status would already say success. */
+/** Reads the whole body before the response is sent, because the status cannot change if the body fails later. */
 async function readWhole(
   response: Response,
   onReader: (reader: ReadableStreamDefaultReader<Uint8Array>) => void,
 ): Promise<Response> {
   const { status, statusText } = response;
-  if (status === 0) throw new TypeError("The handler returned Response.error(), which cannot be sent.");
+  if (status === 0)
+    throw new TypeError(
+      "The handler returned Response.error(), which cannot be sent. Return a Response with a status.",
+    );
   const headers = new Headers(response.headers);
-  // A response from `fetch` has the framing of another connection; Node sets its own.
+  // A response from `fetch` has the framing headers of another connection. Node sets the headers of this connection.
   for (const name of hopByHopHeaders(headers.get("connection"))) headers.delete(name);
   headers.delete("content-length");
-  // A response with a URL comes from `fetch`, which has decoded the body and left the header.
+  // A response with a URL comes from `fetch`, which decodes the body but keeps this header.
   if (response.url !== "") headers.delete("content-encoding");
   if (response.body === null) return new Response(null, { status, statusText, headers });
   const reader = response.body.getReader();
@@ -105,7 +108,9 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/** The thrown error stays in `cause`: it is logged and never sent to the client. */
+/**
+ * Creates the outcome of a failed handler. The thrown error is the `cause`, which is logged but never sent to the client.
+ */
 function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
   const error = new WebhookError(`The handler of endpoint "${endpoint.name}" failed.`, {
     code: "HANDLER_FAILED",
@@ -125,8 +130,8 @@ function handlerTimedOut(endpoint: Endpoint): WebhookError {
 }
 
 /**
- * The context of one run. Signal, logger and request are created on first use: each costs about as much as running a
- * delivery.
+ * The context of one run. The signal, logger and request are created on first use, because each takes about as long to
+ * create as running a delivery.
  */
 class RunContext implements HandlerContext<unknown> {
   readonly #options: RunOptions;
@@ -179,11 +184,11 @@ const contextKeys: readonly (string | symbol)[] = [
 ] satisfies (keyof HandlerContext)[];
 
 /**
- * Presents the getters of a context as own properties, so that `{ ...context }` copies them. Real own accessors would cost
- * a microsecond per run; the proxy costs nanoseconds.
+ * Presents the getters of a context as own properties, so that `{ ...context }` copies them. Creating real own accessors
+ * would take a microsecond per run, and the proxy only takes nanoseconds.
  */
 const ownProperties: ProxyHandler<RunContext> = {
-  // With the context as receiver: a proxy has no private fields.
+  // Passes no receiver, so that getters run on the context itself: a proxy does not have its private fields.
   get: (context, key) => Reflect.get(context, key),
   ownKeys: (context) => [...contextKeys, ...Reflect.ownKeys(context)],
   getOwnPropertyDescriptor: (context, key) =>
@@ -192,7 +197,7 @@ const ownProperties: ProxyHandler<RunContext> = {
       : Reflect.getOwnPropertyDescriptor(context, key),
 };
 
-/** Returns the request without its secret, so that a handler may log it or send it back. */
+/** Returns the request without its secret, so that handlers can safely log or return it. */
 function withoutSecret({ url, method, headers: given, signal }: NonNullable<RunSource["request"]>): Request {
   const headers = new Headers(given);
   headers.delete("x-webhook-secret");

@@ -3,14 +3,14 @@ import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/option-error.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
 
-/** Wrong secrets that are answered with 403 in one window; further ones are answered with 429. */
+/** The number of wrong secrets per window that are answered with 403. Further wrong secrets are answered with 429. */
 const failuresPerWindow = 100;
 const windowMs = 60_000;
 
 export interface SecretCheckOptions {
-  /** One valid secret or several; `false`: none is required; `undefined`: read from the environment. */
+  /** One or several valid secrets, `false` to require no secret, or `undefined` to read the environment. */
   secret: string | readonly string[] | false | undefined;
-  /** Whether `?secret=` is accepted without the header. */
+  /** Whether to accept `?secret=` from requests without the header. */
   secretInQuery: boolean;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -19,12 +19,11 @@ export interface SecretCheckOptions {
 }
 
 /**
- * Checks the secret of requests. The Hub sends the secret itself in `X-Webhook-Secret` (its documentation of webhooks), and
- * no signature.
+ * Checks the secret of requests. As documented, the Hub sends the secret itself in `X-Webhook-Secret`, without a signature.
  */
 export class SecretCheck {
   readonly #options: SecretCheckOptions;
-  /** The secrets in the options; `undefined`: read from the environment. */
+  /** The secrets in the options, or `undefined` if the secrets are read from the environment. */
   readonly #given: readonly string[] | undefined;
   #secrets: readonly string[] | undefined;
   #problem: WebhookError | undefined;
@@ -33,7 +32,7 @@ export class SecretCheck {
   #failures = 0;
   #windowEndsAt = 0;
 
-  /** @throws `OPTION_INVALID` when a secret is empty or not a string: a mistake must not open the server. */
+  /** @throws `OPTION_INVALID` when a secret is empty or not a string, so that a mistake does not open the server. */
   constructor(options: SecretCheckOptions) {
     this.#options = options;
     this.#given = checkedOption(options.secret);
@@ -45,20 +44,20 @@ export class SecretCheck {
   }
 
   /**
-   * Whether deliveries need a secret, also when the setting is invalid. `bindings` are those that a worker runtime passes
-   * with each request.
+   * Whether deliveries require a secret. Also `true` if the setting is invalid. An edge worker passes its `bindings` with
+   * each request.
    */
   isSet(bindings?: unknown): boolean {
     return this.#accepted(bindings).length > 0 || this.#problem !== undefined;
   }
 
-  /** The valid secret, or the first of several. @throws `OPTION_INVALID` as {@link assertUsable}. */
+  /** The first valid secret. @throws `OPTION_INVALID` like {@link assertUsable}. */
   get first(): string | undefined {
     this.assertUsable();
     return this.#accepted(undefined)[0];
   }
 
-  /** Why every delivery is refused: `WEBHOOK_SECRET` is empty (`OPTION_INVALID`). */
+  /** Returns the reason why every delivery is refused: `OPTION_INVALID` if `WEBHOOK_SECRET` is empty. */
   problem(bindings?: unknown): WebhookError | undefined {
     this.#accepted(bindings);
     return this.#problem;
@@ -70,30 +69,30 @@ export class SecretCheck {
     if (problem) throw problem;
   }
 
-  /** Requires `secret` from now on: as the only valid one with `isOnly` (the default), else besides the configured ones. */
+  /** Adds `secret` to the valid secrets, or makes it the only valid secret with `isOnly` (the default). */
   use(secret: string, { isOnly } = { isOnly: true }): void {
     this.#options.onSecret?.(secret);
     this.#secrets = isOnly ? [secret] : [secret, ...this.#accepted(undefined)];
     this.#problem = undefined;
   }
 
-  /** Requires the configured secrets again, and no longer the one passed to {@link use}. */
+  /** Removes the secret that was passed to {@link use}, so that only the configured secrets are valid. */
   forget(): void {
     this.#secrets = undefined;
   }
 
   /**
-   * Returns a warning for each secret that no request can carry: HTTP trims spaces at both ends of a header and only carries
-   * printable ASCII, although the Hub's API also accepts 0x7F.
+   * Returns a warning for each secret that is not valid in an HTTP header. HTTP removes whitespace at both ends of a header,
+   * and a header can only contain printable ASCII.
    */
   warnings(bindings?: unknown): string[] {
     return this.#accepted(bindings).flatMap((secret, index) => {
       const which = index === 0 ? "The secret" : `Secret number ${index + 1}`;
       if (secret.trim() !== secret) {
-        return `${which} starts or ends with white space, which HTTP removes, so no delivery can carry it. Remove the white space, here and on the Hub.`;
+        return `${which} starts or ends with whitespace, which HTTP removes, so no delivery can match it. Remove the whitespace, on the server and on the Hub.`;
       }
       if (!/^[ -~]*$/.test(secret)) {
-        return `${which} contains a character that is not printable ASCII, which HTTP headers cannot carry. Choose another secret, here and on the Hub.`;
+        return `${which} contains a character that is not valid in an HTTP header. Choose a secret of printable ASCII characters, on the server and on the Hub.`;
       }
       return [];
     });
@@ -102,8 +101,8 @@ export class SecretCheck {
   /**
    * Accepts requests with a valid secret, and every request if no secret is set.
    *
-   * @throws `SECRET_MISSING` (401), `SECRET_INVALID` (403), `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) where
-   * `WEBHOOK_SECRET` is set and empty.
+   * @throws `SECRET_MISSING` (401); `SECRET_INVALID` (403); `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) when
+   * `WEBHOOK_SECRET` is empty.
    */
   check(request: Pick<DeliveryRequest, "header" | "url" | "bindings">): void {
     const accepted = this.#accepted(request.bindings);
@@ -115,7 +114,7 @@ export class SecretCheck {
     if (presented === null) {
       throw new WebhookError("x-webhook-secret header not set.", { code: "SECRET_MISSING", status: 401 });
     }
-    // Without an early exit, the time does not reveal which secret matched.
+    // Compares with every secret, so that the time does not reveal which secret matched.
     let valid = false;
     for (const secret of accepted) valid = equalInConstantTime(presented, secret) || valid;
     if (!valid) throw this.#failure();
@@ -123,7 +122,7 @@ export class SecretCheck {
 
   #failure(): WebhookError {
     const now = this.#options.now();
-    // The second condition: the clock was set back.
+    // The second condition is true if the clock was set back.
     if (now >= this.#windowEndsAt || now < this.#windowEndsAt - windowMs) {
       this.#failures = 0;
       this.#windowEndsAt = now + windowMs;
@@ -132,7 +131,7 @@ export class SecretCheck {
     if (this.#failures <= failuresPerWindow) {
       return new WebhookError("Invalid webhook secret.", { code: "SECRET_INVALID", status: 403 });
     }
-    return new WebhookError("Too many requests with an invalid webhook secret. Wait, then send the right one.", {
+    return new WebhookError("Too many requests with an invalid webhook secret. Wait, then send the correct secret.", {
       code: "TOO_MANY_FAILURES",
       status: 429,
       retryAfterSeconds: Math.max(1, Math.ceil((this.#windowEndsAt - now) / 1000)),
@@ -150,7 +149,7 @@ export class SecretCheck {
     return this.#secrets ?? [];
   }
 
-  /** The option, else `WEBHOOK_SECRET` and, during a rotation, `WEBHOOK_SECRET_PREVIOUS`. */
+  /** Reads the secrets from the option, else from `WEBHOOK_SECRET` and, during a rotation, `WEBHOOK_SECRET_PREVIOUS`. */
   #configure(bindings: unknown): void {
     this.#problem = undefined;
     this.#secrets = this.#given;
@@ -158,7 +157,7 @@ export class SecretCheck {
     const [current, previous] = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map(
       (name) => binding(bindings, name) ?? readRawEnvironment(name),
     );
-    // The deployment has probably lost the secret.
+    // An empty variable is probably a mistake in the deployment, so it must not open the server.
     if (current === "") this.#problem = variableEmpty();
     this.#secrets = [current, previous].filter((secret) => secret !== undefined).filter((secret) => secret !== "");
   }
@@ -171,14 +170,14 @@ function checkedOption(option: SecretCheckOptions["secret"]): readonly string[] 
   const secrets: readonly unknown[] = Array.isArray(option) ? option : [option];
   const wrong = secrets.findIndex((secret) => typeof secret !== "string" || secret === "");
   if (wrong === -1 && secrets.length > 0) return secrets.filter((secret) => typeof secret === "string");
-  // Not the value: it may be part of a secret.
+  // The message omits the value, which may be part of a secret.
   const what = !Array.isArray(option)
     ? `is ${kindOf(option)}`
     : secrets.length === 0
       ? "is an empty list"
       : `has ${kindOf(secrets[wrong])} at position ${wrong}`;
   throw optionError(
-    `Option "secret" ${what}. Set a non-empty string, or a list of them. Omit the option to read WEBHOOK_SECRET, or set it to false to accept deliveries without a secret.`,
+    `Option "secret" ${what}. Set it to a non-empty string or a list of non-empty strings. Omit the option to read WEBHOOK_SECRET, or set it to false to accept deliveries without a secret.`,
   );
 }
 
@@ -189,13 +188,13 @@ function kindOf(value: unknown): string {
 
 function variableEmpty(): WebhookError {
   return optionError(
-    "WEBHOOK_SECRET is set and empty. Set it to the secret of your webhooks, or unset it and pass { secret: false } to accept deliveries without a secret.",
+    "WEBHOOK_SECRET is empty. Set WEBHOOK_SECRET to the secret of your webhooks, or unset it and pass { secret: false } to accept deliveries without a secret.",
   );
 }
 
-/** Does not reveal the configuration to the sender. */
+/** Creates the error for senders, which does not reveal the configuration. */
 function notConfigured(cause: WebhookError): WebhookError {
-  return new WebhookError("The receiver's webhook secret is invalid. See its log.", {
+  return new WebhookError("The webhook secret of the server is invalid. See the server's log.", {
     code: cause.code,
     status: 503,
     retryable: true,
@@ -210,8 +209,8 @@ function binding(bindings: unknown, name: string): string | undefined {
 }
 
 /**
- * Compares in a time that depends on the secret alone. `node:crypto` is not available in every runtime, and hashing first
- * would cost more than validating a payload.
+ * Compares two texts in a time that depends only on `secret`. `node:crypto` is not available in every runtime, and hashing
+ * both texts would take longer than validating a payload.
  */
 function equalInConstantTime(presented: string, secret: string): boolean {
   if (presented.length === 0) return false;

@@ -10,8 +10,8 @@ import { internalError } from "./outcome-answer.ts";
 import { showErrorPage } from "./show-error-page.ts";
 
 /**
- * The result of `new Hono()`, with any environment and of any copy of Hono. The type has only a few of its fields, because
- * TypeScript treats the classes of two copies of Hono as different types.
+ * A Hono app with any environment, from any copy of Hono. The type has only a few fields, because TypeScript treats the
+ * classes of two copies of Hono as different types.
  */
 export interface HonoApp {
   /** The routes and the middleware, in the order of their registration. */
@@ -19,31 +19,31 @@ export interface HonoApp {
   readonly fetch: (request: Request) => Response | Promise<Response>;
 }
 
-/** The apps that belong to a server. */
+/** The apps that already belong to a server. */
 const takenApps = new WeakSet<object>();
 
 export interface ServerAppOptions extends MountPointOptions {
-  /** The user's app. Default: one of the server's own. */
+  /** The user's app. Default: a new app. */
   app?: HonoApp;
   log: () => Logger;
 }
 
-/** The Hono app of a server: one of its own, or one that the user has registered middleware on. */
+/** The Hono app of a server: a new app, or an app to which the user has added middleware. */
 export class ServerApp {
   readonly hono: Hono;
   readonly mountPoint: MountPoint;
   readonly #options: ServerAppOptions;
-  /** Whether the app has Hono's default router and reads paths as they are in the URL. */
+  /** Whether the app uses Hono's default router and default function to read paths. */
   readonly #hasDefaultMatching: boolean;
   /** The handlers of the built-in routes. */
   readonly #builtIn = new Set<unknown>();
   /**
-   * A copy of the routes up to the last built-in one, for {@link isDirect}. The app's own router cannot be used: it accepts
-   * no further routes after its first match.
+   * A router with all routes up to the last built-in route, for {@link isDirect}. The app's own router cannot be used,
+   * because it rejects new routes after its first match.
    */
   readonly #router = new Hono().router;
 
-  /** @throws `OPTION_INVALID` when `app` is not a Hono app or belongs to another server, or `basePath` is not a prefix. */
+  /** @throws `OPTION_INVALID` when `app` is not a Hono app or belongs to another server, or when `basePath` is invalid. */
   constructor(options: ServerAppOptions) {
     const { app } = options;
     this.#options = options;
@@ -54,10 +54,10 @@ export class ServerApp {
   }
 
   /**
-   * Adds the built-in routes after the routes and middleware of the app. From then on `use()` throws, because further
-   * middleware would never run for the built-in routes.
+   * Adds the built-in routes after the routes and middleware of the app. Afterward, `use()` throws, because later middleware
+   * would not run for the built-in routes.
    *
-   * @throws `OPTION_INVALID` when the app has already answered a request, or has routes that its base path hides.
+   * @throws `OPTION_INVALID` when the app has already answered a request, or has routes that the base path hides.
    */
   add(addRoutes: (app: Hono) => void): void {
     const { mountPoint } = this;
@@ -81,7 +81,7 @@ export class ServerApp {
       const stripped: typeof getPath = (...request) => mountPoint.strip(getPath(...request));
       Object.assign(this.hono, { getPath: stripped });
     }
-    // A user's app may have its own `notFound`, which Hono does not reveal.
+    // Keeps the `notFound` handler of a user's app: Hono cannot report whether the app has one.
     if (this.#options.app === undefined) {
       this.hono.notFound((context) => showToBrowsers(toResponse(errorAnswer(nothingFound())), context, mountPoint));
     }
@@ -92,8 +92,8 @@ export class ServerApp {
   }
 
   /**
-   * Whether the built-in route is the first one in the app that matches a POST to `path`, so that Hono can be skipped. The
-   * result never changes: routes that are added later come after the built-in ones.
+   * Whether a built-in route is the first route in the app that matches a POST to `path`, so that Hono can be skipped. The
+   * result never changes, because later routes are added after the built-in routes.
    */
   isDirect(path: string): boolean {
     if (!this.#hasDefaultMatching) return false;
@@ -104,14 +104,14 @@ export class ServerApp {
   #answerFailure(cause: unknown, context: Context): Response {
     const thrown = responseOf(cause);
     if (thrown) return context.newResponse(thrown.body, thrown);
-    this.#options.log().error({ err: cause }, "A page or one of your routes failed.");
+    this.#options.log().error({ err: cause }, "A page or a custom route failed.");
     return toResponse(errorAnswer(internalError(cause)));
   }
 }
 
 /**
- * Adds the headers that middleware has set on the context to the responses of `handler`. Hono adds them only to responses
- * that the context created, and the built-in routes create their own.
+ * Adds the headers that middleware has set on the context to the responses of `handler`. Hono only adds these headers to
+ * responses that were created with the context, and the built-in routes create responses in another way.
  */
 function withPreparedHeaders(handler: Handler, mountPoint: MountPoint): Handler {
   return async (context, next) => {
@@ -128,19 +128,19 @@ function showToBrowsers(response: Response, context: Context, mountPoint: MountP
   return showErrorPage(response, { method, accept, home: home === path ? undefined : home });
 }
 
-/** The response of an `HTTPException`: Hono's middleware throws one to end a request. */
+/** Returns the response of an `HTTPException`, which Hono's middleware throws to end a request. */
 function responseOf(cause: unknown): Response | undefined {
   if (typeof cause !== "object" || cause === null || !("getResponse" in cause)) return undefined;
   const response: unknown = typeof cause.getResponse === "function" ? cause.getResponse() : undefined;
   return isResponse(response) ? response : undefined;
 }
 
-/** Hono's default for errors writes to the console and answers with text. */
+/** Whether the app uses Hono's default error handler, which logs to the console and answers with text. */
 function hasDefaultErrorHandler(app: Hono): boolean {
   return readOwnField(app, "errorHandler") === readOwnField(new Hono(), "errorHandler");
 }
 
-/** Hono's two default functions that read the path of a request: with and without the option `strict`. */
+/** Returns Hono's two default functions that read the path of a request, with and without the option `strict`. */
 function defaultGetPaths(): readonly unknown[] {
   return [new Hono().getPath, new Hono({ strict: false }).getPath];
 }
@@ -152,13 +152,13 @@ function checkedApp(given: HonoApp): Hono {
   }
   if (takenApps.has(given)) {
     throw optionError(
-      'Option "app" belongs to another WebhooksServer already. Create a Hono app for each server, and mount the servers in a common parent: `parent.route("/a", first.app)`.',
+      'Option "app" already belongs to another WebhooksServer. Create a Hono app for each server, and mount the servers in a common parent, as in `parent.route("/a", first.app)`.',
     );
   }
   return given;
 }
 
-/** Without `instanceof`: the app may come from another copy of Hono. */
+/** Whether a value is a Hono app. Does not use `instanceof`, because the app may come from another copy of Hono. */
 function isHono(value: unknown): value is Hono {
   const methods = ["fetch", "use", "all", "get", "post", "route", "onError", "notFound", "getPath"] as const;
   return (
@@ -170,7 +170,7 @@ function isHono(value: unknown): value is Hono {
 }
 
 function nothingFound(): WebhookError {
-  return new WebhookError("Not found. Check the path.", { code: "NOT_FOUND", status: 404 });
+  return new WebhookError("No page or route matches this path. Check the URL.", { code: "NOT_FOUND", status: 404 });
 }
 
 function routesRefused(cause: unknown): WebhookError {
@@ -182,13 +182,13 @@ function routesRefused(cause: unknown): WebhookError {
 
 function routeHidden(path: string, basePath: string): WebhookError {
   return optionError(
-    `The app has a route or middleware at "${path}", which never matches with the option basePath: "${basePath}". Paths in the app do not contain the base path: register it as "${path.slice(basePath.length) || "/"}", or leave out the option.`,
+    `The app has a route or middleware at "${path}", which never matches with the option basePath: "${basePath}". Paths in the app do not contain the base path. Register the route as "${path.slice(basePath.length) || "/"}", or omit the option.`,
   );
 }
 
 function middlewareTooLate(): WebhookError {
   return new WebhookError(
-    "server.app.use() was called after the server was created: this middleware would never run for deliveries and the other built-in routes. Register it first: `const app = new Hono(); app.use(…); const server = new WebhooksServer({ app });`.",
+    "server.app.use() was called after the server was created, so this middleware would not run for deliveries or other built-in requests. Add middleware before you create the server: `const app = new Hono(); app.use(…); const server = new WebhooksServer({ app });`.",
     { code: "MIDDLEWARE_TOO_LATE" },
   );
 }

@@ -2,42 +2,42 @@ import type { Outcome } from "../payload/delivery.ts";
 import type { WatchedItem, WebhookDomain } from "../payload/watch.ts";
 
 /**
- * The property by which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. A
- * registered symbol, so that the copies of this package in a tool and in a user's project share it.
+ * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
+ * registered symbol is shared by the copies of this package in a tool and in the user's project.
  */
 export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverControl");
 
-/** A registered endpoint, as a server reports it. */
+/** The description of a registered endpoint. */
 export interface EndpointDetails {
   readonly name: string;
-  /** The items that its webhook watches; empty: not declared. */
+  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
   readonly watch: readonly WatchedItem[];
-  /** The domains that its webhook subscribes to. */
+  /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Its filter for repositories, as written. */
+  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
-  /** Its filter for scopes; empty: all of them. */
+  /** The scopes that the filter accepts. An empty list accepts all scopes. */
   readonly scopes: readonly string[];
   readonly background: boolean;
-  /** Options that look like a mistake. */
+  /** Warnings about options that are probably mistakes. */
   readonly warnings: readonly string[];
 }
 
 /** The endpoints and the secret of a server. */
 export interface ServerDescription {
-  /** In the order of their registration. */
+  /** The endpoints in the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
-  /** The secret that deliveries must carry: the first of several. Reading it throws `OPTION_INVALID` if it is invalid. */
+  /** The first valid secret of deliveries. Reading this property throws `OPTION_INVALID` if the secret is invalid. */
   readonly secret?: string | undefined;
 }
 
-/** A delivery that started a job: it needs no secret, and no client waits for an answer. */
+/** A delivery that started a job. It requires no secret, and no client waits for a response. */
 export interface JobDelivery {
-  /** Name of the endpoint. */
+  /** The name of the endpoint. */
   endpoint: string;
-  /** The payload as it was received. */
+  /** The payload as a JSON text. */
   body: string;
-  /** The `Webhook-Id`. A missing or unprintable one is replaced. */
+  /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
   id: string | undefined;
   /** Aborts the handler's signal. */
   signal: AbortSignal;
@@ -47,16 +47,16 @@ export interface JobDelivery {
 export interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
   readonly isOpenOnPurpose: boolean;
-  /** Describes the server. Reads the secret only when it is accessed: a job needs none. */
+  /** Describes the server. The secret is only read when it is accessed, because a job does not require a secret. */
   describe(): ServerDescription;
-  /** Requires this secret from now on: the only valid one with `isOnly`, else in addition to the configured ones. */
+  /** Adds a valid secret, or makes it the only valid secret with `isOnly`. */
   useSecret(secret: string, options: { isOnly: boolean }): void;
-  /** Overrides the URL of the inbox, in the options and in `INBOX_URL`. Call it before the launch. */
+  /** Sets the URL of the inbox, which overrides the option and `INBOX_URL`. Call this method before the launch. */
   useInbox(url: string): void;
-  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer one. */
+  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
   /**
-   * Runs an endpoint once and immediately, also a background endpoint, and logs the outcome.
+   * Runs an endpoint once and logs the outcome. A background endpoint runs immediately.
    *
    * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
    * is invalid.
@@ -66,12 +66,12 @@ export interface ServerControl {
 
 /** A `WebhooksServer` of any copy of this package. */
 export interface ControllableServer {
-  /** Names of the endpoints, in the order of their registration. */
+  /** The names of the endpoints, in the order of their registration. */
   readonly endpointNames: readonly string[];
   readonly [serverControl]: ServerControl;
 }
 
-/** Whether a value is a `WebhooksServer`, of any copy of this package. */
+/** Whether a value is a `WebhooksServer` of any copy of this package. */
 export function isControllableServer(value: unknown): value is ControllableServer {
   return (
     typeof value === "object" && value !== null && serverControl in value && typeof value[serverControl] === "object"

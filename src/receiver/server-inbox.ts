@@ -1,14 +1,15 @@
 import { WebhookError } from "../core/errors.ts";
 import type { DeliveryCounts, DeliveryPage, Inbox, ListOptions, StoredDelivery } from "../inbox/inbox.ts";
 
-/** Narrows the search for a delivery. */
+/** Options of methods that look up a delivery by its ID. */
 export interface DeliveryLookup {
-  /** Required only if two endpoints have a delivery with the same id. */
+  /** The name of the endpoint. Only required if two endpoints have a delivery with the same ID. */
   endpoint?: string;
 }
 
 /**
- * The deliveries of a server's background endpoints: `server.inbox`.
+ * The deliveries of a server's background endpoints, as `server.inbox`. If the inbox is not open yet, each method opens it,
+ * and the server then also starts to run queued deliveries.
  *
  * @example
  * ```ts
@@ -20,17 +21,17 @@ export interface DeliveryLookup {
 export class ServerInbox {
   readonly #open: () => Promise<Inbox>;
 
-  /** @internal `open` opens the inbox, or returns the open one. */
+  /** @internal `open` returns the open inbox, or opens the inbox and starts to run its deliveries. */
   constructor(open: () => Promise<Inbox>) {
     this.#open = open;
   }
 
-  /** Lists deliveries, newest first. @throws `OPTION_INVALID`. */
+  /** Lists deliveries, newest first. @throws `OPTION_INVALID` when an option is invalid. */
   async list(options?: ListOptions): Promise<DeliveryPage> {
     return (await this.#open()).list(options);
   }
 
-  /** Reads one delivery with its attempts. */
+  /** Returns one delivery with its attempts, or `undefined` if the inbox does not contain the delivery. */
   async get(id: string, { endpoint }: DeliveryLookup = {}): Promise<StoredDelivery | undefined> {
     const inbox = await this.#open();
     if (endpoint !== undefined) return inbox.get({ id, endpoint });
@@ -41,7 +42,7 @@ export class ServerInbox {
     return undefined;
   }
 
-  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` when the inbox does not contain it. */
   async replay(id: string, lookup: DeliveryLookup = {}): Promise<void> {
     const found = await this.get(id, lookup);
     if (!found) {
@@ -53,17 +54,19 @@ export class ServerInbox {
     await (await this.#open()).replay({ id, endpoint: found.endpoint });
   }
 
-  /** Runs every dead delivery of an endpoint again. Returns their number. */
+  /** Runs every dead delivery of an endpoint again. Returns the number of these deliveries. */
   async replayDead(endpoint: string): Promise<number> {
     return (await this.#open()).replayDead(endpoint);
   }
 
-  /** How many deliveries each endpoint has in each status. */
+  /** Returns the number of deliveries by endpoint and status. */
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
     return (await this.#open()).counts();
   }
 
-  /** Deletes deliveries that finished before their endpoint's `retention`, as happens every hour. Returns their number. */
+  /**
+   * Deletes deliveries whose retention period has ended, which also happens every hour. Returns the number of deliveries.
+   */
   async prune(): Promise<number> {
     return (await this.#open()).prune();
   }

@@ -15,7 +15,7 @@ interface LifecycleOptions {
   metrics: MetricsRoute;
   refusalLog: RefusalLog;
   server: ServerParts;
-  /** Sets up the logger of a server that is about to run. */
+  /** Replaces the logger of the console with the logger of a running server. */
   openLogger: () => Promise<void>;
 }
 
@@ -34,22 +34,22 @@ export class ServerLifecycle {
     this.#options = options;
   }
 
-  /** Whether the launch options contain an address at which others reach the whole server. */
+  /** Whether the launch options contain a public URL at which the whole server is reachable. */
   get isPublic(): boolean {
     return this.#isPublic;
   }
 
-  /** Whether it is closed or closing. */
+  /** Whether the server is closed or closing. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Where the server listens; `undefined` while it does not. */
+  /** The addresses of the launched server; `undefined` while it is not listening. */
   get launchedServer(): LaunchedServer | undefined {
     return this.#launched;
   }
 
-  /** Sets up the logger and the metrics. Concurrent calls share one preparation; a failed one can be repeated. */
+  /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
   prepare(): Promise<void> {
     const prepare = async () => {
       await this.#options.openLogger();
@@ -62,7 +62,7 @@ export class ServerLifecycle {
     return this.#prepared;
   }
 
-  /** Prepares without listening. */
+  /** Prepares the server and opens the inbox if necessary, without listening. */
   async ready(): Promise<void> {
     const { background, server } = this.#options;
     this.#isClosed = false;
@@ -72,21 +72,21 @@ export class ServerLifecycle {
     await background.openIfNeeded();
   }
 
-  /** Listens. Further calls share the first launch until the server is closed. */
+  /** Prepares the server and listens. Further calls return the first launch until the server is closed. */
   async launch(options: LaunchOptions): Promise<LaunchedServer> {
     this.#launching ??= this.#launch(options);
     const launched = await this.#launching;
     return {
       port: launched.port,
       url: launched.url,
-      // The address of a tunnel may change.
+      // A getter, because the URL of a tunnel may change.
       get publicUrl() {
         return launched.publicUrl;
       },
     };
   }
 
-  /** Returns whether everything in progress finished in time. */
+  /** Closes the server. Returns whether all requests in progress finished in time. */
   async close(): Promise<boolean> {
     const { background, refusalLog } = this.#options;
     this.#isClosed = true;
@@ -94,7 +94,7 @@ export class ServerLifecycle {
     const launching = this.#launching;
     const launched = await launching?.catch(() => undefined);
     const complete = (await launched?.close()) ?? true;
-    // After the last request, whose delivery still has to be stored. Both share one grace period.
+    // Closes the inbox after the last request, because the request may still store a delivery. Both share one grace period.
     await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
     refusalLog.flush();
     if (launched && this.#launching === launching) {
@@ -127,7 +127,7 @@ export class ServerLifecycle {
       return launched;
     } catch (error) {
       this.#launching = undefined;
-      // A server that nothing can reach must not run deliveries.
+      // A server that is not listening must not run deliveries.
       if (!wasOpen) await background.close(this.#graceMs);
       const mayExit = handlesSignals && typeof process !== "undefined";
       if (!WebhookError.isInstance(error) || !mayExit) throw error;

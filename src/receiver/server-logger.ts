@@ -3,14 +3,14 @@ import { escapeHidden } from "../core/escape.ts";
 import { createRedactingLogger, createSafeLogger, type Logger, type LogMethod, toPlainFields } from "../core/logger.ts";
 import type { ServerRedaction } from "./server-redaction.ts";
 
-/** Creates the logger of a server until it is ready: your own or the console. Redacts secrets and never throws. */
+/** Creates the logger of a server before its start: the given logger, or the console. Redacts secrets and never throws. */
 export function createServerLogger(given: Logger | undefined, redaction: ServerRedaction): Logger {
   return createSafeLogger(
     given ? createRedactingLogger(given, redaction) : createConsoleLogger((line) => redaction.line(line)),
   );
 }
 
-/** Creates the logger of a ready server without its own logger. @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid. */
+/** Creates the default logger of a started server. @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid. */
 export async function createReadyLogger(redaction: ServerRedaction): Promise<Logger> {
   const { createNodeLogger } = await import("./node/node-logger.ts");
   return createSafeLogger(createNodeLogger((line) => redaction.line(line)));
@@ -18,14 +18,14 @@ export async function createReadyLogger(redaction: ServerRedaction): Promise<Log
 
 const ranks = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 
-/** The min rank of each of pino's levels. */
+/** The minimum rank of a logged line for each level of pino. */
 const minRanks: ReadonlyMap<string, number> = new Map(
   Object.entries({ trace: 10, ...ranks, fatal: 60, silent: Number.POSITIVE_INFINITY }),
 );
 
 /**
- * Creates a logger that writes JSON lines with pino's field names to the console. It follows `LOG_LEVEL`; an unknown level
- * counts as `info`. `redact` processes each line.
+ * Creates a logger that writes JSON lines with pino's field names to the console. `LOG_LEVEL` sets its level, and an unknown
+ * level counts as `info`. `redact` processes each line.
  */
 export function createConsoleLogger(
   redact: (line: string) => string = (line) => line,
@@ -33,10 +33,10 @@ export function createConsoleLogger(
 ): Logger {
   const write = (level: keyof typeof ranks): LogMethod => {
     return (fields: object | string, message?: string) => {
-      // Read for each line: tests set the variable after they create the server.
+      // `LOG_LEVEL` is read for each line, because tests set it after they create the server.
       if (ranks[level] < minRank()) return;
       const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
-      // Otherwise a sender could control the terminal that shows the log.
+      // Escapes control characters, so that a sender cannot control the terminal that displays the log.
       console[level](escapeHidden(redact(toJson({ level, time: Date.now(), ...bindings, ...line }))));
     };
   };
@@ -53,13 +53,13 @@ function minRank(): number {
   return minRanks.get(readEnvironment("LOG_LEVEL")?.toLowerCase() ?? "info") ?? ranks.info;
 }
 
-/** JSON.stringify skips the fields of an Error, which are not enumerable. */
+/** Converts errors to plain objects, because `JSON.stringify` omits the non-enumerable fields of errors. */
 function replaceErrors(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   return { type: value.name, message: value.message, stack: value.stack };
 }
 
-/** Never throws: fields that cannot be serialized are replaced. */
+/** Converts a line to JSON. Replaces fields that cannot be serialized, and never throws. */
 function toJson(line: { level: string; time: number; msg?: unknown }): string {
   try {
     return JSON.stringify(line, replaceErrors);

@@ -6,7 +6,7 @@ import { secretsInUrl } from "../core/urls.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
 
-/** Environment variables, and bindings of a worker, that hold a secret. */
+/** Environment variables and bindings of edge workers that contain a secret. */
 const secretNames = [
   "WEBHOOK_SECRET",
   "WEBHOOK_SECRET_PREVIOUS",
@@ -15,7 +15,7 @@ const secretNames = [
   "HUGGING_FACE_HUB_TOKEN",
 ] as const;
 
-/** Redacts the secrets of a server's options and environment from what it logs and stores. */
+/** Redacts the secrets of a server's options and environment in log lines and stored errors. */
 export class ServerRedaction extends LogRedaction {
   #bindings: unknown;
   readonly #short = new Set<string>();
@@ -28,7 +28,7 @@ export class ServerRedaction extends LogRedaction {
     this.addEnvironment();
   }
 
-  /** Names of the settings whose secret is too short to be redacted. */
+  /** The names of the settings whose secrets are too short to be redacted. */
   get shortNames(): readonly string[] {
     return [...this.#short];
   }
@@ -39,14 +39,14 @@ export class ServerRedaction extends LogRedaction {
     this.#addPassword("the password in INBOX_URL", readEnvironment("INBOX_URL"));
   }
 
-  /** Adds the secrets among the bindings that a worker runtime passes with each request. */
+  /** Adds the secrets in the bindings that an edge worker passes with each request. */
   addBindings(bindings: unknown): void {
     if (typeof bindings !== "object" || bindings === null || bindings === this.#bindings) return;
     this.#bindings = bindings;
     for (const name of secretNames) this.#addNamed(name, Reflect.get(bindings, name));
   }
 
-  /** Returns the outcome as an inbox may store it: without secrets in the messages of a failure and its cause. */
+  /** Returns an outcome that an inbox can store: secrets in the messages of a failure and its cause are redacted. */
   outcome(outcome: Outcome): Outcome {
     if (outcome.status !== "failed") return outcome;
     const { code, status, retryable, retryAfterSeconds, message, cause } = outcome.error;

@@ -1,13 +1,13 @@
 import { wantsHtml } from "../core/http-headers.ts";
 import { errorBehind } from "../http-server/answer.ts";
 
-/** Replaces the JSON of an error response with an HTML page when a browser sent the request. */
+/** Replaces the JSON of an error response with an HTML page if a browser sent the request. */
 export async function showErrorPage(
   response: Response,
   request: {
     method: string;
     accept: string | null | undefined;
-    /** Path of a page that the error page links to. */
+    /** The path of the landing page, to which the error page links. */
     home?: string | undefined;
   },
 ): Promise<Response> {

@@ -11,10 +11,10 @@ interface StartupReportOptions {
   log: () => Logger;
 }
 
-/** Logs, once, the settings that look like a mistake, and whether the endpoints need a secret. */
+/** Logs the settings that are probably mistakes, and whether the endpoints require a secret. Logs them only once. */
 export class StartupReport {
   readonly #options: StartupReportOptions;
-  /** The calls without a handler whose result has not been applied as a decorator. */
+  /** The calls without a handler whose results have not been applied as decorators. */
   readonly #unapplied = new Set<{ readonly call: string }>();
   #logged = false;
 
@@ -23,8 +23,8 @@ export class StartupReport {
   }
 
   /**
-   * Logs the report, the first time it is called. `bindings` are those that a worker runtime passes with each request.
-   * Without `announce`, only mistakes are logged.
+   * Logs the report at the first call. An edge worker passes its `bindings` with each request. Without `announce`, only
+   * mistakes are logged.
    */
   log(bindings?: unknown, { announce } = { announce: true }): void {
     if (this.#logged) return;
@@ -36,7 +36,7 @@ export class StartupReport {
     if (redaction.shortNames.length > 0) {
       log().warn(
         { code: "SECRET_TOO_SHORT" },
-        `Too short to be redacted in logs (fewer than ${minRedactedLength} characters): ${redaction.shortNames.join(", ")}. Use a longer secret, such as the output of "openssl rand -hex 32".`,
+        `Secrets with fewer than ${minRedactedLength} characters are not redacted in logs: ${redaction.shortNames.join(", ")}. Use longer secrets, such as the output of "openssl rand -hex 32".`,
       );
     }
     const problem = secretCheck.problem(bindings);
@@ -50,11 +50,11 @@ export class StartupReport {
       return;
     }
     if (secretCheck.isSet(bindings)) {
-      log().info("A webhook secret is set. Deliveries without it are refused.");
+      log().info("A webhook secret is set. Deliveries without the secret are refused.");
       return;
     }
     log().warn(
-      "No webhook secret is set: the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and set the same secret on the webhook.",
+      "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and set the same secret on the webhook.",
     );
   }
 
@@ -64,13 +64,13 @@ export class StartupReport {
   }
 
   /**
-   * Expects the result of a `webhook` call without a handler to be applied as a decorator: otherwise it is a mistake.
-   * Returns the function to call then.
+   * Records a `webhook` call without a handler, whose result should be applied as a decorator. Logs a warning unless the
+   * caller calls the returned function when the decorator is applied.
    */
   expectMethod(call: string): () => void {
     const expected = { call };
     this.#unapplied.add(expected);
-    // Decorators are applied before the microtask runs: while their class is defined.
+    // Decorators are applied while their class is defined, before this microtask runs.
     if (this.#logged) queueMicrotask(() => this.#unapplied.has(expected) && this.#warnUnapplied(call));
     return () => void this.#unapplied.delete(expected);
   }
@@ -79,7 +79,7 @@ export class StartupReport {
     this.#options
       .log()
       .warn(
-        `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or write the call as a decorator above a method.`,
+        `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or use the call as a decorator of a method.`,
       );
   }
 

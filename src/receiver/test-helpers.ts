@@ -4,11 +4,12 @@ import { webhooksPath } from "./delivery-request.ts";
 import { endpointUnknown } from "./endpoint-registry.ts";
 import type { WebhooksServer } from "./webhooks-server.ts";
 
-/** Polling SQLite this often is cheap, and tests wait no longer than needed. */
+/** A short interval, so that tests do not wait longer than necessary. Polling SQLite is cheap. */
 const pollIntervalMs = 2;
 
 /**
- * Creates the request with which the Hub delivers a payload, for `server.fetch` or, over a socket, for `fetch`.
+ * Creates a request like the Hub's request for a delivery. Pass it to `server.fetch`, or to `fetch` to send it over a
+ * socket.
  *
  * @example
  * ```ts
@@ -23,15 +24,15 @@ export function deliveryRequest({
   id,
   baseUrl,
 }: {
-  /** Name of the endpoint. */
+  /** The name of the endpoint. */
   endpoint: string;
   /** Any JSON value, such as the result of `webhookPayload()`. */
   payload: unknown;
-  /** Default: no `X-Webhook-Secret` header. */
+  /** The value of the `X-Webhook-Secret` header. Default: no such header. */
   secret?: string;
-  /** The `Webhook-Id`. Default: a new one. */
+  /** The value of the `Webhook-Id` header. Default: a new ID. */
   id?: string;
-  /** Address of the receiver. Default `http://localhost`. */
+  /** The base URL of the server. Default `http://localhost`. */
   baseUrl?: string;
 }): Request {
   return new Request(`${baseUrl ?? "http://localhost"}${webhooksPath}${endpoint}`, {
@@ -46,10 +47,10 @@ export function deliveryRequest({
 }
 
 /**
- * Waits until every accepted delivery of the background endpoints has succeeded or is dead, retries included. Give the
- * endpoints a short `backoff`. The inbox must be open: after `ready()`, `launch()` or the first delivery.
+ * Waits until every accepted delivery of the background endpoints has succeeded or is dead, including retries. Set a short
+ * `backoff` on the endpoints.
  *
- * @throws `NOT_SETTLED` after `timeout`, with the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
+ * @throws `NOT_SETTLED` after `timeout`, with a list of the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
  * @example
  * ```ts
  * await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "s3cret", id: "first" }));
@@ -64,16 +65,16 @@ export async function settled(
     timeout = "10s",
     signal,
   }: {
-    /** The endpoint to wait for. Default: all of them. */
+    /** The endpoint to wait for. Default: all endpoints. */
     endpoint?: string;
-    /** Max time to wait. Default `"10s"`. */
+    /** The maximum time to wait. Default `"10s"`. */
     timeout?: Duration;
-    /** Stops waiting: `settled` rejects with the reason of the signal. */
+    /** Aborts the wait. `settled` then rejects with the reason of the signal. */
     signal?: AbortSignal;
   } = {},
 ): Promise<void> {
   const timeoutMs = toMilliseconds(timeout, "timeout");
-  // An unknown endpoint would always count as settled.
+  // Throws for an unknown endpoint, which would otherwise always count as settled.
   if (endpoint !== undefined && !server.endpointNames.includes(endpoint)) {
     throw endpointUnknown(endpoint, server.endpointNames);
   }
@@ -92,7 +93,7 @@ export async function settled(
   }
 }
 
-/** The unfinished deliveries of each endpoint: `retrain (2 queued, 1 running)`. */
+/** Describes the unfinished deliveries of each endpoint, such as `retrain (2 queued, 1 running)`. */
 async function waitingIn({ inbox }: Pick<WebhooksServer, "inbox">, endpoint: string | undefined): Promise<string[]> {
   return Object.entries(await inbox.counts())
     .filter(([name, { queued, running }]) => (endpoint ?? name) === name && queued + running > 0)

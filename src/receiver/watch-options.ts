@@ -22,9 +22,9 @@ export function readWatchOption(option: string | readonly string[] | undefined):
 }
 
 /**
- * Reads the option `domains` of an endpoint. Default: the domains that its filter covers.
+ * Reads the option `domains` of an endpoint. Default: the domains that the filter covers.
  *
- * @throws `OPTION_INVALID`, also when the filter would ignore every delivery.
+ * @throws `OPTION_INVALID` when a domain is unknown, or when the filter would ignore every delivery.
  */
 export function readDomainsOption(
   option: string | readonly string[] | undefined,
@@ -36,11 +36,11 @@ export function readDomainsOption(
     const domain = parseDomain(text);
     if (domain !== undefined) return domain;
     throw optionError(
-      `Option "domains" is ${JSON.stringify(text)}.${suggest(text, webhookDomains)} Domains are ${webhookDomains.join(", ")}.`,
+      `Option "domains" is ${JSON.stringify(text)}.${suggest(text, webhookDomains)} Valid domains: ${webhookDomains.join(", ")}.`,
     );
   });
   if (domains.length === 0)
-    throw optionError('Option "domains" is empty. Add a domain, or remove the option for both.');
+    throw optionError('Option "domains" is empty. Add a domain, or remove the option to subscribe to both domains.');
   if (!domains.some((domain) => wanted.includes(domain))) {
     throw optionError(
       `Option "domains" is ${domains.join(", ")}, which option "scope" does not cover. Remove "domains", or set it to ${wanted.join(", ")}.`,
@@ -49,7 +49,7 @@ export function readDomainsOption(
   return webhookDomains.filter((domain) => domains.includes(domain));
 }
 
-/** The domains of these scopes. An unknown scope may belong to either. */
+/** Returns the domains of these scopes. An unknown scope may belong to either domain, so both are returned. */
 function domainsOf(scopes: readonly string[]): readonly WebhookDomain[] {
   const found = scopes.map((scope) => webhookDomains.find((domain) => coversScope(domain, scope)));
   return found.length === 0 || found.includes(undefined)

@@ -3,12 +3,12 @@ import type { WebhookFunction } from "./webhook-function.ts";
 import { WebhooksServer } from "./webhooks-server.ts";
 
 /**
- * Registers an endpoint on a shared server, which launches itself at the end of the script. It takes the arguments of
- * {@link WebhookFunction}.
+ * Registers an endpoint on a shared server, which is launched at the end of the script. Takes the arguments of {@link
+ * WebhookFunction}.
  *
- * The launch waits for Node's `beforeExit`, which does not come while something else keeps the process alive (a timer, an
- * open connection), after `process.exit()`, or in runtimes without it. In these cases, or to set options, create a
- * {@link WebhooksServer}.
+ * The server is launched at Node's `beforeExit` event. Node does not emit this event after `process.exit()`, or while a
+ * timer or open connection keeps the process alive, and other runtimes may not support it. In these cases, or to set
+ * options, create a {@link WebhooksServer}.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@ function createServer(): WebhooksServer {
     interceptor.onSharedServer(created);
   } else if (typeof process !== "undefined" && typeof process.once === "function") {
     process.once("beforeExit", () => {
-      // Without endpoints, `ready()` only logs the calls without a handler.
+      // Without endpoints, `ready()` only logs warnings about calls without a handler.
       void (created.endpointNames.length > 0 ? created.launch() : created.ready());
     });
   }

@@ -11,8 +11,8 @@ import {
 } from "./endpoint.ts";
 
 /**
- * A standard decorator that registers a method as an endpoint. It needs TypeScript without `experimentalDecorators`. Static
- * methods are registered with their class, other methods with its first instance.
+ * A standard decorator that registers a method as an endpoint. Requires TypeScript without `experimentalDecorators`. Static
+ * methods are registered when the class is defined, and other methods when the class is instantiated for the first time.
  */
 export type WebhookDecorator<Payload> = <
   This,
@@ -23,15 +23,15 @@ export type WebhookDecorator<Payload> = <
 ) => void;
 
 /**
- * Registers handlers as endpoints. The payload's type follows from the options. Slashes at both ends of a name are removed:
- * `"/retrain/"` becomes `"retrain"`.
+ * Registers handlers as endpoints. The type of the payload is inferred from the options. Slashes at both ends of a name are
+ * removed, so `"/retrain/"` becomes `"retrain"`.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
  * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
  */
 export interface WebhookFunction {
   /**
-   * Registers a named function. Its name is the name of the endpoint.
+   * Registers a named function. The name of the function is the name of the endpoint.
    *
    * @example
    * ```ts
@@ -101,8 +101,8 @@ interface WebhookFunctionOptions {
   /** Adds an endpoint. */
   add: (endpoint: Endpoint) => void;
   /**
-   * Receives each call without a handler, such as `webhook("retrain", { scope })`. Returns the function to call when the
-   * result is applied as a decorator.
+   * Called for each `webhook` call without a handler, such as `webhook("retrain", { scope })`. Returns a function to call
+   * when the result is applied as a decorator.
    */
   expectMethod: (call: string) => () => void;
 }
@@ -123,7 +123,7 @@ export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOpti
     options: Options,
   ): WebhookDecorator<PayloadFor<Options>>;
   function webhook(...given: readonly (string | EndpointOptions | Handler<never> | undefined)[]): unknown {
-    // Without parentheses: `@server.webhook`.
+    // The decorator is used without parentheses, as in `@server.webhook`.
     if (isDecoratorContext(given[1])) return Reflect.apply(decorator(undefined, {}), undefined, given);
     const name = given.find((argument) => typeof argument === "string");
     const handler = given.find((argument) => typeof argument === "function");
@@ -152,7 +152,7 @@ export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOpti
   return webhook;
 }
 
-/** The call as the user wrote it, with the names of its options: `webhook("retrain", { scope, repo })`. */
+/** Formats a call for messages, with the names of its options, such as `webhook("retrain", { scope, repo })`. */
 function callText(name: string | undefined, options: EndpointOptions): string {
   const keys = Object.keys(options);
   const shown = [
@@ -162,14 +162,14 @@ function callText(name: string | undefined, options: EndpointOptions): string {
   return `webhook(${shown.join(", ")})`;
 }
 
-/** TypeScript calls legacy decorators with a prototype and a key, and they would register nothing. */
+/** Checks that the decorator is applied to a method as a standard decorator. A legacy decorator would register nothing. */
 function checkDecorated(context: unknown): void {
   const kind = typeof context === "object" && context !== null && "kind" in context ? context.kind : undefined;
   if (kind === "method") return;
   throw new WebhookError(
     kind === undefined
-      ? 'The decorator needs standard decorators. Remove "experimentalDecorators" from tsconfig.json.'
-      : `The decorator cannot be applied to a ${String(kind)}. Write it above a method of the class.`,
+      ? 'The decorator @webhook requires standard decorators. Remove "experimentalDecorators" from tsconfig.json.'
+      : `The decorator @webhook cannot be applied to a ${String(kind)}. Apply it to a method of the class.`,
     { code: "DECORATOR_INVALID" },
   );
 }

@@ -6,34 +6,37 @@ import type { HonoApp } from "./server-app.ts";
 /** Options of a `WebhooksServer`. */
 export interface WebhooksServerOptions {
   /**
-   * The secret that every delivery must carry, or several valid ones during a rotation; `false` accepts deliveries without
-   * a secret. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to
-   * everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), also in the environment.
+   * The secret of deliveries, several valid secrets during a rotation, or `false` to accept deliveries without a secret.
+   * Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to everyone, and the
+   * server logs a warning. An empty secret, in the option or in the environment, is an error (`OPTION_INVALID`).
    */
   secret?: string | readonly string[] | false;
   /**
-   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`: proxies log URLs.
+   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`, because proxies log URLs.
    */
   secretInQuery?: boolean;
   /**
-   * The password (HTTP Basic, any user name) for the dashboard. Default: `DASHBOARD_TOKEN`. Without a password, the
-   * dashboard only opens in a browser on this machine, and never in a Space or with a public address (`PUBLIC_URL`,
-   * `launch({ publicUrl })`).
+   * The password of the dashboard (HTTP Basic authentication with any username). Default `DASHBOARD_TOKEN`. Without a
+   * password, the dashboard is only available in a browser on this machine, and never in a Space or with a public URL
+   * (`PUBLIC_URL`, `launch({ publicUrl })`).
    */
   dashboardToken?: string;
   /**
-   * Where to store the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or your own inbox, which is
-   * closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an inbox in memory under a
-   * test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   * The inbox that stores the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or an `Inbox` object,
+   * which the server closes when it closes. Default: `INBOX_URL`, else an inbox in memory under a test runner (vitest, `node
+   * --test`, or `NODE_ENV=test`), else `sqlite:./.hub-webhooks/inbox.db`.
    */
   inbox?: string | Inbox;
-  /** Default: pino on standard output after `launch()` or `ready()` (level `LOG_LEVEL`, else `info`), else the console. */
+  /**
+   * The logger. Default: the console, and pino on standard output after `launch()` or `ready()`. `LOG_LEVEL` sets the level.
+   */
   logger?: Logger;
   /**
-   * A Hono app with middleware on it, such as a rate limit, an allow list or tracing. The built-in routes are added behind
-   * everything that is registered on it, so its middleware runs for deliveries, the landing page, `/health`, `/metrics` and
-   * the dashboard, and its routes take precedence. Its `onError` and `notFound` stay. Register middleware before you create
-   * the server: afterwards `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
+   * A Hono app with middleware, such as a rate limit, an allow list or tracing. The built-in routes are added after the
+   * routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page, `/health`,
+   * `/metrics` and the dashboard, and the app's routes take precedence. The app keeps its `onError` and `notFound` handlers.
+   * Add middleware before you create the server: afterward, `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app
+   * without middleware.
    *
    * @example
    * ```ts
@@ -47,9 +50,9 @@ export interface WebhooksServerOptions {
    */
   app?: HonoApp;
   /**
-   * The path under which another app or a proxy mounts this server, as the client sees it, such as `/hub`. The URLs and
-   * links of the landing page begin with it. Requests match with the prefix and without it, so it does not matter whether
-   * the mount removes it. Default: the prefix of `parent.route(prefix, server.app)`, else none.
+   * The path under which another app or a proxy mounts this server, such as `/hub`. The URLs and links on the landing page
+   * start with this path. Requests match with and without the path, so the app or proxy may remove it. Default: the prefix
+   * of `parent.route(prefix, server.app)`, else no prefix.
    *
    * @example
    * ```ts
@@ -59,22 +62,25 @@ export interface WebhooksServerOptions {
    */
   basePath?: string;
   /**
-   * Whether `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix` are used for the URLs and links of the landing
-   * page. Set it only where a proxy sets or removes all three: otherwise any client can choose what the page shows. Default
-   * `false`.
+   * Whether the URLs and links on the landing page use `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix`. Set
+   * this option only if a proxy sets or removes all three headers. Otherwise, any client can choose the URLs on the page.
+   * Default `false`.
    */
   trustProxy?: boolean;
-  /** Max size of a body in bytes. Default 10 MiB: the payload of a bucket may list 10,000 files. */
+  /** The maximum size of a body in bytes. Default: 10 MiB, because the payload of a bucket may list 10,000 files. */
   bodyLimit?: number;
-  /** The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for none. Default: built in. */
+  /**
+   * The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for no page. Default: the
+   * built-in page.
+   */
   landingPage?: LandingPage;
   /**
-   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: whether
-   * `METRICS` is 1.
+   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: `true` if
+   * `METRICS` is `1`, else `false`.
    */
   metrics?: boolean;
-  /** @internal The clock, in milliseconds since the epoch. Default `Date.now`. */
+  /** @internal Returns the current time, in milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;
-  /** @internal Creates the id of a delivery without a `Webhook-Id`. Default `crypto.randomUUID`. */
+  /** @internal Creates the ID of a delivery without a `Webhook-Id` header. Default `crypto.randomUUID`. */
   createId?: () => string;
 }

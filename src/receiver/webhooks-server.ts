@@ -31,9 +31,9 @@ import { createWebhookFunction, type WebhookFunction } from "./webhook-function.
 import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
 
 /**
- * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with its result.
+ * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result.
  *
- * It needs no Node APIs until you launch it: `server.fetch` runs wherever Hono runs.
+ * Until you launch the server, it requires no Node APIs: `server.fetch` runs on every runtime that Hono supports.
  *
  * @example
  * ```ts
@@ -46,11 +46,11 @@ import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
  * ```
  */
 export class WebhooksServer {
-  /** Registers handlers as endpoints, before or after the launch: see {@link WebhookFunction}. */
+  /** Registers handlers as endpoints, before or after the launch. See {@link WebhookFunction}. */
   readonly webhook: WebhookFunction;
   /**
-   * The Hono app, for your own routes: the option `app`, if set. Middleware cannot be added to it: `server.app.use()`
-   * throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are registered already.
+   * The Hono app, to which you can add routes. This is the app in the option `app`, or else a new app. You cannot add
+   * middleware: `server.app.use()` throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are already registered.
    */
   readonly app: Hono;
   /** The deliveries of the background endpoints. */
@@ -59,7 +59,7 @@ export class WebhooksServer {
   readonly #options: WebhooksServerOptions;
   readonly #serverApp: ServerApp;
   readonly #endpoints = new EndpointRegistry();
-  /** Endpoints without middleware: their deliveries over Node's socket skip Hono. */
+  /** The names of endpoints without middleware. On Node, deliveries to these endpoints skip Hono. */
   readonly #direct = new Set<string>();
   readonly #redaction: ServerRedaction;
   readonly #secretCheck: SecretCheck;
@@ -72,10 +72,10 @@ export class WebhooksServer {
   readonly #report: StartupReport;
   readonly #refusalLog: RefusalLog;
   readonly #lifecycle: ServerLifecycle;
-  /** The clock, in milliseconds since the epoch. */
+  /** Returns the current time, in milliseconds since the epoch. */
   readonly #now: () => number;
   #logger: Logger;
-  /** The logger changes when the server gets ready. */
+  /** A function, because the logger changes when the server starts. */
   readonly #log = (): Logger => this.#logger;
   readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
     this.#redaction.addBindings(environment);
@@ -124,14 +124,14 @@ export class WebhooksServer {
     serveDefaultExport(this, this.#fetch);
   }
 
-  /** Names of the endpoints, in the order of their registration. */
+  /** The names of the endpoints, in the order of their registration. */
   get endpointNames(): readonly string[] {
     return this.#endpoints.names;
   }
 
   /**
-   * Answers a request. Hono's adapters, Bun, Deno and workers call it. In a worker, the secret is
-   * `environment.WEBHOOK_SECRET`.
+   * Responds to a request. Hono's adapters, Bun, Deno and edge workers call this function. On an edge worker, the secret is
+   * read from `environment.WEBHOOK_SECRET`.
    */
   get fetch(): (
     request: Request,
@@ -154,8 +154,8 @@ export class WebhooksServer {
   }
 
   /**
-   * Validates, filters and runs a payload without HTTP and without a secret, for tests. You can omit `endpoint` if there
-   * is only one.
+   * Validates and filters a payload and runs the handler, without HTTP and without a secret, for tests. You can omit
+   * `endpoint` if the server has only one endpoint.
    *
    * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `PAYLOAD_INVALID`.
    * @example
@@ -169,26 +169,26 @@ export class WebhooksServer {
   }
 
   /**
-   * Prepares the server without listening: checks the settings, sets up the logger, logs configuration warnings, and,
-   * if there are background endpoints, opens the inbox and resumes its deliveries. Call it before another server passes
-   * requests to `server.fetch`. `launch()` includes it.
+   * Prepares the server without listening: checks the settings, sets up the logger and logs configuration warnings. If there
+   * are background endpoints, also opens the inbox and starts to run queued deliveries. Call this method before another
+   * server passes requests to `server.fetch`. You do not need it before `launch()`.
    *
-   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are
-   * enabled without `prom-client`; `INBOX_UNUSABLE`.
+   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are enabled
+   * without `prom-client`; `INBOX_UNUSABLE`.
    */
   async ready(): Promise<void> {
     await this.#lifecycle.ready();
   }
 
   /**
-   * Starts listening, opens the tunnel if you set one, and logs the URLs to register on the Hub. By default it also
-   * handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
+   * Starts listening, opens a tunnel if the options request one, and logs the URLs to register on the Hub. By default,
+   * `launch()` also handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
    *
-   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, that tool decides whether and where the server
-   * listens, and these options have no effect. Bun and `deno serve` do not serve the default export a second time.
+   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, the command decides whether and where the server
+   * listens, and these options have no effect. After `launch()`, Bun and `deno serve` do not also serve the default export.
    *
-   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, it logs the error
-   * and exits with code 1 instead.
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, `launch()` logs the
+   * error and exits the process with code 1 instead.
    * @example
    * ```ts
    * const { url } = await server.launch({ port: 0, handleSignals: false });
@@ -201,17 +201,17 @@ export class WebhooksServer {
     return this.#lifecycle.launch(options);
   }
 
-  /** Stops accepting requests, finishes those in progress, and closes the tunnel. You can call it twice. */
+  /** Stops accepting requests, waits for requests in progress, and closes the tunnel and inbox. Safe to call twice. */
   async close(): Promise<void> {
     await this.#lifecycle.close();
   }
 
-  /** The same as {@link close}. */
+  /** Calls {@link close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  /** For tools such as those that register its endpoints on the Hub. */
+  /** Describes and controls the server for tools of this package, such as `sync`. */
   get [serverControl](): ServerControl {
     const secretCheck = this.#secretCheck;
     return {
@@ -246,7 +246,10 @@ export class WebhooksServer {
     this.#report.added(endpoint);
     const { launchedServer } = this.#lifecycle;
     if (launchedServer) {
-      this.#logger.info({ endpoint: name, url: `${launchedServer.publicUrl}${webhooksPath}${name}` }, "endpoint added");
+      this.#logger.info(
+        { endpoint: name, url: `${launchedServer.publicUrl}${webhooksPath}${name}` },
+        "Endpoint added.",
+      );
     }
   }
 
@@ -293,7 +296,7 @@ export class WebhooksServer {
       refusalLog: this.#refusalLog,
       server: {
         fetch: this.#fetch,
-        // Any other request is routed, and runs through middleware.
+        // For other endpoints, the request goes through the router and middleware of the app.
         deliver: (request) => (this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined),
         endpoints: this.#endpoints,
         inbox: this.#options.inbox,
@@ -310,7 +313,7 @@ export class WebhooksServer {
     const background = () => this.#endpoints.background;
     const shared = { mountPoint: this.#serverApp.mountPoint, now: this.#now };
     app.all(`${webhooksPath}*`, async (context) => {
-      // A parent app calls this route without `fetch`.
+      // A parent app calls this route without `fetch`, which would otherwise log the report.
       this.#report.log(context.env);
       return toResponse(await this.#pipeline.handle(new RoutedRequest(context)));
     });

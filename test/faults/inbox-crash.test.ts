@@ -106,7 +106,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     ended.child.signal("SIGTERM");
     expect(await ended.child.exited).toEqual({ code: 0, signal: null });
     await load;
-    await ended.saysOnce({ msg: /^Received SIGTERM: finishing/ });
+    await ended.saysOnce({ msg: /^Received SIGTERM\. Waiting/ });
     expect(ended.countOf("work finished")).toBe(0);
     const { queued } = await ledger.settles({});
     expect(queued).toBeGreaterThanOrEqual(6);
@@ -126,7 +126,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     for (let count = 0; count < 3; count += 1) await ended.deliver({ endpoint: "deaf" });
     await ended.child.says("work started", 3);
     ended.child.signal("SIGTERM");
-    await ended.child.says(/^Received SIGTERM: finishing.*Send it again to exit at once/);
+    await ended.child.says(/^Received SIGTERM\. Waiting.*Send the signal again to exit immediately/);
     ended.child.signal("SIGTERM");
     expect(await ended.child.exited).toEqual({ code: 1, signal: null });
     const receiver = await startInboxReceiver({ url, ledger, LEASE_MS, HELD: "no" });

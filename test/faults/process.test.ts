@@ -40,7 +40,7 @@ describe("SIGTERM", () => {
       expect(child.lines.filter(({ msg }) => msg === "work finished")).toHaveLength(50);
       expect(countOf(child, "target ran")).toBeGreaterThanOrEqual(accepted);
       expect(refused.filter((status) => status !== 503)).toEqual([]);
-      await saysOnce(child, new RegExp(`^Received ${name}: finishing`));
+      await saysOnce(child, new RegExp(`^Received ${name}[.] Waiting`));
       await worksAgain(child);
     },
   );
@@ -50,7 +50,7 @@ describe("SIGTERM", () => {
     const socket = (await receiver.connect()).send(receiver.delivery(toSlow));
     await child.says("work started");
     child.signal("SIGTERM");
-    await child.says(/^Received SIGTERM: finishing/);
+    await child.says(/^Received SIGTERM\. Waiting/);
     socket.send(receiver.delivery());
     expect((await socket.answer()).status).toBe(200);
     const answer = await socket.answer();
@@ -66,7 +66,7 @@ describe("SIGTERM", () => {
     const slow = receiver.post(toSlow);
     await child.says("work started");
     child.signal("SIGTERM");
-    await child.says(/^Received SIGTERM: finishing/);
+    await child.says(/^Received SIGTERM\. Waiting/);
     // The line is out a moment before the socket is closed.
     await waitFor(() => expect(receiver.post()).rejects.toMatchObject({ code: "ECONNREFUSED" }), { interval: 5 });
     expect(countOf(child, "work finished")).toBe(0);
@@ -108,7 +108,7 @@ describe("A second signal", () => {
     const stuck = receiver.post(toStuck).catch(() => undefined);
     await child.says("work started");
     child.signal(first);
-    await child.says(new RegExp(`^Received ${first}: finishing.*Send it again to exit at once`));
+    await child.says(new RegExp(`^Received ${first}[.] Waiting.*Send the signal again to exit immediately`));
     const signalledAt = performance.now();
     child.signal(second);
     expect(await child.exited).toEqual({ code: 1, signal: null });

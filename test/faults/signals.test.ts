@@ -63,12 +63,12 @@ describe("The tunnel of a receiver", () => {
   test("T2: that reconnects at another address is logged", patient, async () => {
     await using host = await startLocaltunnelServer();
     const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
-    await child.says(/^Ready/);
+    await child.says(/^The server is ready/);
     await host.crash();
     await child.says(/^The tunnel is down./);
     host.giveNamesAway();
     host.comeBack();
-    expect(await child.says(/NEW ADDRESS/)).toMatchObject({ level: "warn", urlBefore: expect.any(String) });
+    expect(await child.says(/NEW URL/)).toMatchObject({ level: "warn", urlBefore: expect.any(String) });
     child.signal("SIGTERM");
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(holdsSecret([child.lines, child.errorOutput], receiverSecret)).toBe(false);

@@ -83,7 +83,7 @@ describe("A tunnel that is lost", () => {
 
     const { publicUrl } = launched;
     expect(publicUrl === urlBefore).toBe(!renamed);
-    const loud = logger.lines.filter(({ msg }) => /NEW ADDRESS/.test(msg));
+    const loud = logger.lines.filter(({ msg }) => /NEW URL/.test(msg));
     expect(loud).toEqual(
       renamed
         ? [expect.objectContaining({ level: "warn", url: publicUrl, urlBefore, endpoints: expect.any(String) })]

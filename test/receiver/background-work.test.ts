@@ -322,7 +322,7 @@ describe("A stored delivery of a removed endpoint", () => {
         level: "warn",
         endpoint: "renamed",
         waiting: 1,
-        msg: expect.stringContaining("Register it again"),
+        msg: expect.stringContaining("Register the endpoint again"),
       }),
     );
   });

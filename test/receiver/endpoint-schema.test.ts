@@ -120,7 +120,7 @@ describeOverBothTransports("An endpoint with its own schema", (send) => {
     const response = await send(server, post("1", json));
     expect([response.status, await response.json()]).toEqual([
       500,
-      { error: "Internal error of the receiver. See its log.", code: "INTERNAL" },
+      { error: "An internal error occurred. See the server's log.", code: "INTERNAL" },
     ]);
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ level: "error", endpoint: "inbox", err: new Error("the schema is broken") }),

@@ -107,7 +107,7 @@ describe.each([
     });
     expect(await send(createEcho().server, { path: "/webhooks/json", chunks: [] })).toEqual({
       status: 400,
-      body: { error: "The body is not valid JSON.", code: "BODY_NOT_JSON" },
+      body: { error: "The body is not valid JSON. Send the payload as JSON.", code: "BODY_NOT_JSON" },
     });
   });
 
@@ -171,7 +171,10 @@ describe.each([
   );
 
   const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
-  const tooDeep = { status: 400, body: { error: "The body is nested deeper than 100 levels.", code: "BODY_TOO_DEEP" } };
+  const tooDeep = {
+    status: 400,
+    body: { error: "The body is nested more than 100 levels deep. Send a flatter payload.", code: "BODY_TOO_DEEP" },
+  };
 
   test.each([
     ["7,000 lists", nested(7_000)],

@@ -170,7 +170,10 @@ describeOverBothTransports("The result of a handler", (send) => {
     const response = await send(server, request);
     expect([response.status, await response.json()]).toEqual([
       500,
-      { error: "The handler returned a value that JSON cannot represent.", code: "RESULT_NOT_JSON" },
+      {
+        error: "The handler returned a value that cannot be converted to JSON. Return plain data.",
+        code: "RESULT_NOT_JSON",
+      },
     ]);
     expect(logger.lines.filter(({ level }) => level === "error")).toEqual([
       expect.objectContaining({ outcome: "failed", code: "RESULT_NOT_JSON", err: expect.any(Error) }),

@@ -47,7 +47,10 @@ describeOverBothTransports("A delivery", (send) => {
     server.webhook("retrain", handler);
     expect(await seen(await send(server, post(path)))).toEqual({
       status: 404,
-      body: { error: "Unknown webhook endpoint. Check the URL of the webhook.", code: "ENDPOINT_UNKNOWN" },
+      body: {
+        error: "The server has no endpoint at this URL. Check the URL of the webhook.",
+        code: "ENDPOINT_UNKNOWN",
+      },
     });
     expect(handler).not.toHaveBeenCalled();
   });
@@ -60,7 +63,7 @@ describeOverBothTransports("A delivery", (send) => {
     expect(response.headers.get("allow")).toBe("POST");
     expect(await seen(response)).toEqual({
       status: 405,
-      body: { error: "Send deliveries with POST.", code: "METHOD_NOT_ALLOWED" },
+      body: { error: `Method "${method}" is not allowed. Send deliveries with POST.`, code: "METHOD_NOT_ALLOWED" },
     });
     expect(handler).not.toHaveBeenCalled();
   });
@@ -114,7 +117,10 @@ describeOverBothTransports("A delivery", (send) => {
     server.webhook("retrain", handler);
     expect(await seen(await send(server, post("/webhooks/retrain", { "content-type": type })))).toEqual({
       status: 415,
-      body: { error: "Send the payload as Content-Type: application/json.", code: "MEDIA_TYPE_UNSUPPORTED" },
+      body: {
+        error: 'The Content-Type of the request is not JSON. Set it to "application/json".',
+        code: "MEDIA_TYPE_UNSUPPORTED",
+      },
     });
     expect(handler).not.toHaveBeenCalled();
   });
@@ -147,7 +153,7 @@ describeOverBothTransports("A delivery", (send) => {
     server.webhook("retrain", handler);
     expect(await seen(await send(server, post("/webhooks/retrain", json, '{"event":')))).toEqual({
       status: 400,
-      body: { error: "The body is not valid JSON.", code: "BODY_NOT_JSON" },
+      body: { error: "The body is not valid JSON. Send the payload as JSON.", code: "BODY_NOT_JSON" },
     });
     expect(handler).not.toHaveBeenCalled();
   });

@@ -279,7 +279,7 @@ describe("The secret in a worker", () => {
   test("that cannot arrive is warned of like any other", async () => {
     const { server, warnings } = createServer();
     await server.fetch(delivery({}), { WEBHOOK_SECRET: "s3cret " });
-    expect(warnings()).toContainEqual(expect.stringContaining("starts or ends with white space"));
+    expect(warnings()).toContainEqual(expect.stringContaining("starts or ends with whitespace"));
   });
 });
 
@@ -307,7 +307,7 @@ describe("Wrong secrets", () => {
       status: 429,
       retryAfter: "60",
       body: {
-        error: "Too many requests with an invalid webhook secret. Wait, then send the right one.",
+        error: "Too many requests with an invalid webhook secret. Wait, then send the correct secret.",
         code: "TOO_MANY_FAILURES",
       },
     });
@@ -353,7 +353,7 @@ describe("What is told of the secret, once, with the first request or at the sta
     await server.fetch(delivery({}));
     await server.ready();
     expect(logger.lines.filter(({ msg }) => msg.includes("secret is set"))).toEqual([
-      { level: "info", msg: "A webhook secret is set. Deliveries without it are refused." },
+      { level: "info", msg: "A webhook secret is set. Deliveries without the secret are refused." },
     ]);
     expect(warnings().filter((msg) => msg.includes("secret is set"))).toEqual([]);
     expect(logger.text()).not.toContain("s3cret");
@@ -370,19 +370,19 @@ describe("What is told of the secret, once, with the first request or at the sta
   });
 
   test.each([
-    ["begins with a space", " planted-s3cret", /^The secret starts or ends with white space/],
-    ["ends with a line end", "planted-s3cret\n", /^The secret starts or ends with white space/],
+    ["begins with a space", " planted-s3cret", /^The secret starts or ends with whitespace/],
+    ["ends with a line end", "planted-s3cret\n", /^The secret starts or ends with whitespace/],
     [
       "holds a letter with an accent",
       "planted-s3cr\u00e9t",
-      /^The secret contains a character that is not printable ASCII/,
+      /^The secret contains a character that is not valid in an HTTP header/,
     ],
     [
       "holds the character 0x7F",
       "planted-s3cret\u007f",
-      /^The secret contains a character that is not printable ASCII/,
+      /^The secret contains a character that is not valid in an HTTP header/,
     ],
-    ["holds a tab", "planted-s3\tcret", /^The secret contains a character that is not printable ASCII/],
+    ["holds a tab", "planted-s3\tcret", /^The secret contains a character that is not valid in an HTTP header/],
   ])("is a warning where it can never arrive, because it %s", async (_why, secret, warning) => {
     const { server, logger, warnings } = createServer({ secret });
     await server.ready();
@@ -393,7 +393,7 @@ describe("What is told of the secret, once, with the first request or at the sta
   test("names which of several can never arrive", async () => {
     const { server, warnings } = createServer({ secret: ["a fine one", " spaced one "] });
     await server.ready();
-    expect(warnings()).toEqual([expect.stringMatching(/^Secret number 2 starts or ends with white space/)]);
+    expect(warnings()).toEqual([expect.stringMatching(/^Secret number 2 starts or ends with whitespace/)]);
   });
 
   test("is nothing more where it is fine, spaces in the middle included", async () => {

@@ -69,7 +69,7 @@ async function runScript(
 
 /** Where the script says that it listens. */
 async function addressOf(script: Script): Promise<string> {
-  const { endpoints } = await script.logged("Ready");
+  const { endpoints } = await script.logged("The server is ready");
   const [, address] = /POST (http:\/\/127\.0\.0\.1:\d+)\/webhooks\//.exec(String(endpoints)) ?? [];
   if (address === undefined) throw new Error(`No address is named: ${String(endpoints)}`);
   return address;
@@ -114,7 +114,7 @@ describe("webhookEndpoint", () => {
       level: 40,
       msg: expect.stringContaining('webhook("retrain", { scope })'),
     });
-    expect(script.output()).not.toContain("Ready");
+    expect(script.output()).not.toContain("The server is ready");
   });
 
   test("launches nothing if the script exits", async () => {

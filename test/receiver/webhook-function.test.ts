@@ -84,7 +84,7 @@ describe("webhook with a handler", () => {
     server.webhook("late", () => "done");
     expect(logger.lines.at(-1)).toEqual({
       level: "info",
-      msg: "endpoint added",
+      msg: "Endpoint added.",
       endpoint: "late",
       url: `${publicUrl}/webhooks/late`,
     });

@@ -133,7 +133,7 @@ describeOverBothTransports("The other paths of a server", (send) => {
       expect([response.status, response.headers.get("content-type"), await response.json()]).toEqual([
         404,
         "application/json",
-        { error: "Not found. Check the path.", code: "NOT_FOUND" },
+        { error: "No page or route matches this path. Check the URL.", code: "NOT_FOUND" },
       ]);
     },
   );
@@ -148,9 +148,9 @@ describeOverBothTransports("The other paths of a server", (send) => {
     const response = await send(server, get("/broken"));
     expect([response.status, await response.json()]).toEqual([
       500,
-      { error: "Internal error of the receiver. See its log.", code: "INTERNAL" },
+      { error: "An internal error occurred. See the server's log.", code: "INTERNAL" },
     ]);
-    expect(logger.lines).toContainEqual({ level: "error", msg: "A page or one of your routes failed.", err: thrown });
+    expect(logger.lines).toContainEqual({ level: "error", msg: "A page or a custom route failed.", err: thrown });
   });
 });
 

@@ -113,7 +113,7 @@ describe("ServerProcess", () => {
       .poll(async () => (await fetch(`http://127.0.0.1:${port}/`)).text())
       .toContain("https://loud-owl-13.loca.lt/webhooks/");
     expect(JSON.parse(lines.find((line) => line.startsWith("{")) ?? "")).toEqual(launchResult);
-    expect(lines.join("\n")).not.toContain("Ready");
+    expect(lines.join("\n")).not.toContain("The server is ready");
     started.kill();
     await started.ended;
   });

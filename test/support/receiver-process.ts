@@ -111,7 +111,7 @@ export function startReceiverProcess(
 
 /** The address of a receiver, as it says itself when it is ready. */
 export async function addressOf(receiver: ReceiverProcess): Promise<string> {
-  const { endpoints } = await receiver.says(/^Ready/);
+  const { endpoints } = await receiver.says(/^The server is ready/);
   const [first] = Array.isArray(endpoints) ? endpoints : [];
   return new URL(String(first).replace("POST ", "")).origin;
 }

@@ -3,7 +3,7 @@ import type { Markup } from "../../console/markup.ts";
 import { type ActivityOutcome, activityOutcomes } from "../activity.ts";
 import type { LandingHour } from "./info.ts";
 
-/** In the order of a bar from its foot. */
+/** The outcomes in the order in which a bar stacks them, from bottom to top. */
 const words: Readonly<Record<ActivityOutcome, string>> = {
   succeeded: "succeeded",
   ignored: "ignored",
@@ -12,14 +12,14 @@ const words: Readonly<Record<ActivityOutcome, string>> = {
 };
 
 /**
- * The drawing is stretched to the page's width, so there is no letter in it. A part keeps its least height where a
- * thousand others stand on the same bar: the one that failed is what somebody looks for.
+ * The dimensions of the chart, which is stretched to the width of the page and therefore contains no text. Each part of a
+ * bar has a minimum height, so that one failed delivery among thousands stays visible.
  */
 const shape = { hours: 24, hourWidth: 40, barWidth: 30, height: 180, leastPart: 4, gap: 1.5 };
 
 const width = shape.hours * shape.hourWidth;
 
-/** Deliveries an hour as stacked bars, with a legend, and the same numbers as a table. */
+/** Renders deliveries per hour as stacked bars with a legend, and as a table. */
 export function activityChart(hours: readonly LandingHour[]): Markup {
   const tallest = Math.max(1, ...hours.map(totalOf));
   const before = (shape.hours - hours.length) * shape.hourWidth;
@@ -65,7 +65,7 @@ function bar(hour: LandingHour, place: number, tallest: number): Markup {
   const shown = activityOutcomes.filter((outcome) => hour[outcome] > 0);
   const x = place * shape.hourWidth + (shape.hourWidth - shape.barWidth) / 2;
   const heights = shown.map((outcome) => Math.max(shape.leastPart, (hour[outcome] / tallest) * shape.height));
-  // The tallest bar must not outgrow the scale for the least heights in it: its largest part gives them the room.
+  // Minimum heights must not make a bar taller than the chart, so the largest part shrinks by the excess.
   const excess = heights.reduce((sum, height) => sum + height, 0) - shape.height;
   if (excess > 0) heights[heights.indexOf(Math.max(...heights))] = Math.max(...heights) - excess;
   let y = shape.height;
@@ -108,7 +108,7 @@ function totalOf(hour: LandingHour): number {
   return activityOutcomes.reduce((total, outcome) => total + hour[outcome], 0);
 }
 
-/** The hour as a clock shows it: of ISO 8601, `09:00`. */
+/** Formats the clock hour of an ISO 8601 time, such as `09:00`. */
 function clock({ startedAt }: LandingHour): string {
   return startedAt.slice(11, 16);
 }

@@ -5,7 +5,7 @@ import { pageAddress } from "./address.ts";
 import { dailyLimitWarning, dayFact } from "./daily-limit.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
 
-/** What came since the start: a chart by the hour, and what a glance should tell; of payloads and repositories nothing. */
+/** Renders the activity since the server started, without details of payloads or repositories. */
 export function activitySection(info: LandingInfo): Markup {
   const { activity, endpoints } = info;
   const { hours, handlerTime, queue } = activity;
@@ -31,7 +31,9 @@ function queueText(queue: NonNullable<LandingActivity["queue"]>): Markup {
   return html`${queue.queued.toLocaleString("en")} queued, ${queue.running.toLocaleString("en")} running`;
 }
 
-/** In a tab of its own: the dashboard refuses to be shown in a frame, as a Space shows this page. */
+/**
+ * Opens the dashboard in a new tab: a Space displays this page in a frame, but the dashboard cannot be displayed in a frame.
+ */
 function dashboardLink(info: LandingInfo): Markup {
   return html`<p class="dashboard-link">
       Each delivery of the background endpoints, with its payload and its attempts, is in
@@ -46,7 +48,7 @@ function emptyState(): Markup {
     </div>`;
 }
 
-/** A length of time as people say it, with two digits or three. */
+/** Formats a duration for display with two or three digits. */
 function span(milliseconds: number): string {
   if (milliseconds < 1) return "under 1 ms";
   if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;

@@ -4,16 +4,16 @@ import type { Markup } from "../../console/markup.ts";
 import { shorten } from "../../console/shorten.ts";
 import type { LandingEndpoint } from "./info.ts";
 
-/** How often the Hub triggers a webhook in 24 hours. */
+/** The maximum number of times that the Hub triggers a webhook in 24 hours. */
 const hubLimit = 1_000;
 
-/** From here on it is time to do something about it. */
+/** The number of deliveries from which the page displays a warning. */
 const warnedFrom = 0.8 * hubLimit;
 
-/** Ten thousand endpoints may all be near it, and the page must stay small. */
+/** Limits the size of the page if thousands of endpoints are near the limit. */
 const mostNamed = 5;
 
-/** The day's count of the endpoint that has the most: the Hub counts for each webhook alone. */
+/** Renders the highest daily count of any endpoint, because the Hub counts the deliveries of each webhook separately. */
 export function dayFact(endpoints: readonly LandingEndpoint[]): Markup {
   const busiest = endpoints.reduce<LandingEndpoint | undefined>(
     (most, endpoint) => (endpoint.lastDay > (most?.lastDay ?? 0) ? endpoint : most),
@@ -30,7 +30,7 @@ export function dayFact(endpoints: readonly LandingEndpoint[]): Markup {
     </div>`;
 }
 
-/** What to do about endpoints that come near to what the Hub sends at most; nothing while none does. */
+/** Renders a warning if endpoints are near the Hub's daily limit, and otherwise an empty text. */
 export function dailyLimitWarning(endpoints: readonly LandingEndpoint[]): Markup | undefined {
   const near = endpoints
     .filter(({ lastDay }) => lastDay >= warnedFrom)

@@ -9,7 +9,7 @@ import type { LandingInfo } from "./info.ts";
 import { nextSteps } from "./next-steps.ts";
 import { freeSpaceNote, openServerWarning } from "./notices.ts";
 
-/** The whole page as HTML; `assets` are the addresses of its style sheet and its script. */
+/** Renders the whole page as HTML. `assets` contains the URLs of the style sheet and script. */
 export function renderDocument(info: LandingInfo, now: Date, assets: { styles: string; script: string }): string {
   return pageDocument({
     ...assets,

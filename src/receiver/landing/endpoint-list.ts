@@ -5,10 +5,10 @@ import { timeAgo } from "../../console/elapsed.ts";
 import type { Markup } from "../../console/markup.ts";
 import type { LandingEndpoint, LandingInfo } from "./info.ts";
 
-/** A server may have ten thousand endpoints, and anyone may ask for the page: it must stay small. */
+/** Limits the size of the public page, because a server may have thousands of endpoints. */
 const mostListed = 200;
 
-/** The endpoints, each with its URL to copy; where there are none, the code that adds the first. */
+/** Renders the endpoints with their URLs to copy, or sample code if the server has no endpoints. */
 export function endpointList({ endpoints, baseUrl }: LandingInfo, now: Date): Markup {
   if (endpoints.length === 0) return emptyState();
   const unlisted = endpoints.length - mostListed;
@@ -44,7 +44,7 @@ function lastOutcome({ last }: LandingEndpoint, now: Date): Markup {
   return html`<span class="dot ${last.outcome}"></span>${last.outcome} ${timeAgo(last.at, now)}`;
 }
 
-/** Every URL begins alike: the eye should land on the part that differs. */
+/** Mutes the common prefix of the URLs, so that the different parts stand out. */
 function splitUrl(url: string, baseUrl: string): Markup {
   const common = `${baseUrl}/webhooks/`;
   if (!url.startsWith(common)) return breakable(url);

@@ -3,12 +3,12 @@ import { webhookPayload } from "../../payload/samples.ts";
 import { isKnownScope } from "../../payload/schema.ts";
 import type { LandingInfo } from "./info.ts";
 
-/** In characters; about what the page shows without breaking a line. */
+/** The maximum line length of the command in characters, so that the page displays it without line breaks. */
 const longestLine = 72;
 
 /**
- * A command for the shell that sends a small, made-up delivery to the first endpoint; `undefined` while there is none.
- * The secret is left to the shell's own `WEBHOOK_SECRET`.
+ * Returns a shell command that sends a small sample delivery to the first endpoint, or `undefined` without endpoints. The
+ * command reads the secret from the shell variable `WEBHOOK_SECRET`.
  */
 export function firstDeliveryCommand({ endpoints, secretIsSet }: LandingInfo): string | undefined {
   const endpoint = endpoints[0];
@@ -22,7 +22,7 @@ export function firstDeliveryCommand({ endpoints, secretIsSet }: LandingInfo): s
   ].join(" \\\n  ");
 }
 
-/** JSON in which what fits on a line is not spread over several. */
+/** Formats JSON with each value that fits on one line. */
 function writeJson(value: unknown, indent = ""): string {
   const line = JSON.stringify(value, null, 1).replaceAll(/\n */g, " ");
   if (typeof value !== "object" || value === null || indent.length + line.length <= longestLine) return line;

@@ -5,13 +5,13 @@ import { readSpace } from "../runtime.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
 import type { LandingSource } from "./source.ts";
 
-/** What there is to tell to whoever asks for the landing page. */
+/** Collects the content of the landing page. */
 export async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
   const space = readSpace();
   const launched = source.launchedServer();
   const basePath = source.mountPoint.prefixOf(context);
   const publicUrl = launched && launched.publicUrl !== launched.url ? launched.publicUrl : undefined;
-  // Without a Space or a public URL, the address to show is the one that the client used.
+  // Without a Space or public URL, the page displays the URL that the client used.
   const baseUrl = publicUrl ?? `${space?.url ?? source.mountPoint.originOf(context)}${basePath}`;
   const theme = context.req.query("__theme");
   return {
@@ -46,7 +46,7 @@ async function gatherActivity({ activity, endpoints, inbox }: LandingSource): Pr
   };
 }
 
-/** Of the endpoints of this server: an inbox that others share holds more. */
+/** Sums the counts of this server's endpoints, because other servers may share the inbox. */
 function queueOf(names: readonly string[], counts: InboxCounts): LandingActivity["queue"] {
   if (counts === "unknown") return counts;
   const sum = (status: "queued" | "running") => names.reduce((total, name) => total + (counts[name]?.[status] ?? 0), 0);

@@ -9,10 +9,10 @@ import { styles } from "./styles.ts";
 const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
 
 /**
- * The built-in page of a receiver: its endpoints, whether it asks for a secret, and what to do next. Its assets are at
- * `_landing/` below `info.basePath`; without one, below the folder of the path at which the page is served.
+ * Renders the built-in landing page: the endpoints, whether a secret is required, and the next steps. The assets are at
+ * `_landing/` below `info.basePath`, or without a base path, relative to the page.
  *
- * @param now what "2 minutes ago" is counted from; by default the present.
+ * @param now the time for relative times such as "2 minutes ago". Default: the current time.
  * @example
  * ```ts
  * app.get("/", () => landingPage(info));
@@ -25,7 +25,7 @@ export function landingPage(info: LandingInfo, now: Date = new Date()): Response
 
 let rendered = { state: "", html: "" };
 
-/** Anyone may ask for the page, as often as they like: it is rendered again when it changes, and once a second. */
+/** Caches the public page. The page is rendered again when its content changes, and at most once a second otherwise. */
 function renderOnce(info: LandingInfo, now: Date): string {
   const second = Math.floor(now.getTime() / 1_000);
   const state = JSON.stringify([second, info]);
@@ -40,8 +40,8 @@ function renderOnce(info: LandingInfo, now: Date): string {
 }
 
 /**
- * The page's style sheet or script, by the file name that the page asks for; `undefined` where there is none of that
- * name. The name holds a hash of the content, so browsers may keep it for ever.
+ * Returns the style sheet or script with this file name, or `undefined` for an unknown name. The name contains a hash of the
+ * content, so browsers may cache the file without a limit.
  */
 export function landingAsset(name: string): Response | undefined {
   return assets.answer(name);

@@ -7,7 +7,7 @@ import { externalLink } from "./external-link.ts";
 import { firstDeliveryCommand } from "./first-delivery.ts";
 import type { LandingInfo } from "./info.ts";
 
-/** What to do once the server runs: register it on the Hub, try a first delivery, watch its health. */
+/** Renders the next steps: register the webhooks on the Hub, send a first delivery, and monitor the server. */
 export function nextSteps(info: LandingInfo): Markup {
   const command = firstDeliveryCommand(info);
   return html`<ol class="steps">
@@ -43,7 +43,7 @@ function firstDeliveryStep(command: string, secretIsSet: boolean): Markup {
     </li>`;
 }
 
-/** An ornament for the eye, numbered by the style sheet: to those who listen, the list is a list already. */
+/** Renders a decorative number, which screen readers skip because the list is already numbered. */
 function stepNumber(): Markup {
   return html`<span class="step-number" aria-hidden="true"></span>`;
 }

@@ -3,7 +3,7 @@ import type { Markup } from "../../console/markup.ts";
 import { externalLink } from "./external-link.ts";
 import type { LandingInfo } from "./info.ts";
 
-/** The warning of a server that takes deliveries from anyone, with what to do about it. */
+/** Renders a warning with instructions if the server accepts deliveries without a secret. */
 export function openServerWarning(space: LandingInfo["space"]): Markup {
   return html`<aside class="notice warning" aria-labelledby="open-server">
       <h2 id="open-server"><span class="warning-sign" aria-hidden="true">!</span>No secret is set</h2>
@@ -21,7 +21,7 @@ export function openServerWarning(space: LandingInfo["space"]): Markup {
     </aside>`;
 }
 
-/** What the free hardware of a Space does to a receiver. */
+/** Renders a notice that describes how the free hardware of Spaces affects the server. */
 export function freeSpaceNote(): Markup {
   return html`<aside class="notice" aria-labelledby="free-space">
       <h2 id="free-space">On free hardware</h2>

@@ -2,11 +2,11 @@ import type { Hono } from "hono";
 import { isResponse } from "../../http-server/answer.ts";
 import type { LandingSource } from "./source.ts";
 
-/** Adds the landing page to the app: the built-in one, which is loaded when it is first asked for, or the user's own. */
+/** Adds the landing page to the app: the built-in page, which is loaded at the first request, or the user's page. */
 export function serveLandingPage(app: Hono, source: LandingSource): void {
   const { page } = source;
   if (page === false) return;
-  // Not by `instanceof`: the app may come from another copy of Hono.
+  // Does not use `instanceof`, because the app may come from another copy of Hono.
   if (typeof page === "object") {
     app.route("/", page);
   } else if (typeof page === "string") {

@@ -1,7 +1,7 @@
 /*
- * Replaces the landing page and the error page where a bundler builds for a worker (the "browser" field of package.json):
- * the full pages are 13 kB of a compressed bundle, and each isolate of a worker counts only its own deliveries, so that
- * their activity would mislead.
+ * Replaces the landing page and error page in bundles for edge workers (see the "browser" field of package.json). The full pages
+ * would add 13 kB to a compressed bundle. Their activity would also be misleading, because each isolate of an edge worker only
+ * counts its own deliveries.
  */
 import { html } from "hono/html";
 import type { ErrorPage, ErrorPageContent } from "../../console/error-page.ts";
@@ -11,7 +11,7 @@ import { escapeHidden } from "../../core/escape.ts";
 import { webhookSettingsUrl } from "../delivery-request.ts";
 import type { LandingInfo } from "./info.ts";
 
-/** Anyone may ask for the page, so it stays small. */
+/** Limits the size of the public page. */
 const maxListed = 200;
 
 const styles = `
@@ -22,7 +22,7 @@ a{color:inherit}
 :focus-visible{outline:3px solid light-dark(#8a6a00,#ffd21e);outline-offset:3px}
 `;
 
-/** Lists the endpoints with their URLs, and warns when no secret is set. */
+/** Renders the endpoints with their URLs, and a warning if no secret is set. */
 export function landingPage({ endpoints, secretIsSet }: LandingInfo): Response {
   const count = `${endpoints.length} ${endpoints.length === 1 ? "endpoint" : "endpoints"}`;
   const unlisted = endpoints.length - maxListed;
@@ -51,10 +51,10 @@ export function landingPage({ endpoints, secretIsSet }: LandingInfo): Response {
   return new Response(page.html, { headers: page.headers });
 }
 
-/** The pages have no assets: their styles are inline. */
+/** Returns no assets, because the styles of these pages are inline. */
 export function landingAsset(): undefined {}
 
-/** Shows an error to a browser. */
+/** Renders an error page for browsers. */
 export function renderErrorPage({ status, code, message, home }: ErrorPageContent): ErrorPage {
   return renderPage(
     `Error ${status}`,
@@ -85,7 +85,7 @@ function renderPage(title: string, main: Markup): ErrorPage {
 </html>
 `;
   return {
-    // Over the whole page, so that no value is left out: the markup has no such characters.
+    // Escapes the whole page, so that no value is missed. The markup itself does not contain these characters.
     html: escapeHidden(String(page)),
     headers: {
       "content-type": "text/html; charset=utf-8",

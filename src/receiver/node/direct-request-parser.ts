@@ -2,22 +2,25 @@ import type { Exchange } from "../../http-server/exchange.ts";
 import { hasDuplicateHeader } from "../../http-server/request-head.ts";
 import { type DeliveryRequest, webhooksPath } from "../delivery-request.ts";
 
-/** A host with an optional port. Hono's adapter checks other forms. */
+/** A plain hostname with an optional port. Hono's adapter checks requests with other hosts. */
 const plainHost = /^[\w.-]+(?::\d+)?$/;
 
-/** Recognizes deliveries that can skip Hono. Each listener has its own: it caches the last valid `Host`. */
+/**
+ * Recognizes deliveries that can skip Hono. Create one parser for each listener, because it caches the last valid `Host`.
+ */
 export class DirectRequestParser {
-  /** The last valid `Host`: nearly all requests have the same one, and parsing it is expensive. */
+  /** The last valid `Host`, because most requests have the same `Host`, and parsing it is expensive. */
   #validHost: string | undefined;
 
   /**
-   * Returns a delivery if the request looks like those of the Hub: POST to a path that needs no decoding, without a query.
-   * Returns `undefined` for any other request, which Hono routes.
+   * Returns a delivery for a POST to a path below `/webhooks/`. The rest of the path is the endpoint name: `deliver` only
+   * accepts exact names, so a path with a query or encoded characters is left to Hono. Returns `undefined` for any other
+   * request.
    */
   parse(exchange: Exchange): DirectRequest | undefined {
     const { method, url = "", headers, rawHeaders } = exchange.incoming;
     if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
-    // Node keeps only the first of two types.
+    // Leaves a duplicate Content-Type to Hono, because Node keeps only the first one.
     if (!this.#isValidHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
     return new DirectRequest(exchange, url.slice(webhooksPath.length));
   }
@@ -31,7 +34,7 @@ export class DirectRequestParser {
   }
 }
 
-/** A delivery read directly from Node's HTTP server: its headers and its signal are created on first use. */
+/** A delivery that is read directly from Node's HTTP server. The headers and signal are created on first use. */
 class DirectRequest implements DeliveryRequest {
   readonly bindings = undefined;
   readonly endpointName: string;
@@ -71,7 +74,7 @@ class DirectRequest implements DeliveryRequest {
       const { outgoing } = this.#exchange;
       const onClose = () => {
         if (outgoing.writableFinished) return;
-        controller.abort(new Error("The connection ended before the delivery was answered."));
+        controller.abort(new Error("The connection ended before the response was sent."));
       };
       if (outgoing.closed) onClose();
       else outgoing.once("close", onClose);

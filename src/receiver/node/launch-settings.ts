@@ -10,15 +10,15 @@ import type { LaunchOptions } from "../launch-options.ts";
 import type { Space } from "../runtime.ts";
 import type { ListenTimeouts } from "./listen.ts";
 
-/** The settings of a launch: its options, else the environment, else the defaults. */
+/** The settings of a launch, from the options, the environment, or the defaults. */
 interface LaunchSettings {
   host: string;
   port: number;
   timeouts: ListenTimeouts;
   limits: ConnectionLimits;
-  /** `undefined` without a tunnel. */
+  /** The options of the tunnel, or `undefined` without a tunnel. */
   tunnel: Omit<OpenTunnelOptions, "port"> | undefined;
-  /** The public URL in the options or in `PUBLIC_URL`, without a trailing slash. */
+  /** Returns the public URL from the options or `PUBLIC_URL`, without a trailing slash. */
   configuredUrl: () => string | undefined;
 }
 
@@ -40,7 +40,7 @@ export function readLaunchSettings(options: LaunchOptions, space: Space | undefi
 }
 
 /**
- * Reads `TUNNEL`: `1` for the default provider, the name of another one, or `0` (the default) for no tunnel.
+ * Reads `TUNNEL`: `1` for the default provider, the name of a provider, or `0` (the default) for no tunnel.
  *
  * @throws `OPTION_INVALID`
  */
@@ -49,35 +49,35 @@ export function readTunnelSetting(): boolean | Pick<OpenTunnelOptions, "provider
   if (value === "1" || value === "true") return true;
   if (value === "0" || value === "false") return false;
   if (value === "localtunnel" || value === "cloudflared" || value === "ngrok") return { provider: value };
-  // Not the value: it may be a URL with a password.
+  // The message omits the value, which may be a URL with a password.
   throw optionError(
-    "Invalid TUNNEL. Set it to 1, localtunnel, cloudflared or ngrok, or to 0 for no tunnel. For your own tunnel, set PUBLIC_URL to its address.",
+    "TUNNEL is invalid. Set TUNNEL to 1, localtunnel, cloudflared or ngrok, or to 0 for no tunnel. For your own tunnel, set PUBLIC_URL to the URL of the tunnel.",
   );
 }
 
-/** Returns the host of a URL on this machine for the host that the server listens on, which may be a wildcard address. */
+/** Converts the host on which the server listens, which may be a wildcard address, to the host of a URL on this machine. */
 export function reachableHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Whether the inbox in the options, else in `INBOX_URL`, else the default one, is a file. */
+/** Whether the inbox in the options, else the inbox in `INBOX_URL`, else the default inbox, is a file on the local disk. */
 export function isInboxOnDisk(inbox: string | Inbox | undefined): boolean {
   if (typeof inbox === "object") return false;
   const url = inbox ?? readEnvironment("INBOX_URL") ?? defaultInboxUrl;
-  // With this parameter it is on a mounted bucket.
+  // With this parameter, the file is on a mounted bucket.
   return url.startsWith("sqlite:") && !url.endsWith("?unsafe-file-system=allow");
 }
 
 function configuredUrlOf(option: LaunchOptions["publicUrl"]): () => string | undefined {
   if (typeof option === "function") return option;
-  const address = option ?? readEnvironment("PUBLIC_URL");
-  if (address === undefined) return () => undefined;
-  const base = readBaseUrl(address);
+  const publicUrl = option ?? readEnvironment("PUBLIC_URL");
+  if (publicUrl === undefined) return () => undefined;
+  const base = readBaseUrl(publicUrl);
   if (base === undefined) {
-    // Not the value: it may contain a password.
+    // The message omits the value, which may contain a password.
     throw optionError(
-      'Invalid public URL (option "publicUrl" or PUBLIC_URL). Use an http or https address without user name, password, query and fragment, such as https://bot.example.com.',
+      'The public URL (option "publicUrl" or PUBLIC_URL) is invalid. Use an http or https URL without a username, password, query, or fragment, such as https://bot.example.com.',
     );
   }
   return () => base;
@@ -88,7 +88,7 @@ function environmentPort(): number {
   return checkPort(text.trim() === "" ? Number.NaN : Number(text), { variable: "PORT", value: text });
 }
 
-/** The Hub gives up after 30 s, so no delivery takes longer. */
+/** Reads the timeouts. The default request timeout is 30 s, because the Hub does not wait longer. */
 function listenTimeouts({ headers, request, keepAlive }: NonNullable<LaunchOptions["timeouts"]>): ListenTimeouts {
   const requestMs = toMilliseconds(request ?? "30s", "timeouts.request");
   const headersMs = toMilliseconds(headers ?? Math.min(15_000, requestMs), "timeouts.headers");

@@ -12,14 +12,14 @@ import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-setti
 import { type ListenOptions, listen } from "./listen.ts";
 import type { PublicListener } from "./public-listener.ts";
 
-/** The parts of a server that a launch uses. */
+/** The parts of a server that are necessary for a launch. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   endpoints: EndpointRegistry;
   /** The inbox in the options of the server. */
   inbox: string | Inbox | undefined;
   secretCheck: SecretCheck;
   ownerCheck: OwnerCheck;
-  /** Logs, once, the configuration warnings, and with `announce` whether a secret is set. */
+  /** Logs the configuration warnings and, with `announce`, whether a secret is set. Logs them only once. */
   report: (options: { announce: boolean }) => void;
   log: () => Logger;
   /** Logs connections and requests that are refused before they reach the server. */
@@ -28,13 +28,12 @@ export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
 
 /** A launched server that can be closed. */
 export interface Launch extends LaunchedServer {
-  /** Closes the tunnel and the socket. Returns whether all requests in progress finished in time. */
+  /** Closes the tunnel and the listener. Returns whether all requests in progress finished in time. */
   close(): Promise<boolean>;
 }
 
 /**
- * Listens, opens the tunnel, and logs where the server is reachable. Closing waits up to `graceMs` for requests in
- * progress.
+ * Listens, opens the tunnel, and logs the URLs of the server. Closing waits up to `graceMs` for requests in progress.
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
@@ -65,7 +64,7 @@ export async function launch(
   if (announce) {
     const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
     logReady(server, { publicUrl: publicUrl(), isLocalOnly });
-    // Not the address of the tunnel, which serves webhooks only.
+    // Does not log the URL of the tunnel, which only serves webhooks.
     logDashboard(server, space?.url ?? url);
     if (space) logSpaceAdvice(server);
   }
@@ -83,8 +82,8 @@ export async function launch(
 }
 
 /**
- * Loads the pages in the background. Node 22 caches a failed import: a page first opened while the process is out of file
- * descriptors would fail until the next restart.
+ * Loads the pages in the background. Node 22 caches failed imports, so if a page were first loaded while the process is out
+ * of file descriptors, it would fail until the next restart.
  */
 function preloadPages(): void {
   for (const load of [
@@ -93,7 +92,7 @@ function preloadPages(): void {
     () => import("../dashboard/dashboard.ts"),
     () => import("../../console/error-page.ts"),
   ]) {
-    // A request for the page reports the error.
+    // Ignores the error, because a request for the page reports it.
     load().catch(() => {});
   }
 }
@@ -106,15 +105,18 @@ function logReady(
   if (urls.length === 0) {
     log().warn(
       { url: publicUrl },
-      "The server is listening, but has no endpoints. Register one with server.webhook(name, handler).",
+      "The server is listening, but has no endpoints. Register an endpoint with server.webhook(name, handler).",
     );
   } else if (isLocalOnly) {
     log().info(
       { endpoints: urls },
-      "Ready on this machine. The Hub cannot reach this address. Test with `npx hub-webhooks dev`, open a tunnel (TUNNEL=1), or set PUBLIC_URL to the public address of this server.",
+      "The server is ready on this machine, but the Hub cannot connect to it. Test with `npx hub-webhooks dev`, open a tunnel (TUNNEL=1), or set PUBLIC_URL to the public URL of this server.",
     );
   } else {
-    log().info({ endpoints: urls, register: webhookSettingsUrl }, "Ready. Register the URL of an endpoint on the Hub.");
+    log().info(
+      { endpoints: urls, register: webhookSettingsUrl },
+      "The server is ready. Register the URL of an endpoint on the Hub.",
+    );
   }
 }
 
@@ -122,20 +124,20 @@ function logDashboard({ endpoints, ownerCheck, log }: ServerParts, url: string):
   if (endpoints.background.length === 0) return;
   const dashboard = `${url}${dashboardPath}`;
   if (ownerCheck.hasToken()) {
-    log().info({ dashboard }, "Open the dashboard with DASHBOARD_TOKEN as the password and any user name.");
+    log().info({ dashboard }, "Open the dashboard with any username and the value of DASHBOARD_TOKEN as the password.");
   } else if (ownerCheck.isClosed()) {
     log().warn(
-      "The dashboard is closed, because the server has a public address. Set DASHBOARD_TOKEN to open it (in a Space: Settings, Variables and secrets).",
+      "The dashboard is closed, because the server has a public URL. Set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets) to open the dashboard.",
     );
   } else {
     log().info(
       { dashboard },
-      "Open the dashboard in a browser on this machine. Set DASHBOARD_TOKEN to open it from elsewhere.",
+      "Open the dashboard in a browser on this machine. Set DASHBOARD_TOKEN to open the dashboard on other machines.",
     );
   }
 }
 
-/** Logs the limits of a Space that affect a receiver, from the Hub's documentation of Spaces. */
+/** Logs the documented limits of Spaces that affect a server. */
 function logSpaceAdvice({ endpoints, inbox, log }: ServerParts): void {
   log().info(
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",

@@ -1,15 +1,16 @@
 /*
  * The HTTP listener of a server on Node. A request goes through these steps:
  *
- * 1. `http-server/` accepts the connection, applies its limits, refuses malformed requests, and passes an `Exchange`: the
- *    request and response of Node, with methods that read the body and send an answer.
- * 2. `DirectRequestParser` recognizes a plain delivery (POST to `/webhooks/<name>`, no query). It becomes a
- *    `DirectRequest`, which reads Node's socket without a `Request` or a web stream. `deliver` passes it to the pipeline if
- *    no middleware of the app matches it, and the answer is written with `Exchange.send`.
- * 3. Every other request goes through Hono's adapter to `fetch`: a `Request`, the router, the middleware, a `Response`.
+ * 1. `http-server/` accepts the connection, applies limits, refuses malformed requests, and passes an `Exchange`: the request
+ *    and response of Node, with methods that read the body and send an answer.
+ * 2. `DirectRequestParser` converts a POST below `/webhooks/` to a `DirectRequest`, which reads Node's socket without a `Request`
+ *    or a web stream. If the rest of the path is an endpoint name and no middleware of the app matches, `deliver` passes the
+ *    delivery to the pipeline, and `Exchange.send` sends the answer.
+ * 3. Every other request goes through Hono's adapter to `fetch`, which creates a `Request`, runs the router and middleware, and
+ *    returns a `Response`.
  *
- * Both paths end in the same pipeline. The direct one exists because creating a `Request`, routing it and creating a
- * `Response` cost as much as the rest of a delivery.
+ * Both paths use the same pipeline. The direct path exists because creating and routing a `Request` and creating a `Response` take
+ * as long as the rest of a delivery.
  */
 import type { Server } from "node:http";
 import { getRequestListener, RequestError } from "@hono/node-server";
@@ -25,38 +26,38 @@ import { internalError } from "../outcome-answer.ts";
 import { showErrorPage } from "../show-error-page.ts";
 import { DirectRequestParser } from "./direct-request-parser.ts";
 
-/** How long a client may take. Node's own defaults differ between versions. */
+/** The timeouts for clients. They are set explicitly, because Node's defaults differ between versions. */
 export interface ListenTimeouts {
-  /** For the headers of a request, from the start of the connection. */
+  /** The maximum time to receive the headers of a request, from the start of the connection. */
   headersMs: number;
-  /** For a whole request. */
+  /** The maximum time to receive a whole request. */
   requestMs: number;
-  /** Between two requests on one connection. */
+  /** The maximum time between two requests on one connection. */
   keepAliveMs: number;
 }
 
 /** Options of {@link listen}. */
 export interface ListenOptions {
   fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
-  /** Answers a delivery without `fetch`. Returns `undefined` to leave it to `fetch`. */
+  /** Answers a delivery without `fetch`. Returns `undefined` if `fetch` must answer. */
   deliver?: (request: DeliveryRequest) => Promise<Answer> | undefined;
   host: string;
-  /** 0 for any free port. */
+  /** The port, or 0 for any free port. */
   port: number;
   timeouts: ListenTimeouts;
-  /** Default: {@link defaultLimits}. */
+  /** Limits on connections. Default {@link defaultLimits}. */
   limits?: Partial<ConnectionLimits>;
-  /** How often a half-closed client is sent a probe, in milliseconds. Default 1,000. */
+  /** The interval between probes to half-closed clients, in milliseconds. Default `1000`. */
   probeMs?: number;
   log: () => Logger;
 }
 
-/** A socket that serves requests. */
+/** A socket that accepts requests. */
 export interface Listener {
   port: number;
-  /** Number of open connections. */
+  /** The number of open connections. */
   readonly connectionCount: number;
-  /** Stops accepting and waits for the requests in progress, at most `graceMs`. Returns whether all of them ended. */
+  /** Stops accepting requests and waits up to `graceMs` for requests in progress. Returns whether all of them finished. */
   close(graceMs: number): Promise<boolean>;
 }
 
@@ -82,7 +83,7 @@ export async function listen({
   let isClosing = false;
   const adapt = getRequestListener(
     (request, bindings) => {
-      // Clients may still send requests on open connections.
+      // While the server closes, clients may still send requests on open connections.
       if (isClosing) {
         return showErrorPage(closingResponse(), { method: request.method, accept: request.headers.get("accept") });
       }
@@ -92,16 +93,16 @@ export async function listen({
         ? answering.then((response) => withoutFraming(response, method))
         : withoutFraming(answering, method);
     },
-    // The adapter's own cleanup would read on for 64 MB after a body was refused.
+    // The cleanup of the adapter would read up to 64 MiB after a body was refused.
     { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerAdapterError(error, log()) },
   );
   const fail = ({ outgoing }: Exchange, error: unknown) => {
     if (outgoing.headersSent) outgoing.destroy();
     else sendJson(outgoing, errorAnswer(internalError(error)));
     try {
-      log().error({ err: error, status: 500 }, "A delivery could not be answered.");
+      log().error({ err: error, status: 500 }, "The response to a delivery could not be sent.");
     } catch {
-      // The logger itself fails, so there is nowhere to report it.
+      // The logger failed, so the error cannot be reported.
     }
   };
   const send = (exchange: Exchange, answer: Answer) => {
@@ -131,7 +132,7 @@ export async function listen({
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: Math.min(maxCheckIntervalMs, timeouts.headersMs / 2, timeouts.requestMs / 2),
-      // Node would answer without a log line. The adapter refuses it too.
+      // Node would refuse requests without a Host header, but without a log line. The adapter also refuses them.
       requireHostHeader: false,
     },
     limits: { ...defaultLimits, ...options.limits },
@@ -155,19 +156,19 @@ export async function listen({
   };
 }
 
-/** Answers valid HTTP that cannot become a `Request`, such as one with an invalid host or path. */
+/** Creates the response to a request that cannot be converted to a `Request`, such as a request with an invalid host. */
 function answerAdapterError(error: unknown, log: Logger): Response {
   const headers = { connection: "close" };
   if (error instanceof RequestError) {
     log.warn({ status: 400, reason: error.message }, malformedRefused);
     return new Response(null, { status: 400, headers });
   }
-  log.error({ err: error, status: 500 }, "A request could not be answered.");
+  log.error({ err: error, status: 500 }, "The response to a request could not be sent.");
   return new Response(null, { status: 500, headers });
 }
 
 function closingResponse(): Response {
-  const error = new WebhookError("The server is shutting down.", {
+  const error = new WebhookError("The server is shutting down. Send the request again later.", {
     code: "CLOSING",
     status: 503,
     retryAfterSeconds: 5,
@@ -192,7 +193,7 @@ function boundPort(server: Server): number {
 function closeServer(server: Server, connections: Connections, graceMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     let complete = true;
-    // Node waits for connections without any request, and stops checking timeouts meanwhile.
+    // Node waits for connections without a request and no longer checks their timeouts, so this code closes them.
     const idle = setInterval(() => {
       for (const [socket, { exchange, isIdle }] of connections) if (!exchange || isIdle) socket.destroy();
     }, closingCheckIntervalMs);
@@ -211,12 +212,12 @@ function closeServer(server: Server, connections: Connections, graceMs: number):
 function listenFailed(cause: NodeJS.ErrnoException, host: string, port: number): WebhookError {
   if (cause.code === "EADDRINUSE") {
     return new WebhookError(
-      `Port ${port} on ${host} is in use. Stop the program that uses it, or choose another port with launch({ port }) or PORT.`,
+      `Port ${port} on ${host} is in use. Stop the program that uses the port, or choose another port with launch({ port }) or PORT.`,
       { code: "PORT_IN_USE", cause },
     );
   }
   return new WebhookError(
-    `Cannot listen on ${host}:${port} (${cause.code}). Check launch({ host, port }), HOST and PORT.`,
+    `Cannot listen on ${host}:${port} (${cause.code}). Check the options of launch({ host, port }) and the variables HOST and PORT.`,
     {
       code: "LISTEN_FAILED",
       cause,

@@ -6,13 +6,17 @@ import { optionError } from "../../core/option-error.ts";
 import { formatForTerminal } from "./terminal-log.ts";
 
 /**
- * Creates the logger of a launched server: pino on standard output, as JSON lines, or as readable lines on a terminal.
+ * Creates the logger of a started server. Writes JSON lines to standard output with pino, or readable lines to a terminal.
  * `redact` processes each JSON line.
+ *
+ * @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid.
  */
 export function createNodeLogger(redact: (line: string) => string = (line) => line): Logger {
   const level = readEnvironment("LOG_LEVEL") ?? "info";
   if (level !== "silent" && !Object.hasOwn(pino.levels.values, level.toLowerCase())) {
-    throw optionError(`LOG_LEVEL is "${level}": give one of ${Object.keys(pino.levels.values).join(", ")} or silent.`);
+    throw optionError(
+      `LOG_LEVEL is "${level}". Set LOG_LEVEL to ${Object.keys(pino.levels.values).join(", ")} or silent.`,
+    );
   }
   if (!process.stdout.isTTY) {
     const stdout = pino.destination(1);
@@ -22,7 +26,7 @@ export function createNodeLogger(redact: (line: string) => string = (line) => li
   return pino({ level }, { write: (line) => void process.stdout.write(formatForTerminal(redact(line))) });
 }
 
-/** Whether a line is ASCII, as nearly all are: pino escapes control characters. Faster than a check of each character. */
+/** Whether a line is ASCII without DEL. Most lines are, because pino escapes control characters, and this check is fast. */
 function isPlain(line: string): boolean {
   return Buffer.byteLength(line) === line.length && !line.includes("\u007f");
 }

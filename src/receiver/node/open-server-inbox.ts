@@ -7,21 +7,21 @@ import { openInbox } from "../../inbox/open-inbox.ts";
 import { isTestRun } from "../runtime.ts";
 
 interface OpenServerInboxOptions {
-  /** Default `INBOX_URL`, else an inbox in memory under a test runner, else `sqlite:./.hub-webhooks/inbox.db`. */
+  /** The URL of the inbox. Default: `INBOX_URL`, else memory under a test runner, else `sqlite:./.hub-webhooks/inbox.db`. */
   url: string | undefined;
   log: () => Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** An open inbox, and the limits that come with it. */
+/** An open inbox, and the limit on retry waits that applies to it. */
 export interface OpenedInbox {
   inbox: Inbox;
-  /** Max wait before a retry, unless the handler requests a longer one. Default: the backoff of the endpoint. */
+  /** The maximum wait before a retry, unless the handler requests a longer wait. Missing if there is no limit. */
   maxRetryWaitMs?: number;
 }
 
-/** Tests must not wait for the default backoff of seconds to hours. */
+/** Limits the wait before retries, so that tests do not wait for the default backoff of seconds to hours. */
 const maxTestRetryWaitMs = 50;
 
 /**
@@ -40,10 +40,10 @@ export async function openServerInbox({ url, log, now }: OpenServerInboxOptions)
   return { inbox };
 }
 
-/** A test must neither run the queued deliveries of a server in the same folder nor leave any behind. */
+/** Opens an inbox in memory, so that a test neither runs queued deliveries of a server in the same folder nor stores any. */
 async function openTestInbox({ log, now }: Pick<OpenServerInboxOptions, "log" | "now">): Promise<Inbox> {
   log().info(
-    "The inbox is in memory, because a test runner is active. Set INBOX_URL or the option inbox to use another one.",
+    'The inbox is in memory, because a test runner is active. Set INBOX_URL or the option "inbox" to use another inbox.',
   );
   const { SqliteInbox } = await import("../../inbox/sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file: ":memory:", log, now });

@@ -5,18 +5,21 @@ import { webhookSettingsUrl, webhooksPath } from "../delivery-request.ts";
 import type { SecretCheck } from "../secret-check.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 
-/** As long as the temporary webhook URLs of the Hub. */
+/** How long a tunnel stays open. The Hub's temporary webhook URLs have the same lifetime. */
 const lifetimeMs = 72 * 60 * 60 * 1000;
 
-/** The tunnel's server opens connections in advance: an answer to an idle one would reach the next request. */
+/**
+ * The timeouts of connections from the tunnel server, which opens connections in advance. A timeout would send a response on
+ * an idle connection, and the tunnel server would use this response for the next request.
+ */
 const timeouts = { headersMs: lifetimeMs, requestMs: lifetimeMs, keepAliveMs: lifetimeMs };
 
-/** The tunnel's server keeps its connections open. */
+/** The number of requests per connection is not limited, because the tunnel server keeps its connections open. */
 const limits = { maxRequestsPerSocket: Number.POSITIVE_INFINITY };
 
-/** The public address of a server: a tunnel, and the socket that it forwards to. */
+/** The public access to a server through a tunnel. */
 export interface PublicListener {
-  /** Its public URL, which may change; `undefined` once it is closed. */
+  /** The public URL, which may change. `undefined` after the tunnel is closed. */
   readonly url: string | undefined;
   close(): Promise<void>;
 }
@@ -26,16 +29,16 @@ interface PublicListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
   secretCheck: SecretCheck;
   /** Logs requests and connections that are refused before they reach the server. */
   refusalLog: Logger;
-  /** How long closing waits for requests in progress. */
+  /** How long `close()` waits for requests in progress. */
   graceMs: number;
-  /** The port of the server itself: your own `publicUrl` points to it. */
+  /** The port of the server, to which the user's own tunnel points. */
   serverPort: number;
 }
 
 /**
- * Opens a tunnel to a separate socket that serves webhooks only, so that the rest of the server stays private. It closes
- * after 72 hours. With `publicUrl`, your own tunnel points to the server itself, and stays open. Creates a secret for the
- * session if none is set.
+ * Opens a tunnel to a separate socket that only serves webhooks, so that the rest of the server is not public. The tunnel
+ * closes after 72 hours. With `publicUrl`, the user's own tunnel points to the server itself and stays open. Creates a
+ * secret for the session if no secret is set.
  *
  * @throws `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
@@ -43,7 +46,7 @@ export async function openPublicListener(options: PublicListenerOptions): Promis
   const { secretCheck } = options;
   if (secretCheck.isSet()) return openAny(options);
   const sessionSecret = crypto.randomUUID().replaceAll("-", "");
-  // Before the tunnel opens: the server must not be public without a secret, even for a moment.
+  // Sets the secret before the tunnel opens, so that the server is never public without a secret.
   secretCheck.use(sessionSecret);
   try {
     const listener = await openAny(options);
@@ -102,7 +105,7 @@ async function openTemporary({
   let isExpired = false;
   const expiry = setTimeout(() => {
     isExpired = true;
-    log().warn("The tunnel was open for 72 hours and is now closed. Launch the server again for a new address.");
+    log().warn("The tunnel was open for 72 hours and is now closed. Launch the server again to open a new tunnel.");
     void close();
   }, lifetimeMs);
   logEvents(tunnel, log);
@@ -123,17 +126,17 @@ function logEvents(tunnel: Tunnel, log: () => Logger): void {
   tunnel.on("down", (error) => {
     log().error(
       { url: tunnel.url, err: error },
-      "The tunnel is down. The server is not reachable from outside until it reconnects.",
+      "The tunnel is down. The server is not publicly reachable until the tunnel reconnects.",
     );
   });
   tunnel.on("error", (error) => {
-    // Other errors are failed attempts to reconnect, and "down" has been logged.
+    // Other errors are failed attempts to reconnect, which follow a logged "down" event.
     if (error.code === "TUNNEL_NAME_TAKEN") log().warn({ url: tunnel.url }, error.message);
   });
   tunnel.on("urlChanged", (url) => {
     log().warn(
       { url, urlBefore, endpoints: `POST ${url}${webhooksPath}<name>`, register: webhookSettingsUrl },
-      "THE TUNNEL HAS A NEW ADDRESS. Update your webhooks on the Hub: the old address no longer works.",
+      "THE TUNNEL HAS A NEW URL. Update your webhooks on the Hub, because the old URL no longer works.",
     );
     urlBefore = url;
   });
@@ -142,9 +145,9 @@ function logEvents(tunnel: Tunnel, log: () => Logger): void {
   });
 }
 
-/** Anyone can find a public address. The secret is printed rather than logged, because logs are kept. */
+/** Prints the secret of the session. The secret is not logged, because logs may be stored. */
 function printSessionSecret(secret: string): void {
   process.stdout.write(
-    `\nNo secret is set. Use this one for the session, on your webhooks on the Hub:\n  ${secret}\n\n`,
+    `\nNo webhook secret is set. Set this temporary secret on your webhooks on the Hub:\n  ${secret}\n\n`,
   );
 }

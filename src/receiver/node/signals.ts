@@ -7,19 +7,20 @@ interface SignalOptions {
 }
 
 /**
- * On the first SIGTERM or SIGINT, closes the server and exits with 0, or with 1 if that takes too long. On the second one,
- * exits at once. Logs unhandled rejections, such as those of promises that a handler does not await, instead of crashing.
- * Returns the function that stops all this.
+ * Handles signals and unhandled rejections. The first SIGTERM or SIGINT closes the server and exits the process with code 0,
+ * or with code 1 if running deliveries are interrupted. The second signal exits the process immediately. Unhandled
+ * rejections, such as rejections of promises that a handler does not await, are logged and do not crash the process. Returns
+ * a function that removes all handlers.
  */
 export function handleSignals({ close, log }: SignalOptions): () => void {
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
     stopping = true;
-    log().info(`Received ${signal}: finishing the deliveries in progress. Send it again to exit at once.`);
+    log().info(`Received ${signal}. Waiting for running deliveries. Send the signal again to exit immediately.`);
     close().then(
       (complete) => {
-        if (!complete) log().error("Some deliveries took longer than shutdownGrace and were interrupted.");
+        if (!complete) log().error("Some deliveries took longer than the option shutdownGrace and were interrupted.");
         process.exit(complete ? 0 : 1);
       },
       (error) => {

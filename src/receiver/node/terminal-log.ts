@@ -9,12 +9,12 @@ const levels: Readonly<Record<number, { label: string; color: "gray" | "green" |
   60: { label: "fatal", color: "red" },
 };
 
-/** Fields of a delivery in display order. All others follow, sorted by name. */
+/** The fields of a delivery in display order. Other fields follow. */
 const deliveryFields = ["status", "endpoint", "repo", "scope", "action", "ms", "code", "reason", "deliveryId"];
 
 /**
- * Formats a JSON line of pino for a terminal: time, level, message, fields, with lists and errors indented below. Senders
- * choose names and titles, so escape codes in them are removed.
+ * Formats a JSON line of pino for a terminal: the time, level, message and fields, with lists and errors on indented lines
+ * below. Removes escape codes, because senders choose names and titles.
  */
 export function formatForTerminal(line: string): string {
   const { level, time, msg, err, pid: _pid, hostname: _hostname, ...fields } = parseLine(line);
@@ -50,7 +50,7 @@ function indent(value: unknown): string {
   return `    ${continued(value)}`;
 }
 
-/** Indents all but the first line, so that none of them looks like a line of the log. */
+/** Indents all lines but the first, so that a value cannot imitate a log line. */
 function continued(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return text.split(/\r?\n/).map(plainText).join("\n    ");

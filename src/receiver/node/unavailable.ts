@@ -1,6 +1,6 @@
 /*
- * Replaces Node-only files where a bundler builds for a worker or a browser (the "browser" field of package.json). Bundling
- * the real files would make `node:` modules a condition of loading the package.
+ * Replaces Node-only files in bundles for edge workers and browsers (see the "browser" field of package.json). With the original
+ * files, the bundle would import `node:` modules and fail to load.
  */
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
@@ -11,18 +11,18 @@ export { createConsoleLogger as createNodeLogger } from "../server-logger.ts";
 /** @throws `LISTEN_FAILED`, always. */
 export function launch(): never {
   throw new WebhookError(
-    "This runtime cannot listen on sockets. Export the server's fetch: `export default { fetch: server.fetch }`.",
+    "This runtime cannot listen on a port. Export the fetch function of the server: `export default { fetch: server.fetch }`.",
     { code: "LISTEN_FAILED" },
   );
 }
 
-/** Without a disk and a lasting process, there is no inbox. */
+/** The built-in inbox requires a disk and a long-running process, which edge workers do not have. */
 export const canOpenInbox = false;
 
 /** @throws `INBOX_UNUSABLE`, always. */
 export function openServerInbox(): never {
   throw new WebhookError(
-    "This runtime has no inbox. Pass your own in new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.",
+    "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.",
     { code: "INBOX_UNUSABLE", status: 503 },
   );
 }
@@ -30,11 +30,11 @@ export function openServerInbox(): never {
 /** @throws `OPTION_INVALID`, always. */
 export function openMetrics(): never {
   throw optionError(
-    "Metrics need Node and prom-client, which this runtime does not have. Remove the option `metrics` and METRICS.",
+    "Metrics require Node and prom-client, which this runtime does not support. Remove the option `metrics` and METRICS.",
   );
 }
 
-/** The dashboard: 9 kB of a compressed bundle, for a runtime whose endpoints run inline. */
+/** Replaces the dashboard, which would add 9 kB to a compressed bundle for runtimes without background endpoints. */
 export class Dashboard {
   page = refuseDashboard;
   body = refuseDashboard;
@@ -45,13 +45,13 @@ export class Dashboard {
 
 function refuseDashboard(): Response {
   const error = new WebhookError(
-    "The dashboard needs Node, Bun or Deno. Call server.inbox.list() to list deliveries here.",
+    "The dashboard requires Node, Bun or Deno. In this runtime, list deliveries with server.inbox.list().",
     { code: "NOT_FOUND", status: 404 },
   );
   return toResponse(errorAnswer(error));
 }
 
-/** Without a process, there are no signals. */
+/** Does nothing, because edge workers do not receive signals. */
 export function handleSignals(): () => void {
   return () => {};
 }

@@ -26,7 +26,7 @@ function createReceiver() {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger });
   server.webhook("retrain", () => "done");
-  const readyLines = () => logger.lines.filter(({ msg }) => msg.startsWith("Ready"));
+  const readyLines = () => logger.lines.filter(({ msg }) => msg.startsWith("The server is ready"));
   return { server, logger, readyLines };
 }
 
@@ -61,7 +61,9 @@ describe("A launched server", () => {
     expect(readyLines()).toEqual([
       {
         level: "info",
-        msg: expect.stringMatching(/^Ready on this machine.*cannot reach.*hub-webhooks dev.*TUNNEL=1.*PUBLIC_URL/),
+        msg: expect.stringMatching(
+          /^The server is ready on this machine.*cannot connect.*hub-webhooks dev.*TUNNEL=1.*PUBLIC_URL/,
+        ),
         endpoints: [`POST ${url}/webhooks/retrain`, `POST ${url}/webhooks/acme/test`],
       },
     ]);
@@ -74,7 +76,7 @@ describe("A launched server", () => {
     expect(readyLines()).toEqual([
       {
         level: "info",
-        msg: "Ready. Register the URL of an endpoint on the Hub.",
+        msg: "The server is ready. Register the URL of an endpoint on the Hub.",
         endpoints: ["POST https://bot.example.com/webhooks/retrain"],
         register: "https://huggingface.co/settings/webhooks",
       },
@@ -86,7 +88,7 @@ describe("A launched server", () => {
     await using server = new WebhooksServer({ logger, secret: "s3cret" });
     const { url } = await server.launch(anyPort);
     expect(logger.lines).toContainEqual({ level: "warn", url, msg: expect.stringContaining("no endpoint") });
-    expect(logger.text()).not.toContain("Ready");
+    expect(logger.text()).not.toContain("The server is ready");
   });
 
   test("launches once for several calls, concurrent or later", async () => {

@@ -76,8 +76,8 @@ describe("The direct path", () => {
   ])("answers 500 also where the receiver %s", async (_what, deliver) => {
     const { ask, log } = await open({ deliver });
     const { status, text } = await ask();
-    expect([status, JSON.parse(text)]).toEqual([500, { code: "INTERNAL", error: expect.stringContaining("its log") }]);
-    expect(log.lines).toMatchObject([{ level: "error", msg: "A delivery could not be answered." }]);
+    expect([status, JSON.parse(text)]).toEqual([500, { code: "INTERNAL", error: expect.stringContaining("the server's log") }]);
+    expect(log.lines).toMatchObject([{ level: "error", msg: "The response to a delivery could not be sent." }]);
   });
 
   test("answers 500 even if the logger throws", async () => {

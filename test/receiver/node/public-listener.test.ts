@@ -181,7 +181,7 @@ describe("A server launched with a tunnel", () => {
       urlBefore,
       endpoints: `POST ${launched.publicUrl}/webhooks/<name>`,
       register: "https://huggingface.co/settings/webhooks",
-      msg: expect.stringContaining("NEW ADDRESS"),
+      msg: expect.stringContaining("NEW URL"),
     });
     expect((await deliver(launched.publicUrl, "s3cret-of-ours")).status).toBe(200);
   });

@@ -79,7 +79,7 @@ describe("A launch with announce: false", () => {
     const loud = createReceiver();
     await using _loud = loud.server;
     await loud.launch({});
-    expect(loud.logger.text()).toContain("Ready");
+    expect(loud.logger.text()).toContain("The server is ready");
   });
 
   test("logs warnings", async () => {

@@ -3,7 +3,7 @@ import { startReceiverProcess } from "../../support/receiver-process.ts";
 
 test("A server that cannot be closed logs why at a signal, and exits with 1", async () => {
   const child = startReceiverProcess(new URL("unclosable-process.ts", import.meta.url), {});
-  await child.says(/^Ready/);
+  await child.says(/^The server is ready/);
   child.signal("SIGTERM");
   expect(await child.exited).toEqual({ code: 1, signal: null });
   expect(child.lines).toContainEqual(

@@ -98,7 +98,7 @@ describe("formatDelivery", () => {
 
   test("returns undefined for other log lines", () => {
     expect(format({ msg: "hello" })).toBeUndefined();
-    expect(format({ endpoint: "retrain", url: "http://x", msg: "endpoint added" })).toBeUndefined();
+    expect(format({ endpoint: "retrain", url: "http://x", msg: "Endpoint added." })).toBeUndefined();
   });
 
   test.each(["plain text", "{ not json", "{}", "[1]", '{"level":30}'])(
