@@ -29,12 +29,12 @@ export class Invocation {
   }
 
   /** Whether `--yes` answers every question. */
-  get isConfirmed(): boolean {
+  get skipsPrompts(): boolean {
     return this.#readOptions().yes === true;
   }
 
   /** The options about the Hub; without them, its client uses its defaults. */
-  get hub(): Pick<GlobalOptions, "token" | "hubUrl"> {
+  get hubOptions(): Pick<GlobalOptions, "token" | "hubUrl"> {
     const { token, hubUrl } = this.#readOptions();
     return { ...(token !== undefined && { token }), ...(hubUrl !== undefined && { hubUrl }) };
   }
@@ -42,7 +42,7 @@ export class Invocation {
   /** Creates the client for the Hub. Loaded lazily: help and usage errors do not need it. */
   async connect(): Promise<HubClient> {
     const { HubClient } = await import("../hub/client.ts");
-    return new HubClient({ ...this.hub, logger: warningLogger(this.output) });
+    return new HubClient({ ...this.hubOptions, logger: warningLogger(this.output) });
   }
 }
 

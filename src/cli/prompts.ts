@@ -25,14 +25,14 @@ export async function confirm(shell: Shell, question: string): Promise<boolean> 
  *
  * @throws `ARGUMENT_INVALID` without `--yes` and without a terminal.
  */
-export function requireConfirmable({ shell, isConfirmed }: Invocation, command: string): void {
+export function requireConfirmable({ shell, skipsPrompts: isConfirmed }: Invocation, command: string): void {
   if (isConfirmed || canPrompt(shell)) return;
   throw usageError(`"${command}" asks for confirmation, but there is no terminal to ask on. Add --yes to confirm.`);
 }
 
 /** Asks for confirmation unless `--yes` is given. If declined, logs that and sets the exit code to 1. */
-export async function isConfirmed(invocation: Invocation, question: string): Promise<boolean> {
-  if (invocation.isConfirmed || (await confirm(invocation.shell, question))) return true;
+export async function requestConfirmation(invocation: Invocation, question: string): Promise<boolean> {
+  if (invocation.skipsPrompts || (await confirm(invocation.shell, question))) return true;
   invocation.output.log("Canceled. Nothing was changed.");
   invocation.exitCode = 1;
   return false;

@@ -90,8 +90,10 @@ export interface WebhookErrorCodes {
   TUNNEL_FAILED: "thrown";
   /** Another client uses the requested tunnel name. Choose another `subdomain`. */
   TUNNEL_NAME_TAKEN: "thrown";
-  /** The state file cannot be read or written. Fix or delete the file that the message names. */
+  /** The registration file cannot be read or written. Fix or delete the file in the message. */
   STATE_UNUSABLE: "thrown";
+  /** The state file of a local Hub cannot be opened. Follow the message, or choose another file. */
+  LOCAL_HUB_STATE_UNUSABLE: "thrown";
   /** The server file does not exist, does not load, or exports no server. Follow the message to fix the file. */
   SERVER_FILE_INVALID: "thrown";
   /** The command does not support this runtime or this version of Node. Follow the message. */

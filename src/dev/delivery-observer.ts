@@ -79,7 +79,7 @@ export class DeliveryObserver {
   /**
    * Sends the latest delivery to the server on this port, with a new id. Returns `undefined` if there is none yet.
    *
-   * @throws `CLOSING` if the server stops meanwhile or does not answer in time.
+   * @throws `NO_RESPONSE` if the server stops meanwhile or does not answer in time.
    */
   async replay(port: number): Promise<ReplayResult | undefined> {
     if (!this.#latest) return undefined;
@@ -98,7 +98,7 @@ export class DeliveryObserver {
       return { endpoint: endpointOf(path), deliveryId, status: response.status };
     } catch (cause) {
       const message = "The replay got no response: the server stopped or took too long. Try again.";
-      throw new WebhookError(message, { code: "CLOSING", cause });
+      throw new WebhookError(message, { code: "NO_RESPONSE", cause });
     }
   }
 }

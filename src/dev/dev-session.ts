@@ -212,7 +212,7 @@ class Session implements DevSession {
   async #openTemporaryWebhooks({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): Promise<TemporaryWebhooks> {
     const { path, answer } = this.#check;
     const { webhooks, release } = await openTemporaryWebhooks({
-      hub: hub.client,
+      client: hub.client,
       isReal: this.#config.isReal,
       state: this.#options.state,
       alive: { url: `${proxy.url}${path}`, answer },
@@ -332,7 +332,7 @@ class Session implements DevSession {
 function requireOpen<Part>(part: Part | undefined): Part {
   if (part) return part;
   throw new WebhookError("This session is not open. Wait for startDev() to resolve, or start another session.", {
-    code: "CLOSING",
+    code: "NOT_READY",
   });
 }
 

@@ -59,7 +59,7 @@ export async function proxyRequest(
   } catch (reason) {
     const page = showsErrorDetails ? renderLoadFailure(incoming, reason) : undefined;
     if (!WebhookError.isInstance(reason)) {
-      sendUnavailable(outgoing, { error: "The server is not running.", delivery, page });
+      sendUnavailable(outgoing, { error: "The server is not running.", code: "NOT_READY", delivery, page });
     } else {
       sendUnavailable(outgoing, { error: "The server file failed to load.", code: reason.code, delivery, page });
     }
@@ -85,7 +85,7 @@ export async function proxyRequest(
     if (outgoing.headersSent) outgoing.destroy();
     else {
       const error = "The server stopped during this request.";
-      const page = showsErrorDetails ? renderPage(incoming, { code: "CLOSING", error }) : undefined;
+      const page = showsErrorDetails ? renderPage(incoming, { code: "NO_RESPONSE", error }) : undefined;
       sendUnavailable(outgoing, { error, delivery, page });
     }
   });
@@ -138,7 +138,7 @@ function sendUnavailable(
   outgoing: ServerResponse,
   {
     error,
-    code = "CLOSING",
+    code = "NO_RESPONSE",
     delivery,
     page,
   }: {
@@ -159,7 +159,7 @@ function sendUnavailable(
 /** Renders the error that the server file threw, with its stack trace. */
 function renderLoadFailure(incoming: IncomingMessage, reason: unknown): ErrorPage | undefined {
   if (!WebhookError.isInstance(reason)) {
-    return renderPage(incoming, { code: "CLOSING", error: "The server is not running yet." });
+    return renderPage(incoming, { code: "NOT_READY", error: "The server is not running yet." });
   }
   const { code, message, cause } = reason;
   const details = cause instanceof Error ? (cause.stack ?? "").split("\n").filter((line) => line.trim() !== "") : [];

@@ -126,7 +126,7 @@ export class WebhookReconciler {
  * @throws `STATE_UNUSABLE`, and the reason of the signal.
  */
 export async function openTemporaryWebhooks({
-  hub,
+  client,
   isReal,
   state,
   alive,
@@ -134,7 +134,7 @@ export async function openTemporaryWebhooks({
   onSteps,
   onProblem,
 }: WebhookListeners & {
-  hub: HubClient;
+  client: HubClient;
   /** Whether the Hub outlives the session. */
   isReal: boolean;
   state: string | undefined;
@@ -145,14 +145,14 @@ export async function openTemporaryWebhooks({
   const session = { id: randomUUID(), alive };
   if (!isReal) {
     const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-dev-"));
-    const webhooks = await TemporaryWebhooks.open({ hub, state: join(folder, "registrations.json"), session });
+    const webhooks = await TemporaryWebhooks.open({ client, state: join(folder, "registrations.json"), session });
     return { webhooks, release: () => rm(folder, { recursive: true, force: true }) };
   }
-  const deleted = await deleteStaleWebhooks({ hub, state, signal, onFailed: ({ error }) => onProblem(error) });
+  const deleted = await deleteStaleWebhooks({ client, state, signal, onFailed: ({ error }) => onProblem(error) });
   if (deleted.length > 0) {
     onSteps(deleted.map(({ id, endpoint }) => `deleted webhook ${id} of ${endpoint}, left by an earlier session`));
   }
-  return { webhooks: await TemporaryWebhooks.open({ hub, state, session }), release: async () => {} };
+  return { webhooks: await TemporaryWebhooks.open({ client, state, session }), release: async () => {} };
 }
 
 function toWebhookError(error: unknown): WebhookError {

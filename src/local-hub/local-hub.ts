@@ -74,7 +74,7 @@ export class LocalHub {
   /**
    * Launches a local Hub on 127.0.0.1.
    *
-   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `STATE_UNUSABLE`, `OPTION_INVALID`.
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `LOCAL_HUB_STATE_UNUSABLE`, `OPTION_INVALID`.
    */
   static async launch(options: LocalHubOptions = {}): Promise<LocalHub> {
     const limits = {

@@ -15,7 +15,7 @@ import type { SecretHasher } from "./secret-hash.ts";
 import { fieldsOf } from "./webhook-fields.ts";
 
 interface ApplyOptions {
-  hub: HubConnection;
+  client: HubConnection;
   state: RegistrationFile;
   /** The secret to write; `undefined` keeps the secret of each webhook, unless `removeSecret` is set. */
   secret: string | undefined;
@@ -60,7 +60,7 @@ export async function applySteps(
 }
 
 async function applyStep(step: RegistrationStep, options: ApplyOptions): Promise<RegistrationStep> {
-  const { hub, signal } = options;
+  const { client, signal } = options;
   switch (step.action) {
     case "create":
       return { ...step, id: await createWebhook(step, options) };
@@ -69,7 +69,7 @@ async function applyStep(step: RegistrationStep, options: ApplyOptions): Promise
       return step;
     case "enable":
     case "re-enable":
-      await hub.webhooks.enable(step.id, { signal });
+      await client.webhooks.enable(step.id, { signal });
       return step;
     case "delete":
       await deleteWebhook(step.id, options);
@@ -79,7 +79,7 @@ async function applyStep(step: RegistrationStep, options: ApplyOptions): Promise
 
 async function createWebhook(
   step: CreateStep,
-  { hub, state, hasher, secret, existingIds, session, signal, now }: ApplyOptions,
+  { client, state, hasher, secret, existingIds, session, signal, now }: ApplyOptions,
 ): Promise<string> {
   const key = randomUUID();
   const written = fieldsOf(step);
@@ -90,7 +90,7 @@ async function createWebhook(
   });
   let webhook: Webhook;
   try {
-    webhook = await hub.webhooks.create({ ...toRequest(step), ...(secret !== undefined && { secret }) }, { signal });
+    webhook = await client.webhooks.create({ ...toRequest(step), ...(secret !== undefined && { secret }) }, { signal });
   } catch (error) {
     if (isRejection(error)) await state.change((draft) => removePending(draft, { key }));
     throw error;
@@ -104,7 +104,7 @@ async function createWebhook(
 
 async function updateWebhook(
   { id, endpoint }: UpdateStep,
-  { hub, state, hasher, secret, removeSecret, hiddenSecrets, desired, session, signal }: ApplyOptions,
+  { client, state, hasher, secret, removeSecret, hiddenSecrets, desired, session, signal }: ApplyOptions,
 ): Promise<void> {
   const wanted = desired.find((candidate) => candidate.endpoint === endpoint);
   if (!wanted) return;
@@ -112,7 +112,7 @@ async function updateWebhook(
   if (keepsSecret && hiddenSecrets.has(id)) throw secretUnreadable(id);
   // The Hub replaces the whole webhook. Without a secret here, the client sends back the secret that it has read.
   const changes = { ...toRequest(wanted), ...(!keepsSecret && { secret: secret ?? null }) };
-  const webhook = await hub.webhooks.update(id, changes, { signal });
+  const webhook = await client.webhooks.update(id, changes, { signal });
   const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), ...(session && { session }) };
   const newSecret = keepsSecret ? {} : { secret: await hasher.hash() };
   await state.change((draft) => {
@@ -128,10 +128,10 @@ async function updateWebhook(
  */
 export async function deleteWebhook(
   webhookId: string,
-  { hub, state, signal }: Pick<ApplyOptions, "hub" | "state" | "signal">,
+  { client, state, signal }: Pick<ApplyOptions, "client" | "state" | "signal">,
 ): Promise<void> {
   try {
-    await hub.webhooks.delete(webhookId, { signal });
+    await client.webhooks.delete(webhookId, { signal });
   } catch (error) {
     if (!HubError.isInstance(error) || error.code !== "HUB_NOT_FOUND") throw error;
   }

@@ -9,7 +9,7 @@ import type { RegistrationReport } from "./report.ts";
 import { SecretHasher } from "./secret-hash.ts";
 
 export interface ReconcileOptions {
-  hub: HubConnection;
+  client: HubConnection;
   state: RegistrationFile;
   endpoints: readonly Pick<EndpointDetails, "name" | "watch" | "domains">[];
   /** Validated, without a trailing slash. */
@@ -33,11 +33,11 @@ export interface ReconcileOptions {
  * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the reason of the signal.
  */
 export async function reconcileWebhooks(options: ReconcileOptions): Promise<RegistrationReport> {
-  const { hub, state, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
+  const { client, state, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
   const { prune = false, adopt = false, removeSecret = false } = options;
   // Read before the list: a webhook that is recorded later must not count as deleted.
   const recorded = state.read();
-  const listed = await hub.webhooks.list({ signal });
+  const listed = await client.webhooks.list({ signal });
   const isOwn = (entry: { session?: RegistrationSession | undefined }) => entry.session?.id === session?.id;
 
   const resolved = resolvePending({ pending: recorded.pending.filter(isOwn), state: recorded, listed, now: now() });
@@ -72,7 +72,7 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
     adopt,
     isTemporary: session !== undefined,
   });
-  const report = { hub: hub.hubUrl, publicUrl, ...plan };
+  const report = { hubUrl: client.hubUrl, publicUrl, ...plan };
   if (dryRun) return { ...report, done: [], failed: [] };
 
   const existingIds = listed.map(({ id }) => id);
@@ -80,7 +80,7 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
   const hidden = listed.filter((webhook) => secretVisibility(webhook, storedSecrets.get(webhook.id)) === "hidden");
   const hiddenSecrets = new Set(hidden.map(({ id }) => id));
   const applied = await applySteps(plan.steps, {
-    hub,
+    client,
     state,
     secret,
     removeSecret,

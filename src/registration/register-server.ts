@@ -14,33 +14,33 @@ import { validatePublicUrl, validateSecret } from "./validate.ts";
 /** Implements `register`. */
 export async function registerServer(
   server: ControllableServer,
-  hub: HubConnection,
+  client: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   if (!isControllableServer(server)) {
     throw optionError("register() needs a WebhooksServer of a current version as its first argument.");
   }
-  return registerDescription(server[serverControl].describe(), hub, options);
+  return registerDescription(server[serverControl].describe(), client, options);
 }
 
 /** Implements `hub-webhooks sync`. */
 export async function registerDescription(
   server: ServerDescription,
-  hub: HubConnection,
+  client: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   const { dryRun = false, prune = false, adopt = false, removeSecret = false, signal } = options;
-  const publicUrl = validatePublicUrl(options.publicUrl, { hub: hub.hubUrl });
+  const publicUrl = validatePublicUrl(options.publicUrl, { hubUrl: client.hubUrl });
   const secret = validateSecret(options.secret ?? server.secret);
   if (removeSecret && secret !== undefined) {
     throw optionError(
       "removeSecret and a secret cannot be combined. To remove the secret, unset WEBHOOK_SECRET and the option secret of the server. To keep it, leave out removeSecret.",
     );
   }
-  const state = new RegistrationFile({ path: options.state, hub: hub.hubUrl });
+  const state = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
   const { endpoints } = server;
   const run = () =>
-    reconcileWebhooks({ hub, state, endpoints, publicUrl, secret, removeSecret, dryRun, prune, adopt, signal });
+    reconcileWebhooks({ client, state, endpoints, publicUrl, secret, removeSecret, dryRun, prune, adopt, signal });
   // Two registrations at the same time would create every missing webhook twice.
   return dryRun ? run() : state.runExclusive(run, { signal });
 }

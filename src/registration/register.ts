@@ -19,10 +19,10 @@ import type { RegistrationReport } from "./report.ts";
  */
 export async function register(
   server: ControllableServer,
-  hub: HubConnection,
+  client: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   // Loaded on first use: the client itself runs without modules of Node.
   const { registerServer } = await import("./register-server.ts");
-  return registerServer(server, hub, options);
+  return registerServer(server, client, options);
 }

@@ -73,15 +73,15 @@ const exclusiveTimeoutMs = 60_000;
  */
 export class RegistrationFile {
   readonly path: string;
-  readonly #hub: string;
+  readonly #hubUrl: string;
 
   /**
    * @param options the path, by default `.hub-webhooks/registrations.json` in the working directory, and the address of
    * the Hub.
    */
-  constructor({ path = defaultPath, hub }: { path?: string | undefined; hub: string }) {
+  constructor({ path = defaultPath, hubUrl }: { path?: string | undefined; hubUrl: string }) {
     this.path = resolve(path);
-    this.#hub = hub;
+    this.#hubUrl = hubUrl;
   }
 
   /**
@@ -103,8 +103,8 @@ export class RegistrationFile {
       const all = this.#readAll();
       const state = this.#select(all);
       const result = change(state);
-      const hubs = { ...all.hubs, [this.#hub]: state };
-      if (state.webhooks.length + state.pending.length === 0) delete hubs[this.#hub];
+      const hubs = { ...all.hubs, [this.#hubUrl]: state };
+      if (state.webhooks.length + state.pending.length === 0) delete hubs[this.#hubUrl];
       this.#write({ ...all, hubs });
       return result;
     });
@@ -146,7 +146,7 @@ export class RegistrationFile {
   }
 
   #select({ hubs }: RegistrationState): HubState {
-    const state = Object.hasOwn(hubs, this.#hub) ? hubs[this.#hub] : undefined;
+    const state = Object.hasOwn(hubs, this.#hubUrl) ? hubs[this.#hubUrl] : undefined;
     return state ?? { webhooks: [], pending: [] };
   }
 

@@ -4,7 +4,7 @@ import type { EndpointDetails } from "../receiver/server-control.ts";
 /** The result of a registration, or its preview in a dry run. */
 export interface RegistrationReport {
   /** Address of the Hub. */
-  readonly hub: string;
+  readonly hubUrl: string;
   /** Public address of the server. */
   readonly publicUrl: string;
   /** The differences between the endpoints and the Hub, as steps in the order of execution. Empty if all is in sync. */

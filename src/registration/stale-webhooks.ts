@@ -30,7 +30,7 @@ export interface FailedDeletion {
 }
 
 export interface DeleteStaleOptions {
-  hub: HubConnection;
+  client: HubConnection;
   /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
   state?: string | undefined;
   /** Also deletes the webhooks of running sessions. Default `false`. */
@@ -53,8 +53,8 @@ export interface DeleteStaleOptions {
  * ```
  */
 export async function deleteStaleWebhooks(options: DeleteStaleOptions): Promise<DeletedWebhook[]> {
-  const { hub, force = false } = options;
-  const state = new RegistrationFile({ path: options.state, hub: hub.hubUrl });
+  const { client, force = false } = options;
+  const state = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
   const { webhooks, pending } = state.read();
   const sessions = new Map<string, RegistrationSession>();
   for (const { session } of [...webhooks, ...pending]) if (session) sessions.set(session.id, session);
@@ -67,7 +67,7 @@ export async function deleteStaleWebhooks(options: DeleteStaleOptions): Promise<
 
 /** Deletes the webhooks of these sessions, including those whose creation was interrupted. */
 export async function deleteSessionWebhooks({
-  hub,
+  client,
   state,
   sessionIds,
   dryRun = false,
@@ -81,7 +81,7 @@ export async function deleteSessionWebhooks({
   const recorded = state.read();
   const pending = recorded.pending.filter(isSelected);
   if (pending.length > 0) {
-    const listed = await hub.webhooks.list({ signal }).catch((error: unknown) => {
+    const listed = await client.webhooks.list({ signal }).catch((error: unknown) => {
       // Not inside `onFailed?.(…)`, whose argument is not evaluated without a listener.
       const failed = { error: requireHubError(error) };
       onFailed?.(failed);
@@ -94,7 +94,7 @@ export async function deleteSessionWebhooks({
     recorded.webhooks.filter(isSelected).map(async ({ id, endpoint, returned, written }) => {
       const webhook = { id, endpoint, url: returned?.url ?? written?.url ?? "" };
       try {
-        if (!dryRun) await deleteWebhook(id, { hub, state, signal });
+        if (!dryRun) await deleteWebhook(id, { client, state, signal });
         return [webhook];
       } catch (error) {
         const failed = { id, error: requireHubError(error) };

@@ -8,7 +8,7 @@ import { deleteSessionWebhooks, type FailedDeletion, validateSession } from "./s
 import { validatePublicUrl, validateSecret } from "./validate.ts";
 
 export interface TemporaryWebhooksOptions {
-  hub: HubConnection;
+  client: HubConnection;
   /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
   state?: string | undefined;
   /** The session that the webhooks belong to, with an id that is unique to this run. */
@@ -39,16 +39,16 @@ export interface ReconcileInput {
  * ```
  */
 export class TemporaryWebhooks {
-  readonly #hub: HubConnection;
+  readonly #client: HubConnection;
   readonly #state: RegistrationFile;
   readonly #session: RegistrationSession;
   readonly #log: Logger | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  private constructor({ hub, state, session, log }: TemporaryWebhooksOptions) {
-    this.#hub = hub;
-    this.#state = new RegistrationFile({ path: state, hub: hub.hubUrl });
+  private constructor({ client, state, session, log }: TemporaryWebhooksOptions) {
+    this.#client = client;
+    this.#state = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
     this.#session = validateSession(session);
     this.#log = log;
   }
@@ -83,13 +83,13 @@ export class TemporaryWebhooks {
     }
     return this.#enqueue(async () => {
       const report = await reconcileWebhooks({
-        hub: this.#hub,
+        client: this.#client,
         state: this.#state,
         session: this.#session,
         prune: true,
         signal,
         endpoints,
-        publicUrl: validatePublicUrl(publicUrl, { hub: this.#hub.hubUrl }),
+        publicUrl: validatePublicUrl(publicUrl, { hubUrl: this.#client.hubUrl }),
         secret: validateSecret(secret ?? undefined),
         // A temporary webhook has no secret that a user has set on the Hub.
         removeSecret: secret === null,
@@ -118,7 +118,7 @@ export class TemporaryWebhooks {
   async #deleteAll(): Promise<void> {
     const failed: FailedDeletion[] = [];
     const deleted = await deleteSessionWebhooks({
-      hub: this.#hub,
+      client: this.#client,
       state: this.#state,
       sessionIds: new Set([this.#session.id]),
       onFailed: (failure) => void failed.push(failure),

@@ -8,7 +8,7 @@ import { readBaseUrl } from "../core/urls.ts";
  * @throws `OPTION_INVALID` if it is not an http(s) address with at most a host and a path, or if a Hub on another machine
  * could not reach it.
  */
-export function validatePublicUrl(publicUrl: string, { hub }: { hub: string }): string {
+export function validatePublicUrl(publicUrl: string, { hubUrl }: { hubUrl: string }): string {
   const url = readBaseUrl(publicUrl);
   if (url === undefined) {
     throw optionError(
@@ -16,9 +16,9 @@ export function validatePublicUrl(publicUrl: string, { hub }: { hub: string }): 
     );
   }
   const { origin, hostname } = new URL(url);
-  if (isLoopbackHost(hostname) && !isLoopbackHost(new URL(hub).hostname)) {
+  if (isLoopbackHost(hostname) && !isLoopbackHost(new URL(hubUrl).hostname)) {
     throw optionError(
-      `The Hub at ${hub} cannot reach ${origin}, which is only reachable from this machine. Set the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
+      `The Hub at ${hubUrl} cannot reach ${origin}, which is only reachable from this machine. Set the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
     );
   }
   return url;

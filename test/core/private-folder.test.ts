@@ -76,13 +76,13 @@ describe.each([
   });
 
   test("by the file of registrations, read and written", async () => {
-    const state = new RegistrationFile({ path: join(make(), "registrations.json"), hub: "https://hub.example" });
+    const state = new RegistrationFile({ path: join(make(), "registrations.json"), hubUrl: "https://hub.example" });
     expect(() => state.read()).toThrow(expect.objectContaining({ code: "STATE_UNUSABLE" }));
     await expect(state.change(() => {})).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
   });
 
   test("by the state of a local Hub", async () => {
     const started = LocalHub.launch({ state: join(make(), "hub.db") });
-    await expect(started).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
+    await expect(started).rejects.toMatchObject({ code: "LOCAL_HUB_STATE_UNUSABLE" });
   });
 });

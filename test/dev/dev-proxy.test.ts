@@ -556,7 +556,7 @@ describe("The latest delivery", () => {
     });
     await post(proxy.url);
     isGone = true;
-    await expect(proxy.replay()).rejects.toMatchObject({ code: "CLOSING" });
+    await expect(proxy.replay()).rejects.toMatchObject({ code: "NO_RESPONSE" });
   });
 
   test.for([401, 403, 404, 405, 429])("is not recorded if the response was %i", async (refusal) => {

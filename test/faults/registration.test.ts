@@ -52,7 +52,7 @@ describe("A process that is killed while a webhook points at its tunnel", () => 
 
       const output = await killSession(testHub, moment);
       expect(await testHub.webhooks()).toHaveLength(before.length + (moment === "recorded" ? 0 : 1));
-      const removed = await deleteStaleWebhooks({ hub: testHub.client, state: testHub.state });
+      const removed = await deleteStaleWebhooks({ client: testHub.client, state: testHub.state });
       expect(removed).toHaveLength(moment === "recorded" ? 0 : 1);
       expect(await testHub.webhooks()).toEqual(before);
       expect((await testHub.register(registered)).steps).toEqual([]);
@@ -64,7 +64,7 @@ describe("A process that is killed while a webhook points at its tunnel", () => 
     const testHub = await openTestHub();
     for (const moment of ["created", "recorded", "running"] as const) await killSession(testHub, moment);
     expect(await testHub.webhooks()).toHaveLength(2);
-    expect(await deleteStaleWebhooks({ hub: testHub.client, state: testHub.state })).toHaveLength(2);
+    expect(await deleteStaleWebhooks({ client: testHub.client, state: testHub.state })).toHaveLength(2);
     expect(await testHub.webhooks()).toEqual([]);
   });
 });
@@ -78,7 +78,7 @@ describe("A tunnel that is lost and comes back at another address", () => {
     await using host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port, host: host.url });
     const webhooks = await TemporaryWebhooks.open({
-      hub: testHub.client,
+      client: testHub.client,
       state: testHub.state,
       session: { id: "it", alive },
     });

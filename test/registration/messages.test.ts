@@ -40,12 +40,12 @@ test("State files that cannot be used", async () => {
   const read = (text: string) => () => {
     const path = join(createFolder(), "registrations.json");
     writeFileSync(path, text);
-    return new RegistrationFile({ path, hub: "https://hub.example" }).read();
+    return new RegistrationFile({ path, hubUrl: "https://hub.example" }).read();
   };
   const write = (makeUnusable: (path: string) => void) => () => {
     const path = join(createFolder(), "folder", "registrations.json");
     makeUnusable(path);
-    return new RegistrationFile({ path, hub: "https://hub.example" }).change(() => {});
+    return new RegistrationFile({ path, hubUrl: "https://hub.example" }).change(() => {});
   };
   expect(
     await errorsOf({
@@ -59,7 +59,7 @@ test("State files that cannot be used", async () => {
 
 test("Sessions that are closed or cannot be closed", async () => {
   const testHub = await openTestHub();
-  const open = () => TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session });
+  const open = () => TemporaryWebhooks.open({ client: testHub.client, state: testHub.state, session });
   const closed = await open();
   await closed.close();
   const endpoints = [{ name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] }] as const;

@@ -18,7 +18,7 @@ function statePath(): string {
 }
 
 function openState({ path = statePath(), address = hub }: { path?: string; address?: string } = {}): RegistrationFile {
-  return new RegistrationFile({ path, hub: address });
+  return new RegistrationFile({ path, hubUrl: address });
 }
 
 function managed(id: string) {

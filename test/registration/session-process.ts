@@ -20,7 +20,7 @@ const hub = new HubClient({
   },
 });
 const session = { id: randomUUID(), alive: { url: ALIVE, answer: "it lives" } };
-const webhooks = await TemporaryWebhooks.open({ hub, state: STATE, session });
+const webhooks = await TemporaryWebhooks.open({ client: hub, state: STATE, session });
 await webhooks.reconcile({
   endpoints: [{ name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] }],
   publicUrl: "http://127.0.0.1:7860",

@@ -18,11 +18,11 @@ const other = { name: "other", watch: [{ type: "org", name: "acme" }], domains: 
 const target = { endpoints: [retrain, other], publicUrl, secret };
 
 function open(testHub: TestHub, id = session.id): Promise<TemporaryWebhooks> {
-  return TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: { ...session, id } });
+  return TemporaryWebhooks.open({ client: testHub.client, state: testHub.state, session: { ...session, id } });
 }
 
 function cleanUp(testHub: TestHub, options: Partial<Parameters<typeof deleteStaleWebhooks>[0]> = {}) {
-  return deleteStaleWebhooks({ hub: testHub.client, state: testHub.state, ...options });
+  return deleteStaleWebhooks({ client: testHub.client, state: testHub.state, ...options });
 }
 
 /** Serves the `alive` URL of a session until the test ends. */
@@ -34,7 +34,7 @@ function serveAlive(answer: string, status = 200): Promise<string> {
 async function recordPending({ hub, state }: TestHub): Promise<void> {
   const written = { url: urlOf("retrain"), watched: [...retrain.watch], domains: [...retrain.domains] };
   const entry = { key: "one", endpoint: "retrain", secret: null, written, existingIds: [], session };
-  await new RegistrationFile({ path: state, hub: hub.url }).change(({ pending }) => {
+  await new RegistrationFile({ path: state, hubUrl: hub.url }).change(({ pending }) => {
     pending.push({ ...entry, startedAt: new Date().toISOString() });
   });
 }
@@ -155,7 +155,7 @@ describe("The webhooks of a session", () => {
   test("that cannot be deleted are reported, stay recorded, and are deleted at the next start", async () => {
     const testHub = await openTestHub();
     const log = createMemoryLogger();
-    const webhooks = await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session, log });
+    const webhooks = await TemporaryWebhooks.open({ client: testHub.client, state: testHub.state, session, log });
     await webhooks.reconcile(target);
     const ids = (await testHub.webhooks()).map(({ id }) => id);
     testHub.intercept = async (request, send) =>
@@ -178,7 +178,7 @@ describe("The webhooks of a session", () => {
   ])("are not created for a session whose alive check has %s", async (_what, unusable) => {
     const testHub = await openTestHub();
     const opening = TemporaryWebhooks.open({
-      hub: testHub.client,
+      client: testHub.client,
       state: testHub.state,
       session: { id: "a", alive: unusable },
     });
@@ -245,7 +245,9 @@ describe("A webhook that a session left behind", () => {
     const testHub = await openTestHub();
     const url = await address();
     const of = { id: "former", alive: { url, answer: "it lives" } };
-    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).reconcile(target);
+    await (await TemporaryWebhooks.open({ client: testHub.client, state: testHub.state, session: of })).reconcile(
+      target,
+    );
     expect(await cleanUp(testHub)).toHaveLength(2);
     expect(await testHub.webhooks()).toEqual([]);
   });
@@ -254,7 +256,9 @@ describe("A webhook that a session left behind", () => {
     const testHub = await openTestHub();
     const url = await listenWith(() => {});
     const of = { id: "former", alive: { url, answer: "it lives" } };
-    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).reconcile(target);
+    await (await TemporaryWebhooks.open({ client: testHub.client, state: testHub.state, session: of })).reconcile(
+      target,
+    );
     const deadlines: number[] = [];
     const { timeout } = AbortSignal;
     vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
@@ -270,7 +274,9 @@ describe("A webhook that a session left behind", () => {
     const testHub = await openTestHub();
     const url = await listenWith((_request, response) => void response.write("it lives and lives"));
     const of = { id: "former", alive: { url, answer: "it lives" } };
-    await (await TemporaryWebhooks.open({ hub: testHub.client, state: testHub.state, session: of })).reconcile(target);
+    await (await TemporaryWebhooks.open({ client: testHub.client, state: testHub.state, session: of })).reconcile(
+      target,
+    );
     const deadlines: AbortSignal[] = [];
     const { timeout } = AbortSignal;
     vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
@@ -319,7 +325,7 @@ describe("A webhook that a session left behind", () => {
   test("on another Hub stays recorded", async () => {
     const [testHub, elsewhere] = [await openTestHub(), await openTestHub()];
     await (await open(testHub)).reconcile(target);
-    expect(await deleteStaleWebhooks({ hub: elsewhere.client, state: testHub.state })).toEqual([]);
+    expect(await deleteStaleWebhooks({ client: elsewhere.client, state: testHub.state })).toEqual([]);
     expect(await cleanUp(testHub)).toHaveLength(2);
   });
 

@@ -5,7 +5,7 @@ import type { FieldChange, RegistrationReport, RegistrationStep } from "../../re
 import { readSecretOption } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
-import { isConfirmed, requireConfirmable } from "../prompts.ts";
+import { requestConfirmation, requireConfirmable } from "../prompts.ts";
 import type { Shell } from "../shell.ts";
 import { examples, usageError } from "../usage.ts";
 
@@ -57,7 +57,7 @@ async function sync(
 ): Promise<void> {
   const { output, shell } = invocation;
   const { dryRun = false, prune = false, adopt, state, removeSecret } = options;
-  const mustConfirm = prune && !dryRun && !invocation.isConfirmed;
+  const mustConfirm = prune && !dryRun && !invocation.skipsPrompts;
   if (mustConfirm) requireConfirmable(invocation, "sync --prune");
   const publicUrl = await findPublicUrl(options, shell);
   const secret = await readSecretOption({ secretStdin: options.secretStdin }, shell);
@@ -95,13 +95,13 @@ async function sync(
 
 async function clean(invocation: Invocation, { dryRun = false, state }: SyncOptions): Promise<void> {
   const { output } = invocation;
-  const mustConfirm = !dryRun && !invocation.isConfirmed;
+  const mustConfirm = !dryRun && !invocation.skipsPrompts;
   if (mustConfirm) requireConfirmable(invocation, "sync --clean");
   const hub = await invocation.connect();
   const { deleteStaleWebhooks } = await import("../../registration/stale-webhooks.ts");
   const cleanUp = ({ dryRun }: { dryRun: boolean }) =>
     deleteStaleWebhooks({
-      hub,
+      client: hub,
       state,
       dryRun,
       onFailed: ({ id, error }) => {
@@ -135,7 +135,7 @@ async function confirmDeletion(
   if (webhooks.length === 0) return true;
   const listed = webhooks.map(({ id, endpoint }) => `${id} of ${endpoint}`).join(", ");
   const subject = webhooks.length === 1 ? `webhook ${listed}` : `${webhooks.length} webhooks: ${listed}`;
-  return isConfirmed(invocation, `Permanently delete ${subject}?`);
+  return requestConfirmation(invocation, `Permanently delete ${subject}?`);
 }
 
 /**
@@ -200,7 +200,10 @@ const verbs: Readonly<Record<RegistrationStep["action"], string>> = {
   delete: "delete",
 };
 
-function reportHeading({ hub, publicUrl, steps, failed }: RegistrationReport, { dryRun }: { dryRun: boolean }): string {
+function reportHeading(
+  { hubUrl: hub, publicUrl, steps, failed }: RegistrationReport,
+  { dryRun }: { dryRun: boolean },
+): string {
   const where = plainText(`${hub}, server ${publicUrl}`);
   if (steps.length === 0) return `Nothing to change on ${where}.`;
   if (dryRun) return `To be changed on ${where}:`;

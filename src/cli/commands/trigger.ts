@@ -66,7 +66,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     });
 }
 
-function checkOptions(options: TriggerOptions, { hub }: Invocation): void {
+function checkOptions(options: TriggerOptions, { hubOptions: hub }: Invocation): void {
   const { url, secret, secretStdin, file } = options;
   if (url !== undefined && hub.hubUrl !== undefined) {
     throw usageError("--url cannot be used together with --hub-url: it sends without a Hub. Remove one of them.");

@@ -4,7 +4,7 @@ import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs.ts";
 import type { WebhookChanges } from "../../hub/webhooks/changes.ts";
 import { webhookDomains } from "../../payload/watch.ts";
 import type { Invocation } from "../invocation.ts";
-import { isConfirmed, requireConfirmable } from "../prompts.ts";
+import { requestConfirmation, requireConfirmable } from "../prompts.ts";
 import { examples, usageError } from "../usage.ts";
 import { addWebhookOptions, givenDestinations, readWebhookOptions, type WebhookOptions } from "../webhook-options.ts";
 import { describeDestination, describeWatched, printWebhook, printWebhooks } from "../webhook-result.ts";
@@ -183,10 +183,10 @@ function addDelete(program: Command, invocation: Invocation): void {
     .action(async (id: string) => {
       requireConfirmable(invocation, "delete");
       const hub = await invocation.connect();
-      if (!invocation.isConfirmed) {
+      if (!invocation.skipsPrompts) {
         const webhook = await hub.webhooks.get(id);
         const question = `Permanently delete webhook ${webhook.id} (${describeWatched(webhook)} to ${describeDestination(webhook)})?`;
-        if (!(await isConfirmed(invocation, question))) return;
+        if (!(await requestConfirmation(invocation, question))) return;
       }
       await hub.webhooks.delete(id);
       invocation.output.printResult({

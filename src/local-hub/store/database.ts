@@ -75,7 +75,7 @@ const schema = `
  * Opens the database of a local Hub, in memory without a file. Creates a missing file, readable only by its owner
  * because it contains the secrets of webhooks, and locks it against other processes.
  *
- * @throws `STATE_UNUSABLE`; the file stays unchanged.
+ * @throws `LOCAL_HUB_STATE_UNUSABLE`; the file stays unchanged.
  */
 export function openDatabase(file: string | undefined): DatabaseSync {
   if (file === undefined) {
@@ -85,7 +85,7 @@ export function openDatabase(file: string | undefined): DatabaseSync {
   }
   let database: DatabaseSync | undefined;
   try {
-    makePrivateFolder(dirname(resolve(file)), "STATE_UNUSABLE");
+    makePrivateFolder(dirname(resolve(file)), "LOCAL_HUB_STATE_UNUSABLE");
     closeSync(openSync(file, "a", 0o600));
     const { size } = statSync(file);
     // SQLite treats a file that is too short for a database as empty, and overwrites it.
@@ -112,7 +112,7 @@ function checkIsNew(database: DatabaseSync, file: string): boolean {
   if (!isOurs && isEmpty && read("user_version") === 0) return true;
   throw new WebhookError(
     `"${file}" is not a state file of this version of the local Hub. Choose another file, or move this one away.`,
-    { code: "STATE_UNUSABLE" },
+    { code: "LOCAL_HUB_STATE_UNUSABLE" },
   );
 }
 
@@ -125,7 +125,7 @@ export function stateUnusable(file: string, cause: unknown): WebhookError {
       ? "it is damaged or not a state file of the local Hub. Choose another file, or move this one away"
       : `${reason}. Choose a file that you can read and write`;
   return new WebhookError(`Cannot open the state file "${file}": ${remedy}.`, {
-    code: "STATE_UNUSABLE",
+    code: "LOCAL_HUB_STATE_UNUSABLE",
     cause,
   });
 }

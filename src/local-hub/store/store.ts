@@ -24,7 +24,7 @@ export interface Store extends ReturnType<typeof openRecords> {
 /**
  * Opens the store of a local Hub, in memory without a `file`.
  *
- * @throws `STATE_UNUSABLE`.
+ * @throws `LOCAL_HUB_STATE_UNUSABLE`.
  */
 export function openStore({ file }: { file?: string | undefined }): Store {
   const database = openDatabase(file);

@@ -62,7 +62,7 @@ class Project {
   /** Leaves a webhook behind, as a session does that is killed. */
   async leaveTemporary(): Promise<string> {
     const session = { id: "former", alive: { url: "http://127.0.0.1:9/alive", answer: "it lives" } };
-    const webhooks = await TemporaryWebhooks.open({ hub: this.testHub.client, state: this.state, session });
+    const webhooks = await TemporaryWebhooks.open({ client: this.testHub.client, state: this.state, session });
     const endpoint = { name: "tried", watch: [{ type: "org" as const, name: "acme" }], domains: ["repo" as const] };
     const { done } = await webhooks.reconcile({ endpoints: [endpoint], publicUrl, secret: null });
     return done[0]?.id ?? "";

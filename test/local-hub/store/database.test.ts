@@ -7,7 +7,7 @@ import { createFolder } from "../../support/temporary-folder.ts";
 import { openLocalHub, restart, stateFile } from "../support/hub.ts";
 
 describe("A file that is not a state file", () => {
-  const refused = { code: "STATE_UNUSABLE", message: expect.stringMatching(/Choose|Stop/) };
+  const refused = { code: "LOCAL_HUB_STATE_UNUSABLE", message: expect.stringMatching(/Choose|Stop/) };
 
   /** Every byte in a folder. */
   function contentOf(folder: string): unknown[] {
@@ -114,7 +114,9 @@ describe("A state file with an invalid record", () => {
       table === "jobs" ? ["id, record, secrets", "'a', '{}', '{}'"] : ["id, record", "'a', '{}'"];
     database.exec(`INSERT INTO ${table} (${columns}) VALUES (${values})`);
     database.close();
-    await expect(LocalHub.launch({ state, port: hub.port })).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
+    await expect(LocalHub.launch({ state, port: hub.port })).rejects.toMatchObject({
+      code: "LOCAL_HUB_STATE_UNUSABLE",
+    });
     const again = new DatabaseSync(state);
     again.exec(`DELETE FROM ${table}`);
     again.close();

@@ -4,7 +4,7 @@ import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import type { Invocation } from "../../invocation.ts";
 import type { Output } from "../../output.ts";
-import { isConfirmed, requireConfirmable } from "../../prompts.ts";
+import { requestConfirmation, requireConfirmable } from "../../prompts.ts";
 import { examples, usageError } from "../../usage.ts";
 import { deliveryUnknown, describeEmptyList, statusColor } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointOption } from "./delivery-options.ts";
@@ -115,7 +115,7 @@ async function replayDead(
   const counts = new Map(Object.entries(await inbox.counts())).get(endpoint);
   if (counts && counts.dead > 0) {
     const subject = counts.dead === 1 ? "the dead delivery" : `all ${counts.dead} dead deliveries`;
-    if (!(await isConfirmed(invocation, `Replay ${subject} of endpoint "${endpoint}"?`))) return;
+    if (!(await requestConfirmation(invocation, `Replay ${subject} of endpoint "${endpoint}"?`))) return;
   }
   const replayed = await inbox.replayDead(endpoint);
   output.printResult({

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { constants, copyFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { defaultLocalHubUrl } from "../../../core/defaults.ts";
@@ -97,7 +98,7 @@ export async function runDev(run: DevRun): Promise<void> {
 function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   const { hub, port = environmentPort(invocation), hubPort, publicUrl, watch, state, inbox } = options;
   const { tunnel: provider, tunnelHost: host, subdomain } = options;
-  if (hub === "local" && invocation.hub.hubUrl !== undefined) {
+  if (hub === "local" && invocation.hubOptions.hubUrl !== undefined) {
     throw usageError(
       "--hub-url cannot be used together with --hub local, which starts its own Hub. Add --hub real, or remove --hub-url.",
     );
@@ -115,7 +116,7 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
     );
   }
   return {
-    ...invocation.hub,
+    ...invocation.hubOptions,
     hub,
     ...(port !== undefined && { port }),
     ...(hubPort !== undefined && { hubPort }),
@@ -141,10 +142,14 @@ async function findOrCreateFile({ file, options, invocation }: DevRun): Promise<
     return findServerFile({ file });
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "SERVER_FILE_INVALID") throw error;
-    const path = resolve(file ?? "server.ts");
+    const name = file ?? "server.ts";
+    const path = resolve(name);
+    // A folder, for example.
+    if (existsSync(path)) throw error;
     const { shell } = invocation;
-    const question = `${error.message.split(":")[0]}. Create a starter ${file ?? "server.ts"}?`;
-    const isWanted = options.create || (canPrompt(shell) && (await confirm(shell, question)));
+    const problem = file === undefined ? "There is no server file." : `File "${file}" does not exist.`;
+    const isWanted =
+      options.create || (canPrompt(shell) && (await confirm(shell, `${problem} Create a starter ${name}?`)));
     if (!isWanted) throw error;
     await copyStarterFile(path);
     return path;

@@ -59,7 +59,7 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
     import("../../../hub/token.ts"),
   ]);
   // An empty variable counts as not set.
-  const hubUrl = findHubUrl(invocation.hub.hubUrl || shell.env.HF_ENDPOINT || defaultLocalHubUrl);
+  const hubUrl = findHubUrl(invocation.hubOptions.hubUrl || shell.env.HF_ENDPOINT || defaultLocalHubUrl);
   return LocalHubSender.connect({ event, hubUrl });
 }
 
