@@ -497,7 +497,10 @@ describe("The dev proxy", () => {
       return this;
     });
     onTestFinished(() => listening.mockRestore());
-    await expect(openProxy({ port })).rejects.toMatchObject({ code: "LISTEN_FAILED" });
+    await expect(openProxy({ port })).rejects.toMatchObject({
+      code: "LISTEN_FAILED",
+      message: expect.stringContaining("cannot listen on 127.0.0.1"),
+    });
     listening.mockRestore();
     expect((await openProxy({ port })).proxy.port).toBe(port);
   });

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type EndpointOptions, type Handler, WebhooksServer } from "../../src/index.ts";
 import { type RunJobOptions, runJob } from "../../src/job.ts";
 import { interceptLaunches } from "../../src/receiver/launch-interceptor.ts";
+import { serverControl } from "../../src/receiver/server-control.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
@@ -167,6 +168,15 @@ describe("A failed job throws", () => {
     await expect(run({ signal: AbortSignal.abort(new Error("too late")) })).rejects.toThrow("too late");
     expect(handler).not.toHaveBeenCalled();
   });
+});
+
+test("Errors of a job that are not about its payload are thrown unchanged", async () => {
+  const { server, run } = createJob();
+  const error = new Error("no luck");
+  const control = server[serverControl];
+  const runJob = () => Promise.reject(error);
+  Object.defineProperty(server, serverControl, { value: Object.assign(Object.create(control), { runJob }) });
+  await expect(run()).rejects.toBe(error);
 });
 
 describe("The endpoint of a job", () => {

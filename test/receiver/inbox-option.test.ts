@@ -40,6 +40,19 @@ describe("The default inbox of a server", () => {
     expect(logger.lines).toContainEqual({ level: "info", msg: expect.stringMatching(/in memory.*INBOX_URL/) });
   });
 
+  test("is the one of INBOX_URL, which is logged", async () => {
+    const url = `sqlite:${inboxFile()}`;
+    vi.stubEnv("INBOX_URL", url);
+    const logger = createMemoryLogger();
+    const server = openServer(undefined, logger);
+    expect((await server.fetch(delivery())).status).toBe(202);
+    expect(logger.lines).toContainEqual({
+      level: "info",
+      inbox: url,
+      msg: "Background deliveries are stored in this inbox.",
+    });
+  });
+
   test("retries within milliseconds under a test runner", async () => {
     vi.stubEnv("INBOX_URL", undefined);
     const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });

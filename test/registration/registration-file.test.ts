@@ -58,6 +58,19 @@ describe("The state file", () => {
     });
   });
 
+  test("cannot be replaced if that fails, which is the cause", async () => {
+    const state = openState();
+    vi.spyOn(fs, "renameSync").mockImplementation(() => {
+      throw new Error("EXDEV");
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    });
+    await expect(add(state, "a")).rejects.toMatchObject({ code: "STATE_UNUSABLE", cause: { message: "EXDEV" } });
+  });
+
   test("cannot be read if it is a folder", () => {
     const state = openState();
     makePrivateFolder(state.path, "STATE_UNUSABLE");

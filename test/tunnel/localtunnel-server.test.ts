@@ -58,6 +58,17 @@ test.each([
   await expect(registering).rejects.toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
 });
 
+test("The body of a response with another status is not read", async () => {
+  const closed = Promise.withResolvers<void>();
+  await using server = await startLocalServer((_request, response) => {
+    response.once("close", closed.resolve).writeHead(500).write("endless");
+  });
+  await expect(requestTunnel(`http://127.0.0.1:${server.port}`, options)).rejects.toMatchObject({
+    code: "TUNNEL_FAILED",
+  });
+  await closed.promise;
+});
+
 test("A response that ends early is reported as such", async () => {
   await using server = await startLocalServer((_request, response) => {
     response.writeHead(200, { "content-length": 1_000 });

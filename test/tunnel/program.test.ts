@@ -126,6 +126,29 @@ describe("A tunnel of cloudflared", () => {
   });
 });
 
+describe("The process of a tunnel's program", () => {
+  test("that cannot be started is a failure", async () => {
+    await using program = await installProgram("cloudflared", cloudflaredLines());
+    const { execPath } = process;
+    process.execPath = "/nowhere/node";
+    onTestFinished(() => {
+      process.execPath = execPath;
+    });
+    expect(await failureOf("cloudflared", program)).toMatchObject({
+      code: "TUNNEL_FAILED",
+      message: expect.stringContaining("exited before it printed a URL"),
+    });
+  });
+
+  test("may end without a line break: its last line has the reason", async () => {
+    const body = `process.stderr.write('failed to request quick Tunnel: no such host', () => process.exit(1))`;
+    await using program = await installProgram("cloudflared", body);
+    expect(await failureOf("cloudflared", program)).toMatchObject({
+      message: expect.stringContaining("did not provide a tunnel"),
+    });
+  });
+});
+
 describe("A tunnel of ngrok", () => {
   test("has the URL of the line that reports the tunnel", async () => {
     await using program = await installProgram("ngrok", ngrokLines);

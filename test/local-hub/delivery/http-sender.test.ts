@@ -23,6 +23,15 @@ async function openReceiver(listener: RequestListener) {
   return { sender, post, sockets, closed };
 }
 
+test("A request that Node does not send is a failure", async () => {
+  const sender = new HttpSender({ allowRemote: false });
+  onTestFinished(() => sender.close());
+  const { signal } = new AbortController();
+  const headers = { "x-bad": "two\nlines" };
+  const sent = sender.send({ url: "http://127.0.0.1:1/", headers, body: "{}", timeoutMs: 10_000, signal });
+  expect(await sent).toEqual({ failure: expect.stringContaining("Invalid character in header") });
+});
+
 describe("The connection of a delivery", () => {
   test("is reused for the next one, and closes with the local Hub", async () => {
     const { sender, post, sockets, closed } = await openReceiver((_request, response) => response.end());

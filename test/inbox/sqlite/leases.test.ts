@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import type { AttemptTable } from "../../../src/inbox/sqlite/attempt-table.ts";
-import { LeaseTable } from "../../../src/inbox/sqlite/lease-table.ts";
+import { Leases } from "../../../src/inbox/sqlite/leases.ts";
 import type { Statements } from "../../../src/inbox/sqlite/statements.ts";
 
 /** A table whose query of all running deliveries fails. */
-function tableThatFails(error: Error): LeaseTable {
+function tableThatFails(error: Error): Leases {
   const statements = {
     running: {
       all: () => {
@@ -14,7 +14,7 @@ function tableThatFails(error: Error): LeaseTable {
     runningSequences: { all: () => [{ sequence: 1 }] },
     row: { get: () => ({ sequence: 1, id: "a", process_id: "other" }) },
   };
-  return new LeaseTable(statements as unknown as Statements, {} as AttemptTable);
+  return new Leases(statements as unknown as Statements, {} as AttemptTable);
 }
 
 describe("Running deliveries that cannot be read at once", () => {
