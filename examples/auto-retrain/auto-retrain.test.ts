@@ -2,15 +2,15 @@ import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createServer, type Training } from "./server.ts";
+import { createServer, type StartJob } from "./server.ts";
 
 vi.stubEnv("LOG_LEVEL", "silent");
 
 const data = { type: "dataset", name: "acme/data" } as const;
 const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
-const startJob = vi.fn<(training: Training) => Promise<string>>();
+const startJob = vi.fn<StartJob>();
 const secret = "s3cret";
-const server = createServer({ hub: { startJob }, secret, inbox: "sqlite::memory:", backoff: { first: 1 } });
+const server = createServer(startJob, { secret });
 
 let hub: LocalHub;
 let client: HubClient;
@@ -31,7 +31,7 @@ function pushTo(ref: string, sha: string | null = newSha) {
 }
 
 describe("auto-retrain", () => {
-  test("starts one job for a commit on the main branch of a dataset", async () => {
+  test("starts a job on the commit that was pushed to the main branch of a dataset", async () => {
     const [delivery] = await pushTo("refs/heads/main");
     await settled(server);
     expect(delivery?.status).toBe(202);
@@ -40,26 +40,26 @@ describe("auto-retrain", () => {
 
   test.each([
     ["a pull request", () => pushTo("refs/pr/1")],
-    ["the Hub's own conversion", () => pushTo("refs/convert/parquet")],
+    ["the conversion to Parquet", () => pushTo("refs/convert/parquet")],
     ["another branch", () => pushTo("refs/heads/dev")],
     ["a model", () => hub.push({ type: "model", name: "acme/net" })],
-    ["new settings", () => hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } })],
+    ["a change of settings", () => hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } })],
     ["a new repository", () => hub.trigger({ repo: data, event: { scope: "repo", action: "create" } })],
-  ])("answers 200 to %s, and starts no job", async (_what, happen) => {
-    const [delivery] = await happen();
+  ])("ignores %s", async (_event, send) => {
+    const [delivery] = await send();
     expect(delivery?.status).toBe(200);
     expect(delivery?.answer).toContain("ignored");
     expect(startJob).not.toHaveBeenCalled();
   });
 
-  test("starts no job if the main branch was deleted", async () => {
+  test("skips a deleted main branch", async () => {
     const [delivery] = await pushTo("refs/heads/main", null);
     await settled(server);
     expect(delivery?.status).toBe(202);
     expect(startJob).not.toHaveBeenCalled();
   });
 
-  test("starts no second job for a repeated delivery", async () => {
+  test("starts one job when the Hub sends a delivery again", async () => {
     const [delivery] = await hub.push(data);
     await settled(server);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
@@ -79,7 +79,7 @@ describe("auto-retrain", () => {
   });
 
   test("retries a job that could not be started", async () => {
-    startJob.mockRejectedValueOnce(new Error("no machine is free"));
+    startJob.mockRejectedValueOnce(new Error("no capacity"));
     const [delivery] = await hub.push(data);
     await settled(server);
     expect(startJob).toHaveBeenCalledTimes(2);
@@ -87,13 +87,13 @@ describe("auto-retrain", () => {
     expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
   });
 
-  test("starts one job at a time", async () => {
+  test("starts jobs one at a time", async () => {
     const first = Promise.withResolvers<string>();
     startJob.mockReturnValueOnce(first.promise);
     await hub.push(data);
     await vi.waitFor(() => expect(startJob).toHaveBeenCalledOnce(), { interval: 2, timeout: 10_000 });
     await hub.push({ type: "dataset", name: "acme/more" });
-    // One more round trip, during which the second job would have started.
+    // Another round trip, in which the second one could start.
     await hub.push({ type: "model", name: "acme/net" });
     expect((await server.inbox.counts()).auto_retrain).toMatchObject({ running: 1, queued: 1 });
     first.resolve("job-1");

@@ -1,63 +1,40 @@
-import { type Backoff, WebhooksServer, type WebhooksServerOptions } from "hub-webhooks";
+import { WebhooksServer, type WebhooksServerOptions } from "hub-webhooks";
 
-/** A training on one commit of a dataset. */
+/** A dataset at a commit. */
 export interface Training {
   dataset: string;
   revision: string;
 }
 
-/** The calls to the Hub: `start.ts` implements them, tests and the dry run replace them. */
-export interface HubActions {
-  /** Starts a training job and returns its id, without waiting until it finishes. */
-  startJob(training: Training, signal: AbortSignal): Promise<string>;
-}
-
-/** Options of the server, with the calls that it makes. */
-export interface RetrainOptions extends WebhooksServerOptions {
-  hub: HubActions;
-  /** The wait before the first retry of a job that could not be started. Default `{ first: "10s" }`. */
-  backoff?: Backoff;
-}
+/** Starts a training job and returns its id, without waiting until the job finishes. */
+export type StartJob = (training: Training, signal: AbortSignal) => Promise<string>;
 
 const main = "refs/heads/main";
 
-/** Creates a server that starts one training job for each new state of a dataset's main branch. */
-export function createServer({ hub, backoff = { first: "10s" }, ...options }: RetrainOptions): WebhooksServer {
+/** Creates a server that starts a training job for each new commit on the main branch of a dataset. */
+export function createServer(startJob: StartJob, options?: WebhooksServerOptions): WebhooksServer {
   const server = new WebhooksServer(options);
-  // The inbox drops repeated deliveries. A second webhook for the same push has another delivery id.
+  // The inbox drops repeated deliveries. This drops a commit that a second webhook delivers as well.
   const latest = new Map<string, string>();
 
   server.webhook(
     "auto_retrain",
-    {
-      scope: "repo.content",
-      repo: "dataset:**",
-      ref: main,
-      background: true,
-      // One job at a time.
-      concurrency: 1,
-      backoff,
-    },
+    { scope: "repo.content", repo: "dataset:**", ref: main, background: true, concurrency: 1 },
     async ({ repo, updatedRefs }, { log, signal }) => {
       const dataset = repo.name;
       const revision = updatedRefs.find(({ ref }) => ref === main)?.newSha;
-      if (!revision) return log.info({ dataset }, "The main branch was deleted: no training.");
-      if (latest.get(dataset) === revision)
-        return log.info({ dataset, revision }, "A job was already started for this commit.");
-      const job = await hub.startJob({ dataset, revision }, signal);
+      if (!revision) return log.info({ dataset }, "Skipped: the main branch was deleted.");
+      if (latest.get(dataset) === revision) return log.info({ dataset, revision }, "Skipped: already started.");
+      const job = await startJob({ dataset, revision }, signal);
       latest.set(dataset, revision);
-      log.info({ dataset, revision, job }, "A training job was started.");
+      log.info({ dataset, revision, job }, "Training job started.");
     },
   );
   return server;
 }
 
-/** For `hub-webhooks dev`: a dry run that prints the calls. */
-export default createServer({
-  hub: {
-    async startJob({ dataset, revision }) {
-      console.log(`Dry run: a training on ${dataset} at ${revision} would start now.`);
-      return "dry-run";
-    },
-  },
+/** `hub-webhooks dev` runs this server, which prints what it would do. */
+export default createServer(async ({ dataset, revision }) => {
+  console.log(`Dry run: would train on ${dataset} at ${revision}.`);
+  return "dry-run";
 });

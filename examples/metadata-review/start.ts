@@ -2,14 +2,12 @@ import { HubClient, HubError } from "hub-webhooks/client";
 import { createServer, type HubActions, type Repo } from "./server.ts";
 
 const { HF_TOKEN: token, BOT_NAME: author } = process.env;
-if (!token || !author) throw new Error("Set HF_TOKEN, and BOT_NAME to the name of the account that it belongs to.");
+if (!token || !author) throw new Error("Set HF_TOKEN, and BOT_NAME to the account name of the token.");
 const client = new HubClient({ token });
 const title = "Metadata review";
-
-// The Hub's own clients use these paths. hub-api.md does not specify them, so they may change.
 const discussions = "/api/{type}s/{name}/discussions";
 
-/** Finds the discussion with the reports, on the first page of the bot's discussions. */
+/** Finds the discussion with the reports. */
 async function findDiscussion(repo: Repo, signal: AbortSignal): Promise<number | undefined> {
   const path = `${discussions}?author=${encodeURIComponent(author ?? "")}`;
   const response = await client.fetch(path, { params: { ...repo }, signal });
@@ -37,17 +35,21 @@ const hub: HubActions = {
   },
   async postReport(repo, report, signal) {
     const num = await findDiscussion(repo, signal);
-    const [path, sent] =
+    const [path, body] =
       num === undefined
         ? [discussions, { title, description: report, pullRequest: false }]
         : [`${discussions}/${num}/comment`, { comment: report }];
-    const body = JSON.stringify(sent);
-    const response = await client.fetch(path, { method: "POST", params: { ...repo }, body, signal });
+    const response = await client.fetch(path, {
+      method: "POST",
+      params: { ...repo },
+      body: JSON.stringify(body),
+      signal,
+    });
     await response.body?.cancel();
   },
 };
 
-const server = createServer({ hub });
+const server = createServer(hub);
 
 export default server;
 await server.launch();

@@ -3,23 +3,16 @@ import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { settled } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createServer, type HubActions } from "./server.ts";
+import { createServer, type OpenDiscussion } from "./server.ts";
 
-/** The log messages of the server. */
 const logged: unknown[] = [];
-const note = (...line: unknown[]) => void logged.push(line.at(-1));
-const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
+const record = (...line: unknown[]) => void logged.push(line.at(-1));
+const logger: Logger = { debug: record, info: record, warn: record, error: record, child: () => logger };
 
 const data = { type: "dataset", name: "acme/data" } as const;
-const openDiscussion = vi.fn<HubActions["openDiscussion"]>();
+const openDiscussion = vi.fn<OpenDiscussion>();
 const secret = "s3cret";
-const server = createServer({
-  hub: { openDiscussion },
-  secret,
-  logger,
-  inbox: "sqlite::memory:",
-  backoff: { first: 1 },
-});
+const server = createServer(openDiscussion, { secret, logger });
 
 let hub: LocalHub;
 let client: HubClient;
@@ -29,10 +22,8 @@ beforeAll(async () => {
   client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   await client.webhooks.create({
-    url: `${url}/webhooks/private_to_public`,
-    secret,
-    watched: [{ type: "org", name: "acme" }],
-    domains: ["repo", "discussion"],
+    ...{ url: `${url}/webhooks/private_to_public`, secret },
+    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
   });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
@@ -46,33 +37,36 @@ function configure(updatedConfig: Record<string, unknown>, repo: { type: "datase
 }
 
 describe("private-to-public", () => {
-  test("posts a checklist when a private repository becomes public", async () => {
+  test("posts a checklist when a repository becomes public", async () => {
     const [delivery] = await configure({ private: false });
     await settled(server);
     expect(delivery?.status).toBe(202);
     expect(openDiscussion.mock.calls).toEqual([
       [
         data,
-        { title: "This repository is now public", text: expect.stringContaining("- [ ] It contains no personal data") },
+        {
+          title: "This repository is public now",
+          text: expect.stringContaining("- [ ] The data contains no personal data"),
+        },
         expect.anything(),
       ],
     ]);
   });
 
-  test("lists the licenses of the sources for a model", async () => {
+  test("has an item about the sources of a model", async () => {
     await configure({ private: false }, { type: "model", name: "acme/net" });
     await settled(server);
-    expect(openDiscussion.mock.calls[0]?.[1].text).toContain("- [ ] The licenses of its sources");
+    expect(openDiscussion.mock.calls[0]?.[1].text).toContain("- [ ] The licenses of the sources");
   });
 
   test.each([
     ["made private", { private: true }],
-    ["changed in a way that the Hub does not report", {}],
-    ["changed in a way that is not known yet", { gated: false }],
-  ])("posts nothing where a repository was %s", async (_what, updatedConfig) => {
+    ["changed without details", {}],
+    ["changed in another way", { gated: false }],
+  ])("skips a repository that was %s", async (_change, updatedConfig) => {
     const [delivery] = await configure(updatedConfig);
     await settled(server);
-    expect(logged).toContain("Nothing to do: it was not made public.");
+    expect(logged).toContain("Skipped: not made public.");
     expect(delivery?.status).toBe(202);
     expect(openDiscussion).not.toHaveBeenCalled();
   });
@@ -81,14 +75,14 @@ describe("private-to-public", () => {
     ["a push", { scope: "repo.content", action: "update" }],
     ["a new repository", { scope: "repo", action: "create" }],
     ["a discussion", { scope: "discussion", action: "create" }],
-  ])("ignores %s to a public repository", async (_what, event) => {
+  ])("ignores %s", async (_event, event) => {
     const [delivery] = await hub.trigger({ repo: data, event });
     expect(delivery?.status).toBe(200);
     expect(delivery?.answer).toContain("ignored");
     expect(openDiscussion).not.toHaveBeenCalled();
   });
 
-  test("posts no second checklist for a repeated delivery", async () => {
+  test("posts once when the Hub sends a delivery again", async () => {
     const [delivery] = await configure({ private: false });
     await settled(server);
     await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
@@ -99,7 +93,7 @@ describe("private-to-public", () => {
   });
 
   test("retries a checklist that could not be posted", async () => {
-    openDiscussion.mockRejectedValueOnce(new Error("the Hub answers 503"));
+    openDiscussion.mockRejectedValueOnce(new Error("503"));
     const [delivery] = await configure({ private: false });
     await settled(server);
     expect(openDiscussion).toHaveBeenCalledTimes(2);

@@ -1,9 +1,9 @@
 import { type Logger, WebhooksServer } from "hub-webhooks";
 
-/** Starts a training on one revision of a dataset. */
+/** Starts a training on a dataset as it is at `revision`. */
 export type StartTraining = (training: { dataset: string; revision: string }, log: Logger) => unknown;
 
-/** Creates a server that starts a training when the main branch of a dataset changes. */
+/** Creates a server that starts a training whenever the main branch of a dataset has changed. */
 export function createTrainingServer(startTraining: StartTraining): WebhooksServer {
   const server = new WebhooksServer();
   server.webhook(
@@ -19,7 +19,7 @@ export function createTrainingServer(startTraining: StartTraining): WebhooksServ
   return server;
 }
 
-/** For `hub-webhooks dev`: a dry run that prints the calls. */
+/** Used by `hub-webhooks dev`: prints what it would do. */
 export default createTrainingServer(({ dataset, revision }) => {
   console.log(`Dry run: a training on ${dataset} at ${revision} would start now.`);
 });

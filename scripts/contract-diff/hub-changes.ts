@@ -4,7 +4,7 @@ import { addedAuditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 /*
  * The differences between the Hub of today, hub-api.md (the Hub of late April 2026) and the schemas in src/hub, which
  * accept both. `npm run contract:diff` explains differences from a document of the Hub with these tables. Tests compare
- * them with the schemas and with docs/hub-api.md.
+ * them with the schemas and with docs/reference/hub-api.md.
  */
 
 /** The date of the published document that these tables were compared with. */
@@ -51,10 +51,10 @@ const roleAnswers = [...groups, "listOrganizationMembers", "whoami"];
 export const hubChanges: readonly HubChange[] = [
   {
     since: "2026-05-04",
-    what: "network security: `allowedUrls`, `blockedUrls` became `allowedContents`, `blockedContents`, lists of `{resource, scope}`; `keepReposMetadataVisible`",
+    what: "network security: `allowedContents` and `blockedContents`, lists of `{resource, scope}`, replace `allowedUrls` and `blockedUrls`; `keepReposMetadataVisible` is new",
     client:
-      "returns the names that the Hub returns; reads before it changes one of them, and refuses the names that this Hub ignores",
-    localHub: "returns and keeps both, each as it was given",
+      "returns the fields that the Hub returns; reads the settings before it changes one of these fields, and rejects fields that this Hub ignores",
+    localHub: "stores and returns both, each as it was set",
     parts: [
       ...["allowedContents", "blockedContents", "keepReposMetadataVisible"].flatMap((field): ChangedPart[] => [
         { change: "added", operations: networkSecurity, in: "answer", field },
@@ -68,7 +68,7 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: "2026-05-20",
-    what: "hardware flavors `rtx-pro-6000`, `rtx-pro-6000x2`, `rtx-pro-6000x4`, `rtx-pro-6000x8`",
+    what: "new hardware flavors: `rtx-pro-6000`, `rtx-pro-6000x2`, `rtx-pro-6000x4`, `rtx-pro-6000x8`",
     client: "sends them",
     localHub: "accepts them",
     parts: [
@@ -78,9 +78,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: "2026-05-28",
-    what: "`expose` and `ssh` of a webhook's job",
-    client: "sends them; an update that keeps the job requires them, since a read does not return them",
-    localHub: "accepts them, and exposes nothing",
+    what: "new fields of a webhook's job: `expose`, `ssh`",
+    client: "sends them; pass them again in an update that keeps the job, because the Hub does not return them",
+    localHub: "accepts them, but exposes nothing",
     parts: ["job.expose", "job.ssh"].map((field) => ({
       change: "added",
       operations: webhookRequests,
@@ -90,9 +90,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: "2026-07-01",
-    what: "resource groups: `repos` became `resources`, with collections, blog articles, jobs and scheduled jobs; a group is created with `repos` as before",
-    client: "returns `resources`, made from `repos` where the Hub returns that",
-    localHub: "returns both; a few other resources are there from the start",
+    what: "resource groups: `resources` replaces `repos` in responses, and adds collections, blog articles, jobs and scheduled jobs; requests still use `repos`",
+    client: "returns `resources`; derives it from `repos` if the Hub returns that",
+    localHub: "returns both; its example data has a few of the new resources",
     parts: [
       { change: "added", operations: groups, in: "answer", field: "resources" },
       { change: "removed", operations: groups, in: "answer", field: "repos" },
@@ -100,16 +100,16 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: "2026-07-27",
-    what: "`resourceGroupId` of a webhook's job",
-    client: "as `expose`",
+    what: "new field of a webhook's job: `resourceGroupId`",
+    client: "sends it, with the same rule as `expose`",
     localHub: "accepts it",
     parts: [{ change: "added", operations: webhookRequests, in: "request", field: "job.resourceGroupId" }],
   },
   {
     since: "2026-08-12",
-    what: "a token is revoked by its id, POST `…/settings/tokens/{tokenId}/revoke`, and no longer by its raw value",
-    client: "`revokeToken(name, { tokenId })`; `{ token }` calls the path from before",
-    localHub: "serves both paths; the ids are on `/settings/tokens` and in the audit log",
+    what: "tokens are revoked by id, with POST `…/settings/tokens/{tokenId}/revoke`, instead of by value",
+    client: "`revokeToken(name, { tokenId })`; `{ token }` calls the old path",
+    localHub: "serves both paths; `/settings/tokens` and the audit log show the ids",
     parts: [
       { change: "added", operations: ["revokeOrganizationTokenById"], in: "operation", field: "" },
       { change: "removed", operations: ["revokeOrganizationToken"], in: "operation", field: "" },
@@ -117,9 +117,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "notification settings `job_status`, `repo_release`",
+    what: "new notification settings: `job_status`, `repo_release`",
     client: "sends them",
-    localHub: "keeps them",
+    localHub: "stores them",
     parts: ["notifications.job_status", "notifications.repo_release"].map((field) => ({
       change: "added",
       operations: ["updateNotificationSettings"],
@@ -129,9 +129,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "resource groups: `autoJoin.scope`, `all` or `read_plus`; `spendLimits`",
+    what: "new fields of resource groups: `autoJoin.scope` (`all` or `read_plus`), `spendLimits`",
     client: "sends `scope`; returns both",
-    localHub: "keeps `scope`; has no `spendLimits`",
+    localHub: "stores `scope`; has no `spendLimits`",
     parts: [
       { change: "added", operations: ["createResourceGroup"], in: "request", field: "autoJoin<true>.scope" },
       { change: "added", operations: groups, in: "answer", field: "autoJoin<true>.scope" },
@@ -140,9 +140,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "35 further types of the audit log; the three of custom roles are not listed any more",
+    what: "35 new types of audit log events; the three types for custom roles are no longer listed",
     client: "returns any type",
-    localHub: "writes the 84 specified types; finds by any of the 119",
+    localHub: "writes the 84 types of the specification; searches for any of the 119",
     parts: [
       { change: "added", operations: ["exportAuditLog"], in: "answer", field: "[].type", values: addedAuditLogTypes },
       {
@@ -156,9 +156,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "a webhook has `hasSecret`, and its `secret` is never returned",
-    client: "returns what the Hub returns; an update requires a secret that it cannot keep",
-    localHub: "returns `secret`: the specification allows no other field",
+    what: "webhooks have `hasSecret`; `secret` is never returned",
+    client: "returns what the Hub returns; pass the secret again in an update, because the client cannot read it",
+    localHub: "returns `secret`, because the specification has no `hasSecret`",
     parts: [
       { change: "added", operations: webhookAnswers, in: "answer", field: "hasSecret" },
       { change: "removed", operations: webhookAnswers, in: "answer", field: "secret" },
@@ -166,16 +166,16 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "GET `/api/whoami-v2`, GET `/api/jobs/hardware`",
+    what: "new operations: GET `/api/whoami-v2`, GET `/api/jobs/hardware`",
     client: "`hub.whoami()`, `hub.jobs.hardware()`",
-    localHub: "serves them, as `hf auth whoami` and `hf jobs hardware` call them",
+    localHub: "serves them; `hf auth whoami` and `hf jobs hardware` work",
     parts: [{ change: "added", operations: ["whoami", "listJobHardware"], in: "operation", field: "" }],
   },
   {
     since: publishedOn,
-    what: "a claim of a paper requires `claimAuthorId`, and a `paperId` such as `2401.12345`",
-    client: "sends a claim as it is given",
-    localHub: "chooses the author where none is given; takes any `paperId`",
+    what: "paper claims require `claimAuthorId`, and a `paperId` such as `2401.12345`",
+    client: "sends claims unchanged",
+    localHub: "chooses the author if none is given; accepts any `paperId`",
     parts: [
       { change: "differs", operations: ["claimPaper"], in: "request", field: "claimAuthorId", kinds: ["required"] },
       { change: "differs", operations: ["claimPaper"], in: "request", field: "paperId", kinds: ["rules"] },
@@ -183,9 +183,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "roles are the five known ones; custom ones are not listed any more",
+    what: "only the five built-in roles are listed, no custom roles",
     client: "sends and returns any role, without a warning",
-    localHub: "takes and has custom roles",
+    localHub: "accepts custom roles, and has some in its example data",
     parts: [
       { change: "differs", operations: roleRequests, in: "request", field: "role", kinds: ["values", "rules"] },
       { change: "differs", operations: roleAnswers, in: "answer", field: "role", kinds: ["values", "rules"] },
@@ -196,7 +196,7 @@ export const hubChanges: readonly HubChange[] = [
     since: publishedOn,
     what: "`ipRanges` may be empty; `highRateLimits` is never `pending`",
     client: "sends an empty list; returns what the Hub returns",
-    localHub: "refuses an empty list; one organization waits for its rate limits",
+    localHub: "rejects an empty list; `highRateLimits` is `pending` for one organization",
     parts: [
       {
         change: "differs",
@@ -209,9 +209,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "the SCIM configuration has `etag`, `authenticationSchemes`, `meta`, and `sort.supported`",
-    client: "returns them, without types",
-    localHub: "has them",
+    what: "new fields of the SCIM configuration: `etag`, `authenticationSchemes`, `meta`, `sort.supported`",
+    client: "returns them without types",
+    localHub: "returns them",
     parts: ["etag", "authenticationSchemes", "meta", "sort.supported"].map((field) => ({
       change: "passed through",
       operations: ["getScimConfig"],

@@ -1,14 +1,13 @@
 import { execFile } from "node:child_process";
-import { globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { createFolder } from "../support/temporary-folder.ts";
-import { readEntryPoints, readExports } from "./doc-page.ts";
+import { pages, readBlocks, readEntryPoints, readExports } from "./doc-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const pages = ["README.md", "llms.txt", ...globSync("docs/*.md", { cwd: root })];
 
 const entryPoints = readEntryPoints();
 
@@ -77,12 +76,6 @@ function makeFolder(): string {
   const folder = createFolder();
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-  for (const name of ["bot.ts", "server.ts"]) {
-    writeFileSync(
-      join(folder, name),
-      'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\nexport { server };\nexport default server;\n',
-    );
-  }
   const faces = ["client", "dev", "job", "local-hub", "testing"];
   const paths = Object.fromEntries(faces.map((face) => [`hub-webhooks/${face}`, [join(root, `src/${face}.ts`)]]));
   const compilerOptions = {
@@ -91,10 +84,28 @@ function makeFolder(): string {
     typeRoots: [join(root, "node_modules/@types")],
     paths: { "hub-webhooks": [join(root, "src/index.ts")], ...paths },
   };
-  const include = ["*.ts", join(root, "src/tunnel/*.d.ts")];
+  const include = ["**/*.ts", join(root, "src/tunnel/*.d.ts")];
   const settings = { extends: join(root, "tsconfig.json"), compilerOptions, include };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
   return folder;
+}
+
+/** A server that the blocks of a page can import, where the page has no file of this name. */
+const importedServer =
+  'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\nexport { server };\nexport default server;\n';
+
+/** Writes the files that the blocks of a page import: those of the page itself, else a server. */
+function writeImported(page: string, folder: string): void {
+  const files = new Map(["bot.ts", "server.ts"].map((name) => [name, importedServer]));
+  if (page !== "examples") {
+    for (const { language, text, mark } of readBlocks(page)) {
+      if (language === "ts" && mark?.name === "file") files.set(mark.value, text);
+    }
+  }
+  for (const [name, text] of files) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
 }
 
 describe("The code in the docs", () => {
@@ -108,8 +119,11 @@ describe("The code in the docs", () => {
         ...pages.map((name) => [name, blocksOf(name)] as const),
         ["examples", readExamples()] as const,
       ]) {
+        const own = join(folder, page.replaceAll(/\W/g, "-"));
+        mkdirSync(own);
+        writeImported(page, own);
         for (const [index, code] of codes.entries()) {
-          writeFileSync(join(folder, `${page.replaceAll(/\W/g, "-")}-${index + 1}.ts`), code);
+          writeFileSync(join(own, `block-${index + 1}.ts`), code);
           blocks += 1;
         }
       }

@@ -22,14 +22,14 @@ function tableIn(page: string, firstHeading: string): string[][] {
 test("The docs list the default backoff", () => {
   const { attempts, waitAfter } = createRetryPolicy({}, () => 0.5);
   const waits = Array.from({ length: attempts - 1 }, (_, index) => formatDuration(waitAfter(index + 1)));
-  const rows = tableIn("docs/background.md", "attempt");
+  const rows = tableIn("docs/guides/background.md", "attempt");
   expect(rows.map(([attempt, wait]) => [attempt, wait])).toEqual(
     ["none", ...waits].map((wait, index) => [String(index + 1), wait]),
   );
 });
 
 test("The docs list the default limits of a launched server", () => {
-  const rows = new Map(tableIn("docs/security.md", "option").map(([option = "", value]) => [option, value]));
+  const rows = new Map(tableIn("docs/guides/security.md", "option").map(([option = "", value]) => [option, value]));
   expect(rows.get("`maxConnections`")).toBe(defaultLimits.maxConnections.toLocaleString("en-US"));
   expect(rows.get("`maxRequestsPerSocket`")).toBe(defaultLimits.maxRequestsPerSocket.toLocaleString("en-US"));
   expect(rows.get("`timeouts.write`")).toBe(formatDuration(defaultLimits.writeTimeoutMs));

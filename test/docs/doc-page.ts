@@ -22,7 +22,7 @@ export interface Mark {
 
 /** A fenced block of a page. */
 export interface Block {
-  /** The place of the block in messages, such as `docs/local.md:6`. */
+  /** The place of the block in messages, such as `docs/quick-start.md:6`. */
   place: string;
   language: string;
   /** Without the indentation of its fence. */
@@ -30,11 +30,30 @@ export interface Block {
   mark: Mark | undefined;
 }
 
-/** Every handwritten page, as a path relative to the root of this repository. */
-export const pages: readonly string[] = globSync(
-  ["README.md", "CONTRIBUTING.md", "docs/*.md", "{examples,templates}/*/README.md", "bench/README.md"],
-  { cwd: root },
-).sort();
+/** The pages of the site without the API reference, by their path from the root of this repository. */
+export const sitePages: readonly string[] = globSync("docs/**/*.md", {
+  cwd: root,
+  exclude: (name) => name === "node_modules" || name === "api",
+}).sort();
+
+/** Every page, by its path from the root of this repository. */
+export const pages: readonly string[] = [
+  ...globSync(
+    [
+      "README.md",
+      "CONTRIBUTING.md",
+      "AGENTS.md",
+      "SKILL.md",
+      "{examples,templates}/*/README.md",
+      "templates/*/AGENTS.md",
+      "bench/README.md",
+    ],
+    {
+      cwd: root,
+    },
+  ),
+  ...sitePages,
+].sort();
 
 /** The text of a page. */
 export function readPage(page: string): string {

@@ -8,7 +8,7 @@ import { data, TestHub } from "../local-hub/support/hub.ts";
 import { organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
-const page = readFileSync(new URL("../../docs/hub-api.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../docs/reference/hub-api.md", import.meta.url), "utf8");
 
 /** The section of a heading, up to the next heading of the same or a higher level. */
 function section(heading: string): string {
@@ -21,7 +21,7 @@ function section(heading: string): string {
 function rows(text: string): string[][] {
   return text
     .split("\n")
-    .filter((line) => line.startsWith("| ") && !line.startsWith("| method,") && !line.startsWith("| of |"))
+    .filter((line) => line.startsWith("| ") && !line.startsWith("| method,"))
     .map((line) =>
       line
         .slice(1, -1)
@@ -40,9 +40,9 @@ const shortened: Record<string, string> = {
 };
 
 const documented = Object.entries(shortened).flatMap(([heading, path]) =>
-  rows(section(heading)).map(([operation = "", , , , refusals = "", tick = ""]) => ({
+  rows(section(heading)).map(([operation = "", , , , errors = "", tick = ""]) => ({
     operation: operation.replaceAll("`", "").replace("…", path),
-    refusals: refusals === "–" ? [] : refusals.split(", "),
+    errors: errors === "–" ? [] : errors.split(", "),
     tick,
   })),
 );
@@ -58,7 +58,7 @@ function statusesOf({ path, method }: { path: string; method: string }): string[
   return Object.keys(paths[path]?.[method]?.responses ?? {});
 }
 
-describe("The page about the Hub's API", () => {
+describe("The page of the Hub API", () => {
   let hub: TestHub;
 
   beforeAll(async () => {
@@ -73,11 +73,11 @@ describe("The page about the Hub's API", () => {
     expect(documented.map(({ operation }) => operation).sort()).toEqual(known.sort());
   });
 
-  test.each(documented)("lists the error statuses of $operation", ({ operation, refusals }) => {
+  test.each(documented)("lists the error statuses of $operation", ({ operation, errors }) => {
     const statuses = statusesOf(operationOf(operation)).filter(
       (status) => !["200", "302", "401", "413"].includes(status),
     );
-    expect(refusals).toEqual(statuses);
+    expect(errors).toEqual(statuses);
   });
 
   test.each(documented)(
@@ -98,7 +98,7 @@ describe("The page about the Hub's API", () => {
   );
 
   test("has the same text as the record for each change of the Hub", () => {
-    const changed = rows(section("## What the Hub has changed")).filter(([since = ""]) => /^\d/.test(since));
+    const changed = rows(section("## Changes on the Hub")).filter(([since = ""]) => /^\d/.test(since));
     expect(changed).toEqual(hubChanges.map(({ since, what, client, localHub }) => [since, what, client, localHub]));
   });
 

@@ -1,38 +1,48 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { sections } from "../../docs/.vitepress/pages.ts";
+import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
+import { readPage, sitePages } from "./doc-page.ts";
 
-const text = readFileSync(join(root, "llms.txt"), "utf8");
-const [head = "", ...sections] = text.split(/^## /m);
-const lines = sections.flatMap((section) => section.split("\n").slice(1)).filter((line) => line !== "");
-const links = lines.map((line) => /^- \[[^\]]+\]\(([^)]+)\): \S.*\.$/.exec(line)?.[1]);
+const text = readPage("llms.txt");
+const [intro = "", ...lists] = text.split(/^## /m);
+const pages = sections.flatMap((section) => section.pages);
+
+test("The generated files are up to date", async () => {
+  const check = [process.execPath, "--no-warnings", "docs/scripts/generate.ts", "--check"];
+  const { code, output } = await runProgram(check, { cwd: root });
+  expect(code, output).toBe(0);
+});
 
 describe("llms.txt", () => {
-  test("has a title, a summary, notes, and sections of links with a sentence each", () => {
-    expect(head).toMatch(/^# hub-webhooks\n\n> [^\n]+\n\n/);
-    expect(sections.length).toBeGreaterThan(2);
-    expect(lines.filter((_line, index) => links[index] === undefined)).toEqual([]);
+  test("has a title, a summary, an introduction, and a list for each section of the site", () => {
+    expect(intro).toMatch(/^# hub-webhooks\n\n> [^\n]+\n\n\S/);
+    expect(lists.map((list) => list.split("\n", 1)[0])).toEqual(sections.map(({ title }) => title));
   });
 
-  test("lists every page of the docs once", () => {
-    const listed = links.filter((link) => link?.startsWith("docs/"));
-    expect(listed.sort()).toEqual(globSync("docs/**/*.md", { cwd: root }).sort());
+  test("lists every page of the site, with a sentence about it", () => {
+    const listed = lists.flatMap((list) => list.split("\n").slice(1)).filter((line) => line !== "");
+    expect(listed).toEqual(pages.map(({ title, path, about }) => `- [${title}](docs/${path}.md): ${about}`));
+    for (const { about } of pages) expect(about).toMatch(/^[A-Z].*\.$/);
   });
 
-  test("lists only files that exist and are in the package", () => {
+  test("is packed, with the pages that it lists", () => {
     const { files }: { files: string[] } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    const packed = ["README.md", ...files.flatMap((pattern) => globSync(pattern, { cwd: root }))];
-    for (const link of links) {
-      expect(existsSync(join(root, link ?? "")), link).toBe(true);
-      expect(packed).toContain(link);
-    }
-    expect(packed).toContain("llms.txt");
+    expect(files).toEqual(expect.arrayContaining(["llms.txt", "SKILL.md", "docs/**/*.md"]));
+    expect(files).not.toContain("AGENTS.md");
+  });
+});
+
+describe("The list of pages", () => {
+  test.each(pages)("has the title of $path", ({ title, path }) => {
+    expect(readPage(`docs/${path}.md`).match(/^# .*$/m)?.[0]).toBe(`# ${title}`);
   });
 
-  test("uses the title of each page", () => {
-    for (const [, title, link] of text.matchAll(/^- \[([^\]]+)\]\((docs\/[^)]+)\)/gm)) {
-      expect(readFileSync(join(root, link ?? ""), "utf8")).toMatch(new RegExp(`^# ${title}$`, "m"));
-    }
+  test("has every page of the site", () => {
+    const others = ["docs/index.md", "docs/llms-intro.md"];
+    const listed = pages.map(({ path }) => `docs/${path}.md`);
+    expect([...listed, ...others].sort()).toEqual(sitePages);
   });
 });

@@ -18,7 +18,7 @@ const answer = (request) => route[request.method]?.(request) ?? new Response(nul
 serve({ fetch: answer, port: Number(process.env.PORT), hostname: "127.0.0.1" });
 `;
 
-const programs = readBlocks("docs/mount.md").flatMap(({ language, mark, text }) =>
+const programs = readBlocks("docs/guides/mount.md").flatMap(({ language, mark, text }) =>
   language === "ts" && mark?.name === "file" ? [{ file: mark.value, text }] : [],
 );
 

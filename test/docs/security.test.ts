@@ -2,19 +2,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 const root = new URL("../../", import.meta.url);
-const page = readFileSync(new URL("docs/security.md", root), "utf8");
+const page = readFileSync(new URL("docs/guides/security.md", root), "utf8");
 
-/** The promises of the page with their tests: files, and row ids in them. */
-const promises = page
-  .slice(page.indexOf("| promise | held by |"))
+/** Each guarantee with its tests: files, and the ids of rows in them. */
+const guarantees = page
+  .slice(page.indexOf("| guarantee | tests |"))
   .split("\n\n")[0]
   ?.split("\n")
   .slice(2)
   .map((row) => row.split("|").map((cell) => cell.trim()))
-  .map(([, promise = "", held = ""]) => ({ promise, held: held.split(";") }));
+  .map(([, guarantee = "", tests = ""]) => ({ guarantee, tests: tests.split(";") }));
 
-test.each(promises ?? [])("The named tests exist for: $promise", ({ held }) => {
-  for (const named of held) {
+test.each(guarantees ?? [])("Existing tests check: $guarantee", ({ tests }) => {
+  for (const named of tests) {
     const file = /`([^`]+)`/.exec(named)?.[1] ?? "no file";
     expect(existsSync(new URL(file, root)), file).toBe(true);
     const text = readFileSync(new URL(file, root), "utf8");
@@ -22,6 +22,6 @@ test.each(promises ?? [])("The named tests exist for: $promise", ({ held }) => {
   }
 });
 
-test("The page contains the table of promises", () => {
-  expect(promises?.length).toBeGreaterThan(15);
+test("The page has guarantees", () => {
+  expect(guarantees?.length).toBeGreaterThan(15);
 });

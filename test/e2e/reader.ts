@@ -60,11 +60,23 @@ export class Reader {
     await writeFile(join(this.#options.folder, name), text);
   }
 
-  /** Expects each line of a block in what the commands have written, whatever the ids, times and addresses are. */
-  expectOutput({ text, place }: Block): void {
-    const lines = new Set(this.#output.split("\n").map((line) => this.#alike(line)));
-    const missing = text.split("\n").filter((line) => line.trim() !== "" && !lines.has(this.#alike(line)));
-    expect(missing, `${place} is not what was written:\n${this.#output}`).toEqual([]);
+  /** Expects each line of a block in the output of the commands, except for ids, times, durations and URLs. */
+  async expectOutput({ text, place }: Block): Promise<void> {
+    const output = () => this.#output + (this.#running?.output() ?? "");
+    const missing = () => {
+      const lines = new Set(
+        output()
+          .split("\n")
+          .map((line) => this.#alike(line)),
+      );
+      return text.split("\n").filter((line) => line.trim() !== "" && !lines.has(this.#alike(line)));
+    };
+    await expect
+      .poll(missing, { timeout: 10_000 })
+      .toEqual([])
+      .catch((cause: unknown) => {
+        throw new Error(`${place} is not in the output:\n${output()}`, { cause });
+      });
   }
 
   /** Ends what runs on, as Ctrl+C does. */
@@ -121,7 +133,7 @@ export class Reader {
   #alike(line: string): string {
     return line
       .replaceAll(this.#options.hubUrl, "https://huggingface.co")
-      .replaceAll(idPattern, "<id>")
+      .replaceAll(/\b(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{24})\b/g, "<id>")
       .replaceAll(/\d\d:\d\d:\d\d/g, "<time>")
       .replaceAll(/[\d.]+ (ms|s)\b/g, "<duration>");
   }

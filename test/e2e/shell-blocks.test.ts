@@ -19,17 +19,17 @@ if (skipped)
   console.warn("The commands in the docs are not run: they install packages, which takes time. SLOW_TESTS=1 does.");
 
 /** Pages that a test of their own follows: it looks at more than how each command ends. */
-const followedElsewhere: readonly string[] = ["docs/local.md"];
+const followedElsewhere: readonly string[] = ["docs/guides/local-development.md"];
 
 /** What a page takes to be there: started before its first command, on the ports that it names. */
 const surroundings: Record<string, (place: { folder: string }) => Promise<void>> = {
-  "docs/background.md": haveDeliveries,
-  "docs/manage.md": haveDeliveries,
-  "docs/hub-api.md": async () => {
+  "docs/guides/background.md": haveDeliveries,
+  "docs/troubleshooting.md": haveDeliveries,
+  "docs/reference/hub-api.md": async () => {
     const hub = await LocalHub.launch({ port: 5050 });
     onTestFinished(() => hub.close());
   },
-  "docs/local-hub.md": async () => {
+  "docs/guides/local-hub.md": async () => {
     const server = new WebhooksServer({ secret: "s3cret", logger: createMemoryLogger() });
     server.webhook("retrain", () => {});
     await start(server, 7860);
@@ -38,15 +38,15 @@ const surroundings: Record<string, (place: { folder: string }) => Promise<void>>
 
 /** What has come of a page beyond commands that end with 0. */
 const results: Record<string, (place: { hub: LocalHub }) => Promise<void>> = {
-  "docs/jobs.md": async () => {
+  "docs/guides/run-as-a-job.md": async () => {
     const jobs = () => fetch("http://127.0.0.1:5050/_local/jobs").then((response) => response.json());
     await expect.poll(jobs, { timeout: 30_000 }).toMatchObject([{ status: { stage: "COMPLETED" } }]);
   },
-  "docs/observe.md": async () => {
+  "docs/guides/observe.md": async () => {
     const headers = { authorization: `Basic ${btoa("me:s3cret")}` };
     expect(await (await fetch("http://127.0.0.1:7860/metrics", { headers })).text()).toContain("hub_webhooks_");
   },
-  "docs/registration.md": async ({ hub }) => {
+  "docs/guides/register-webhooks.md": async ({ hub }) => {
     const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
     const url = "https://me-bot.hf.space/webhooks/retrain";
     expect(await client.webhooks.list()).toContainEqual(expect.objectContaining({ url, secret: expect.anything() }));
@@ -129,7 +129,7 @@ describe.skipIf(skipped)("The commands of", () => {
     try {
       for (const step of steps) {
         if (step.mark?.name === "file") await reader.write(step.mark.value, step);
-        else if (step.mark?.name === "output") reader.expectOutput(step);
+        else if (step.mark?.name === "output") await reader.expectOutput(step);
         else await reader.run(step);
       }
       await results[page]?.({ hub });

@@ -4,7 +4,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 
-/* What docs/security.md tells of a request that somebody has recorded, and does not promise. */
+/* What docs/guides/security.md documents about a recorded request. */
 
 const weekMs = 7 * 24 * 3_600_000;
 const baseUrl = "http://localhost";

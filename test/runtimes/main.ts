@@ -8,7 +8,7 @@ import { pnpm, refusedCommands, runtimeCases } from "./cases.ts";
 import { type Check, runCase } from "./run-case.ts";
 
 /*
- * Runs the program at the top of README.md, from the packed package, on every supported runtime. The runtimes are
+ * Runs the program of docs/guides/deploy-worker.md, from the packed package, on every supported runtime. The runtimes are
  * packages of the npm registry, pinned in the package.json beside this file. Exits with 1 if a check failed.
  */
 
@@ -36,9 +36,9 @@ async function makeProject(name: string, dependencies: Record<string, string> = 
 }
 
 try {
-  const readme = await readFile(join(root, "README.md"), "utf8");
-  const [, program] = /^```ts\n(.*?)^```/ms.exec(readme) ?? [];
-  if (program === undefined) throw new Error("README.md has no program.");
+  const page = await readFile(join(root, "docs/guides/deploy-worker.md"), "utf8");
+  const [, program] = /^<!-- file: server.ts -->\n```ts\n(.*?)^```/ms.exec(page) ?? [];
+  if (program === undefined) throw new Error("docs/guides/deploy-worker.md has no program.");
   const tarball = await pack(folder);
 
   const project = await makeProject("installed", { "hub-webhooks": `file:${tarball}` });

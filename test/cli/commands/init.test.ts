@@ -13,6 +13,7 @@ import { runCommand } from "../run-command.ts";
 const files = [
   ".dockerignore",
   ".gitignore",
+  "AGENTS.md",
   "Dockerfile",
   "README.md",
   "package.json",
@@ -38,7 +39,7 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect((await readdir(project)).sort()).toEqual(files);
     expect(await readFile(join(project, ".gitignore"), "utf8")).toMatch(/^node_modules$/m);
-    for (const file of ["server.ts", "README.md", ".dockerignore"]) {
+    for (const file of ["server.ts", "README.md", "AGENTS.md", ".dockerignore"]) {
       const text = await readFile(join(project, file), "utf8");
       const original = await readFile(new URL(file, templateFolder(template)), "utf8");
       // What is for the tests of this repository is left out.
@@ -96,13 +97,13 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
       new RegExp(`^---\ntitle: ${await title()}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${await title()}\n`),
     );
     expect(readme.match(/^## .*/gm)).toEqual([
-      ...["## On your machine", "## Try it", "## Run it in production", "## Customize it", "## On the Hub"],
+      ...["## Run it on your machine", "## Try it", "## Run it for real", "## Change it", "## Deploy to a Space"],
     ]);
     expect(readme).toContain("npm install\nnpm test\n```");
     expect(readme).toContain("```sh\nnpx hub-webhooks dev\n");
     for (const name of Object.keys(projectExamples[example].environment)) {
       // Where the steps have told what is set, and how.
-      expect(readme.split("## On the Hub")[1]).toMatch(
+      expect(readme.split("## Deploy to a Space")[1]).toMatch(
         new RegExp(`secret with the name[^]*also needs[^]*${name}[^]*3\\. `),
       );
     }
@@ -121,7 +122,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     await init(join(folder, "bot"), "--template", "server", "--example", example);
     const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     expect(readme.startsWith(`# ${await title()}\n`)).toBe(true);
-    const end = readme.slice(readme.indexOf("## On a server"));
+    const end = readme.slice(readme.indexOf("## Deploy to a server"));
     expect(end).toContain(`https://your-domain/webhooks/${example.replaceAll("-", "_")}\``);
     for (const name of Object.keys(projectExamples[example].environment)) expect(end).toContain(`-e ${name} `);
     expect(await readOwn("server.ts")).toContain(`"${example.replaceAll("-", "_")}"`);
@@ -233,7 +234,7 @@ describe("A folder that cannot take a project is refused", () => {
     await init(project, "--template", "space");
     const { exitCode, stderr } = await init(project, "--template", "server");
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(".dockerignore, .gitignore, Dockerfile and 6 more");
+    expect(stderr).toContain(".dockerignore, .gitignore, AGENTS.md and 7 more");
     expect(await readFile(join(project, "README.md"), "utf8")).toContain("A Docker Space");
   });
 
@@ -351,7 +352,7 @@ test("The inbox of a container is in a volume, and never in its image", async ()
   expect(folder).toBe(`${/^WORKDIR (.*)$/m.exec(dockerfile)?.[1]}/.hub-webhooks`);
   expect(dockerfile).toMatch(/^RUN mkdir .*\.hub-webhooks && chown 1000:1000 .*\.hub-webhooks$/m);
   expect(await read(".dockerignore")).toMatch(/^\.hub-webhooks$/m);
-  expect(await readFile(new URL("../../../docs/deploy.md", import.meta.url), "utf8")).toContain(
+  expect(await readFile(new URL("../../../docs/guides/deploy-server.md", import.meta.url), "utf8")).toContain(
     `-v bot-inbox:${folder} `,
   );
 });

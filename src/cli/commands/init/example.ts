@@ -45,6 +45,16 @@ export const projectExamples = {
       BOT_NAME: "the account name of that token",
     },
   },
+  "mirror-repository": {
+    purpose: "copies pushed branches and tags to another git server",
+    trigger: "trigger dataset:local-user/data",
+    isBackground: true,
+    environment: {
+      HF_TOKEN: "a token with permission to read the repositories",
+      TARGET_URL: "the URL of a git server, such as https://git.example.com",
+      TARGET_TOKEN: "a token of that server with permission to push",
+    },
+  },
   "private-to-public": {
     purpose: "opens a checklist when a repository becomes public",
     trigger: "trigger dataset:local-user/data --scope repo.config --set updatedConfig.private=false",

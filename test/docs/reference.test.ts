@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { WebhooksServer } from "../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { readPage } from "./doc-page.ts";
+
+const declarations = readFileSync(new URL("../../api/hub-webhooks.d.ts", import.meta.url), "utf8");
+
+/** The fields of a public interface, without those that it inherits: `timeouts.write` for a nested one. */
+function fieldsOf(name: string): string[] {
+  const [, body = ""] = new RegExp(`^interface ${name}\\b[^{]*\\{\\n(.*?)^\\}`, "ms").exec(declarations) ?? [];
+  const fields: string[] = [];
+  let parent = "";
+  for (const line of body.replaceAll(/\/\*\*.*?\*\//gs, "").split("\n")) {
+    const [, indent = "", field = "", rest = ""] = /^( +)(\w+)\??: (.*)$/.exec(line) ?? [];
+    if (field === "") continue;
+    if (rest === "{") parent = field;
+    else fields.push(indent.length > 2 ? `${parent}.${field}` : field);
+  }
+  return fields;
+}
+
+/** The text of a section of a page, with its subsections. */
+function sectionOf(page: string, heading: string): string {
+  const rank = /^#+/.exec(heading)?.[0] ?? "";
+  const [, text = ""] = readPage(page).split(`\n${heading}\n`);
+  return text.split(new RegExp(`^#{1,${rank.length}} `, "m"))[0] ?? "";
+}
+
+/** The first cells of the rows of all tables of options in a text. */
+function optionsIn(text: string): string[] {
+  return [...text.matchAll(/^\| `([\w.]+)`/gm)].map(([, option = ""]) => option);
+}
+
+describe("The page of options lists", () => {
+  const page = "docs/reference/options.md";
+  const tunnel = sectionOf(page, "### Tunnel options");
+
+  test.each([
+    ["server", sectionOf(page, "## Server options"), fieldsOf("WebhooksServerOptions")],
+    [
+      "endpoint",
+      sectionOf(page, "## Endpoint options"),
+      [...fieldsOf("EndpointOptions"), ...fieldsOf("FilterOptions")],
+    ],
+    ["launch", sectionOf(page, "## Launch options").replace(tunnel, ""), fieldsOf("LaunchOptions")],
+    ["tunnel", tunnel, fieldsOf("OpenTunnelOptions").filter((field) => field !== "port")],
+  ])("every %s option", (_kind, text, fields) => {
+    expect(fields.length).toBeGreaterThan(3);
+    expect(optionsIn(text).sort()).toEqual([...fields].sort());
+  });
+});
+
+describe("The page of answers", () => {
+  const rows = [...readPage("docs/reference/answers.md").matchAll(/\| ([\d, ]+) +\| `([A-Z_]+)`/g)];
+  const documented = new Map(rows.map(([, status = "", code = ""]) => [code, status.trim()]));
+  const payload = webhookPayload("repo.content");
+
+  /** A server with an endpoint for each answer. */
+  function createServer(): WebhooksServer {
+    const server = new WebhooksServer({ secret: "s3cret", bodyLimit: 5_000, logger: createMemoryLogger() });
+    server.webhook("retrain", () => {});
+    server.webhook("throws", () => {
+      throw new Error("The trainer is down.");
+    });
+    server.webhook("hangs", { timeout: 5 }, () => new Promise(() => {}));
+    server.webhook("circular", () => {
+      const result: { self?: unknown } = {};
+      result.self = result;
+      return result;
+    });
+    return server;
+  }
+
+  /** A delivery with a change to it. */
+  function request({
+    endpoint = "retrain",
+    secret = "s3cret",
+    body = JSON.stringify(payload),
+    headers = {},
+    method = "POST",
+  }: {
+    endpoint?: string;
+    secret?: string | null;
+    body?: string;
+    headers?: Record<string, string>;
+    method?: string;
+  }): Request {
+    const { url, headers: usual } = deliveryRequest({ endpoint, payload, ...(secret !== null && { secret }) });
+    const sent = { ...Object.fromEntries(usual), ...headers };
+    return new Request(url, { method, headers: sent, ...(method === "POST" && { body }) });
+  }
+
+  test.each([
+    ["ENDPOINT_UNKNOWN", request({ endpoint: "nowhere" })],
+    ["METHOD_NOT_ALLOWED", request({ method: "GET" })],
+    ["SECRET_MISSING", request({ secret: null })],
+    ["SECRET_INVALID", request({ secret: "other" })],
+    ["MEDIA_TYPE_UNSUPPORTED", request({ headers: { "content-type": "text/plain" } })],
+    ["ENCODING_UNSUPPORTED", request({ headers: { "content-encoding": "gzip" } })],
+    ["BODY_TOO_LARGE", request({ body: "x".repeat(5_001) })],
+    ["BODY_NOT_JSON", request({ body: "{" })],
+    ["BODY_TOO_DEEP", request({ body: `${"[".repeat(101)}${"]".repeat(101)}` })],
+    ["PAYLOAD_INVALID", request({ body: "{}" })],
+    ["HANDLER_FAILED", request({ endpoint: "throws" })],
+    ["HANDLER_TIMED_OUT", request({ endpoint: "hangs" })],
+    ["RESULT_NOT_JSON", request({ endpoint: "circular" })],
+  ])("has the status of %s", async (code, sent) => {
+    const response = await createServer().fetch(sent);
+    expect(await response.json()).toMatchObject({ code });
+    expect(documented.get(code)).toBe(String(response.status));
+  });
+
+  test("has the status of too many wrong secrets", async () => {
+    const server = createServer();
+    let response = await server.fetch(request({ secret: "other" }));
+    for (let sent = 1; sent <= 100; sent += 1) response = await server.fetch(request({ secret: "other" }));
+    expect(await response.json()).toMatchObject({ code: "TOO_MANY_FAILURES" });
+    expect(documented.get("TOO_MANY_FAILURES")).toBe(String(response.status));
+    expect((await server.fetch(request({}))).status).toBe(200);
+  });
+});

@@ -1,0 +1,114 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { serve } from "@hono/node-server";
+import { serveStatic } from "@hono/node-server/serve-static";
+import { Hono } from "hono";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { sections } from "../../docs/.vitepress/pages.ts";
+import { expectAccessible, launchBrowser, narrow, wide } from "../support/browser.ts";
+import { root } from "../support/project-folder.ts";
+
+const site = join(root, "docs/.vitepress/dist");
+const isBuilt = existsSync(site);
+if (!isBuilt) console.warn('The docs site is not opened, because it is not built. Run "npm run docs:build".');
+
+/** The outline and the ends of long lines of code, which the theme covers with a gradient or a label; same colors as uncovered ones. */
+const overlapped = [/outline/, /^a\[(title|href)=/, /VPSidebarItem/, /span(:nth-child\(\d+\))?$/];
+
+const looks = [wide, narrow].flatMap((viewport) =>
+  (["light", "dark"] as const).map((colorScheme) => ({ viewport, colorScheme, width: viewport.width })),
+);
+
+describe.skipIf(!isBuilt)("The docs site", () => {
+  let browser: Browser;
+  let origin: string;
+  let close: () => void;
+  let complaints: string[] = [];
+
+  beforeAll(async () => {
+    const app = new Hono();
+    // The site has clean URLs: a page is at the path of its file without ".html".
+    app.use(serveStatic({ root: site, rewriteRequestPath: (path) => path.replace(/\/$/, "/index.html") }));
+    app.use(serveStatic({ root: site, rewriteRequestPath: (path) => `${path}.html` }));
+    const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
+    await new Promise((listening) => server.once("listening", listening));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("The site has no port.");
+    origin = `http://127.0.0.1:${address.port}`;
+    close = () => server.close();
+    browser = await launchBrowser();
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    close?.();
+  });
+
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    const found = complaints;
+    complaints = [];
+    expect(found).toEqual([]);
+  });
+
+  async function open(path: string, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Page> {
+    const context = await browser.newContext({ ...options, baseURL: origin });
+    const page = await context.newPage();
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(`${message.text()} ${message.location().url}`);
+    });
+    await page.goto(path, { waitUntil: "networkidle" });
+    return page;
+  }
+
+  test.each(looks)("is accessible and fits $width pixels in the $colorScheme theme", async (look) => {
+    for (const path of ["/", "/quick-start", "/guides/background", "/reference/answers", "/reference/api/"]) {
+      const page = await open(path, look);
+      await expectAccessible(page, { overlapped });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBe(look.width);
+    }
+  });
+
+  test.each(["suspended", "retry", "secret"])("finds “%s” by its search", async (words) => {
+    const page = await open("/quick-start", { viewport: wide });
+    await page.getByRole("button", { name: "Search" }).first().click();
+    await page.getByRole("searchbox").fill(words);
+    const results = page.locator(".VPLocalSearchBox .result");
+    await results.first().waitFor();
+    expect(await results.count()).toBeGreaterThan(0);
+    await results.first().click();
+    await page.waitForURL((url) => url.pathname !== "/quick-start");
+    await expect.poll(async () => (await page.locator("main").innerText()).toLowerCase()).toContain(words);
+  });
+
+  test("shows every page of the sidebar", { timeout: 60_000 }, async () => {
+    const page = await open("/", { viewport: wide });
+    for (const { path, title } of sections.flatMap(({ pages }) => pages)) {
+      await page.goto(`/${path}`);
+      expect(await page.locator("h1").innerText(), path).toContain(title);
+    }
+  });
+
+  test("has no link that leads nowhere", { timeout: 120_000 }, async () => {
+    const page = await open("/", { viewport: wide });
+    const statuses = new Map<string, number>();
+    const queue = [...sections.flatMap(({ pages }) => pages.map(({ path }) => `/${path}`)), "/"];
+    const anchors: { from: string; to: URL }[] = [];
+    for (const path of queue) {
+      await page.goto(path);
+      const links = await page
+        .locator("a[href]")
+        .evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
+      for (const link of new Set(links)) {
+        const url = new URL(link);
+        if (url.origin !== origin) continue;
+        anchors.push({ from: path, to: url });
+        if (!statuses.has(url.pathname)) statuses.set(url.pathname, (await fetch(url)).status);
+      }
+    }
+    expect([...statuses].filter(([, status]) => status !== 200)).toEqual([]);
+    expect(statuses.size).toBeGreaterThan(30);
+  });
+});
