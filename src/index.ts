@@ -13,10 +13,10 @@ export type {
   DeliveryKey,
   DeliveryPage,
   DeliveryStatus,
+  EndpointQueue,
   Inbox,
   IncomingDelivery,
   ListOptions,
-  QueueOptions,
   StoredDelivery,
 } from "./inbox/inbox.ts";
 export type { Backoff, RetryPolicy } from "./inbox/retry-policy.ts";

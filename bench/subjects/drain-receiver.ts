@@ -35,7 +35,7 @@ async function work({ until }: { until: number }): Promise<DrainAnswer> {
   const startedAt = performance.now();
   const ids: string[] = [];
   let lastAt = startedAt;
-  inbox.work({
+  inbox.startWorker({
     endpoint,
     concurrency: 16,
     policy: createRetryPolicy({ attempts: 5 }),

@@ -56,10 +56,10 @@ export function leaseLost(): WebhookError {
 type AttemptError = NonNullable<DeliveryAttempt["error"]>;
 
 /** The stored error of an attempt that a shutdown interrupted. The attempt does not count. */
-export const closingError: AttemptError = { code: "CLOSING", message: "The server was shut down." };
+export const storedClosingError: AttemptError = { code: "CLOSING", message: "The server was shut down." };
 
 /** The stored error of an attempt that a crash interrupted (see `crash-policy.ts`). */
-export const abandonedError: AttemptError = {
+export const storedAbandonedError: AttemptError = {
   code: "ABANDONED",
   message: "The process that was running the delivery stopped or did not renew the lease in time.",
 };

@@ -53,8 +53,8 @@ export interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"
   attempts: readonly DeliveryAttempt[];
 }
 
-/** How an inbox processes the deliveries of an endpoint. */
-export interface QueueOptions {
+/** The queue of an endpoint: how the inbox runs its deliveries. */
+export interface EndpointQueue {
   endpoint: string;
   /** The maximum number of deliveries that run at the same time in this process. */
   concurrency: number;
@@ -105,7 +105,7 @@ export interface Inbox {
    */
   accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }>;
   /** Starts running the deliveries of an endpoint. Further calls for the same endpoint have no effect. */
-  work(queue: QueueOptions): void;
+  startWorker(queue: EndpointQueue): void;
   /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
   /** Returns a delivery with its attempts, or `undefined` if the delivery is not stored. */

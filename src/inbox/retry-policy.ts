@@ -21,9 +21,9 @@ export type Backoff =
       max?: Duration;
     };
 
-/** The number of attempts of a delivery, and the waits between them. */
+/** The maximum number of attempts of a delivery, and the waits between attempts. */
 export interface RetryPolicy {
-  attempts: number;
+  maxAttempts: number;
   /** Returns the wait after a failed attempt, in milliseconds. The first attempt has number 1. */
   waitAfter(attempt: number): number;
   /** The maximum sum of all waits, in milliseconds. */
@@ -60,17 +60,17 @@ const jitter = 0.2;
  * @throws `OPTION_INVALID` if an option is invalid.
  */
 export function createRetryPolicy(
-  { attempts: given, backoff }: { attempts?: number | undefined; backoff?: Backoff | undefined },
+  { attempts, backoff }: { attempts?: number | undefined; backoff?: Backoff | undefined },
   random: () => number = Math.random,
 ): RetryPolicy {
   const waits = waitsOf(backoff);
-  const attempts = given ?? (isList(backoff) ? waits.length : defaultWaits.length) + 1;
-  checkCount(attempts, "attempts");
+  const maxAttempts = attempts ?? (isList(backoff) ? waits.length : defaultWaits.length) + 1;
+  checkCount(maxAttempts, "attempts");
   const last = waits.at(-1) ?? 0;
-  const retries = attempts - 1;
+  const retries = maxAttempts - 1;
   const sum = waits.slice(0, retries).reduce((total, wait) => total + wait, 0);
   return {
-    attempts,
+    maxAttempts,
     waitAfter: (attempt) => Math.round((waits[attempt - 1] ?? last) * (1 - jitter + 2 * jitter * random())),
     totalWaitMs: Math.ceil((sum + Math.max(0, retries - waits.length) * last) * (1 + jitter)),
   };

@@ -128,7 +128,7 @@ export class BackgroundWork {
     const { policy } = endpoint.background;
     const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
     const run = (claimed: ClaimedDelivery, signal: AbortSignal) => this.#options.run(endpoint, claimed, signal);
-    inbox.work({ endpoint: endpoint.name, ...endpoint.background, policy: { ...policy, waitAfter }, run });
+    inbox.startWorker({ endpoint: endpoint.name, ...endpoint.background, policy: { ...policy, waitAfter }, run });
   }
 }
 

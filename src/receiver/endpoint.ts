@@ -3,7 +3,7 @@ import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { checkCount, optionError } from "../core/option-error.ts";
-import type { QueueOptions } from "../inbox/inbox.ts";
+import type { EndpointQueue } from "../inbox/inbox.ts";
 import { defaultRetentionMs } from "../inbox/retention.ts";
 import { type Backoff, createRetryPolicy } from "../inbox/retry-policy.ts";
 import type { Delivery, UnparsedDelivery } from "../payload/delivery.ts";
@@ -117,7 +117,7 @@ export interface Endpoint {
   readonly requiresJson: boolean;
   readonly timeoutMs: number;
   /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
-  readonly background?: Pick<QueueOptions, "concurrency" | "policy" | "retentionMs">;
+  readonly background?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs">;
   /**
    * Parses and validates the body, then applies the filter.
    *

@@ -20,8 +20,8 @@ function tableIn(page: string, firstHeading: string): string[][] {
 }
 
 test("The docs list the default backoff", () => {
-  const { attempts, waitAfter } = createRetryPolicy({}, () => 0.5);
-  const waits = Array.from({ length: attempts - 1 }, (_, index) => formatDuration(waitAfter(index + 1)));
+  const { maxAttempts, waitAfter } = createRetryPolicy({}, () => 0.5);
+  const waits = Array.from({ length: maxAttempts - 1 }, (_, index) => formatDuration(waitAfter(index + 1)));
   const rows = tableIn("docs/guides/background.md", "attempt");
   expect(rows.map(([attempt, wait]) => [attempt, wait])).toEqual(
     ["none", ...waits].map((wait, index) => [String(index + 1), wait]),

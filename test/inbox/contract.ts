@@ -353,7 +353,7 @@ function describeSharing(engine: Engine): void {
     });
 
     test("marks a delivery as dead whose crashes have used up its attempts", { timeout: 60_000 }, async () => {
-      const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
+      const policy = { maxAttempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
       const { inbox, store } = await openInbox(engine, { leaseMs: 300 });
       await inbox.accept(incoming("a"));
       const died = waitFor(
@@ -362,7 +362,7 @@ function describeSharing(engine: Engine): void {
       );
       died.catch(() => {});
       // Some inboxes do not record that the delivery ran alone in its first crash, which then does not count.
-      for (let kills = 0; kills < policy.attempts + 1; kills += 1) {
+      for (let kills = 0; kills < policy.maxAttempts + 1; kills += 1) {
         const victim = startHangingProcess({ engine: engine.name, store });
         const isDead = await Promise.race([died.then(() => true), victim.says("claimed").then(() => false)]);
         victim.signal("SIGKILL");
@@ -373,7 +373,7 @@ function describeSharing(engine: Engine): void {
       const stored = await waitForStatus(inbox, "a", "dead");
       const outcomes = stored?.attempts.map(({ outcome }) => outcome) ?? [];
       expect(new Set(outcomes)).toEqual(new Set(["abandoned"]));
-      expect(outcomes.length - policy.attempts).toBeOneOf([0, 1]);
+      expect(outcomes.length - policy.maxAttempts).toBeOneOf([0, 1]);
       expect(runs).toEqual([]);
       await inbox.replay({ id: "a", endpoint: "retrain" });
       await waitForStatus(inbox, "a", "succeeded");

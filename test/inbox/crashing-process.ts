@@ -17,7 +17,7 @@ function print(msg: "started" | "ended", id: string): void {
   process.stdout.write(`${JSON.stringify({ level: 30, msg, id, beside: running.size })}\n`);
 }
 
-inbox.work({
+inbox.startWorker({
   endpoint: "retrain",
   concurrency: 4,
   policy: crashPolicy,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
-import type { ClaimedDelivery, Inbox, QueueOptions } from "../../src/inbox/inbox.ts";
+import type { ClaimedDelivery, EndpointQueue, Inbox } from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
@@ -59,10 +59,10 @@ interface FailureOptions {
 export function work(
   inbox: Inbox,
   run: (claimed: ClaimedDelivery, signal: AbortSignal) => Outcome | Promise<Outcome>,
-  queue: Partial<QueueOptions> = {},
+  queue: Partial<EndpointQueue> = {},
 ): ClaimedDelivery[] {
   const runs: ClaimedDelivery[] = [];
-  inbox.work({
+  inbox.startWorker({
     endpoint: "retrain",
     concurrency: 4,
     policy: createRetryPolicy({ attempts: 3, backoff: { first: 1, max: 5 } }),

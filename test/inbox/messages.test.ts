@@ -118,7 +118,7 @@ test("Problems of an inbox in a file", async () => {
   const locked = await inbox.problems();
   other.close();
   const damage = new DamageTracker({ file, log: createMemoryLogger, monotonicNow: () => 0 });
-  damage.note(Object.assign(new Error("database disk image is malformed"), { errcode: 11 }), "retrain");
+  damage.recordIfDamage(Object.assign(new Error("database disk image is malformed"), { errcode: 11 }), "retrain");
   expect(shown([...unreadable, ...full, ...locked, damage.problem()])).toMatchSnapshot();
 });
 

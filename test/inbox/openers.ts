@@ -17,4 +17,4 @@ function openServer({ store, ...options }: EngineOptions) {
 }
 
 /** Two attempts, with a wait that is short enough for tests. */
-export const crashPolicy: RetryPolicy = { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
+export const crashPolicy: RetryPolicy = { maxAttempts: 2, waitAfter: () => 1, totalWaitMs: 0 };

@@ -17,7 +17,7 @@ describe("The IDs of finished deliveries", () => {
     ["exponential waits", { attempts: 30, backoff: { first: "1h", max: "2d" } as const }],
   ])("are kept for a day longer than all retries can take: %s", (_what, options) => {
     const policy = createRetryPolicy(options, () => 1);
-    const waits = Array.from({ length: policy.attempts - 1 }, (_, index) => policy.waitAfter(index + 1));
+    const waits = Array.from({ length: policy.maxAttempts - 1 }, (_, index) => policy.waitAfter(index + 1));
     const longestMs = waits.reduce((sum, wait) => sum + wait, 0);
     expect(longestMs).toBeGreaterThan(7 * dayMs);
     expect(policy.totalWaitMs).toBe(longestMs);

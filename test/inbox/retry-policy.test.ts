@@ -10,9 +10,9 @@ const middle = () => 0.5;
 
 describe("The default retry policy", () => {
   test("spreads ten attempts over about 22 hours", () => {
-    const { attempts, waitAfter } = createRetryPolicy({}, middle);
-    const waits = Array.from({ length: attempts - 1 }, (_, index) => waitAfter(index + 1));
-    expect(attempts).toBe(10);
+    const { maxAttempts, waitAfter } = createRetryPolicy({}, middle);
+    const waits = Array.from({ length: maxAttempts - 1 }, (_, index) => waitAfter(index + 1));
+    expect(maxAttempts).toBe(10);
     expect(waits).toEqual([
       ...[5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute],
       ...[hour, 2 * hour, 6 * hour, 12 * hour],
@@ -35,20 +35,20 @@ describe("A wait", () => {
 
 describe("A list of waits", () => {
   test("allows one attempt more than it has waits", () => {
-    const { attempts, waitAfter } = createRetryPolicy({ backoff: ["10s", "1m"] }, middle);
-    expect([attempts, waitAfter(1), waitAfter(2)]).toEqual([3, 10 * second, minute]);
+    const { maxAttempts, waitAfter } = createRetryPolicy({ backoff: ["10s", "1m"] }, middle);
+    expect([maxAttempts, waitAfter(1), waitAfter(2)]).toEqual([3, 10 * second, minute]);
   });
 
   test("repeats its last wait for more attempts", () => {
-    const { attempts, waitAfter } = createRetryPolicy({ attempts: 5, backoff: ["10s", "1m"] }, middle);
-    expect([attempts, ...[1, 2, 3, 4].map(waitAfter)]).toEqual([5, 10 * second, minute, minute, minute]);
+    const { maxAttempts, waitAfter } = createRetryPolicy({ attempts: 5, backoff: ["10s", "1m"] }, middle);
+    expect([maxAttempts, ...[1, 2, 3, 4].map(waitAfter)]).toEqual([5, 10 * second, minute, minute, minute]);
   });
 });
 
 describe("Exponential waits", () => {
   test("double from the first up to the maximum", () => {
-    const { attempts, waitAfter } = createRetryPolicy({ backoff: { first: "1s", max: "5s" } }, middle);
-    expect([attempts, ...[1, 2, 3, 4, 50].map(waitAfter)]).toEqual([10, 1_000, 2_000, 4_000, 5_000, 5_000]);
+    const { maxAttempts, waitAfter } = createRetryPolicy({ backoff: { first: "1s", max: "5s" } }, middle);
+    expect([maxAttempts, ...[1, 2, 3, 4, 50].map(waitAfter)]).toEqual([10, 1_000, 2_000, 4_000, 5_000, 5_000]);
   });
 
   test("grow from 5 s to 12 h by default", () => {

@@ -87,7 +87,7 @@ function describeReplaying(engine: Engine): void {
 
     test("of all dead deliveries gives them all their attempts again", async () => {
       const { inbox } = await openInbox(engine);
-      const runs = work(inbox, () => failed(), { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
+      const runs = work(inbox, () => failed(), { policy: { maxAttempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
       await inbox.accept(incoming("a"));
       await waitForStatus(inbox, "a", "dead");
       expect(await inbox.replayDead("retrain")).toBe(1);

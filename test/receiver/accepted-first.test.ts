@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import type { Inbox, QueueOptions } from "../../src/inbox/inbox.ts";
+import type { EndpointQueue, Inbox } from "../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
@@ -10,9 +10,9 @@ import { waitFor } from "../support/wait-for.ts";
 test("Logs that a delivery is accepted before its handler runs, even if the inbox runs it earlier", async () => {
   const logger = createMemoryLogger();
   const stored: Inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
-  let queue: QueueOptions | undefined;
+  let queue: EndpointQueue | undefined;
   const early: Inbox = Object.assign(Object.create(stored), {
-    work: (options: QueueOptions) => {
+    startWorker: (options: EndpointQueue) => {
       queue = options;
     },
     close: (graceMs: number) => stored.close(graceMs),

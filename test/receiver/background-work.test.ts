@@ -45,7 +45,7 @@ test("An endpoint that is added after the server was closed does not run on the 
   const logger = createMemoryLogger();
   const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
   const server = new WebhooksServer({ secret, inbox, logger });
-  const run = vi.spyOn(inbox, "work");
+  const run = vi.spyOn(inbox, "startWorker");
   server.webhook("retrain", { background: true }, () => {});
   await server.ready();
   await server.close();

@@ -5,11 +5,11 @@ import type {
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
+  EndpointQueue,
   Inbox,
   InboxProblem,
   IncomingDelivery,
   ListOptions,
-  QueueOptions,
   StoredDelivery,
 } from "../inbox.ts";
 import { pageSize } from "../inbox.ts";
@@ -19,13 +19,13 @@ import { defaultRetention, retentionOf } from "../retention.ts";
 import { ClockSkew } from "./clock-skew.ts";
 import { withDeadline } from "./deadline.ts";
 import { isComplete, isKept, merge, readCursor, writeCursor } from "./delivery-pages.ts";
-import { EndpointQueue, listNames } from "./endpoint-queue.ts";
 import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { openQueue, type QueueServer } from "./queue-server.ts";
 import { RunGate } from "./run-gate.ts";
 import { StallDetector } from "./stall-detector.ts";
 import { StoredEndpoints } from "./stored-endpoints.ts";
+import { listNames, StoredQueue } from "./stored-queue.ts";
 
 export interface BullmqInboxOptions {
   server: QueueServer;
@@ -64,7 +64,7 @@ export class BullmqInbox implements Inbox {
   readonly #gate = new RunGate();
   readonly #stalls: StallDetector;
   #leases: LeaseRenewer | undefined;
-  readonly #queues = new Map<string, EndpointQueue>();
+  readonly #queues = new Map<string, StoredQueue>();
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #accepting = new Set<Promise<unknown>>();
   readonly #timers: readonly NodeJS.Timeout[];
@@ -109,7 +109,7 @@ export class BullmqInbox implements Inbox {
     }
   }
 
-  work(queue: QueueOptions): void {
+  startWorker(queue: EndpointQueue): void {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
     const { onError, url, leaseMs, maxBlockedMs } = this.#options;
@@ -225,11 +225,11 @@ export class BullmqInbox implements Inbox {
     await Promise.all([this.#endpoints, ...this.#queues.values()].map((queue) => queue.close()));
   }
 
-  #queue(endpoint: string): EndpointQueue {
+  #queue(endpoint: string): StoredQueue {
     let queue = this.#queues.get(endpoint);
     if (!queue) {
       const { server } = this.#options;
-      queue = new EndpointQueue({
+      queue = new StoredQueue({
         endpoint,
         server,
         queue: openQueue(server, endpoint, () => this.#queues.delete(endpoint)),
@@ -240,7 +240,7 @@ export class BullmqInbox implements Inbox {
   }
 
   /** Returns the queue of a stored endpoint. Opening the queue of another endpoint would create that queue. */
-  async #find(endpoint: string): Promise<EndpointQueue | undefined> {
+  async #find(endpoint: string): Promise<StoredQueue | undefined> {
     const isKnown = this.#queues.has(endpoint) || (await this.#endpoints.has(endpoint));
     return isKnown ? this.#queue(endpoint) : undefined;
   }

@@ -3,8 +3,8 @@ import { toError } from "../../core/describe-error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import { countsAsAttempt } from "../crash-policy.ts";
-import type { ClaimedDelivery, DeliveryAttempt, QueueOptions } from "../inbox.ts";
-import { abandonedError, closingError } from "../inbox-errors.ts";
+import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
+import { storedAbandonedError, storedClosingError } from "../inbox-errors.ts";
 import { type Retention, retentionOf } from "../retention.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import { type HandlerRun, HandlerRuns } from "./handler-runs.ts";
@@ -34,7 +34,7 @@ import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
 export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
 export interface EndpointWorkerOptions {
-  queue: QueueOptions;
+  queue: EndpointQueue;
   server: QueueServer;
   bullmqErrors: BullmqErrors;
   /** Shared by all endpoints of the process. */
@@ -148,13 +148,13 @@ export class EndpointWorker {
     const fields = { endpoint: queue.endpoint, deliveryId: id };
     const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstStart;
     if (hasSucceeded(history)) return this.#skip(job);
-    if (countedAttempts(history) >= queue.policy.attempts) {
+    if (countedAttempts(history) >= queue.policy.maxAttempts) {
       await job.log(skippedEntry(job));
       log().error(
-        { ...fields, code: abandonedError.code },
-        `${abandonedError.message} The delivery is dead because it has no attempts left. Replay it to run it again.`,
+        { ...fields, code: storedAbandonedError.code },
+        `${storedAbandonedError.message} The delivery is dead because it has no attempts left. Replay it to run it again.`,
       );
-      throw new bullmqErrors.UnrecoverableError(abandonedError.code);
+      throw new bullmqErrors.UnrecoverableError(storedAbandonedError.code);
     }
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
     const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
@@ -167,7 +167,7 @@ export class EndpointWorker {
       body: bodyOf(job.data) ?? "",
       receivedAt: new Date(job.timestamp),
       attempt: attemptsIn(history).length + 1,
-      isLastAttempt: counted >= queue.policy.attempts,
+      isLastAttempt: counted >= queue.policy.maxAttempts,
       retryDelayMs: queue.policy.waitAfter(counted),
     };
     try {
@@ -194,7 +194,7 @@ export class EndpointWorker {
     const { bullmqErrors } = this.#options;
     const start = job.attemptsStarted;
     if (run.outcome === "unfinished" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
-      const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: closingError };
+      const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
       await this.#record(job, attemptEntry({ start, attempt, counts: false }));
       return this.#requeue(job, token);
     }
@@ -316,7 +316,7 @@ export class EndpointWorker {
     for (const { start, wasAlone } of crashes) {
       // The attempt has no start time because BullMQ has overwritten it.
       const number = attemptsIn(history).length + 1;
-      const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: abandonedError };
+      const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: storedAbandonedError };
       const counts = countsAsAttempt({ wasAlone, uncountedCrashes: crashesIn(history).uncounted });
       const entry = attemptEntry({ start, attempt, counts });
       await job.log(entry);
@@ -331,8 +331,17 @@ export class EndpointWorker {
     const { counted, uncounted } = crashesIn(history);
     const waitMs = queue.policy.waitAfter(counted + uncounted);
     const attempt = attemptsIn(history).length;
-    const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, attempt, waitMs, code: abandonedError.code };
-    log().warn(fields, `${abandonedError.message} The delivery will be retried while no other delivery is running.`);
+    const fields = {
+      endpoint: queue.endpoint,
+      deliveryId: job.data.id,
+      attempt,
+      waitMs,
+      code: storedAbandonedError.code,
+    };
+    log().warn(
+      fields,
+      `${storedAbandonedError.message} The delivery will be retried while no other delivery is running.`,
+    );
     await job.log(skippedEntry(job, new Date(now() + waitMs)));
     await job.moveToDelayed(Date.now() + waitMs, token);
     throw new bullmqErrors.DelayedError();

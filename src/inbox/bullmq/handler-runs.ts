@@ -1,6 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { Outcome } from "../../payload/delivery.ts";
-import type { ClaimedDelivery, DeliveryAttempt, QueueOptions } from "../inbox.ts";
+import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
 import { inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
 
 /** The result of one run of a handler. */
@@ -14,7 +14,7 @@ export interface HandlerRun {
 
 /** Runs the handler of an endpoint for several deliveries at a time. Aborts a run when its lease expires or the inbox closes. */
 export class HandlerRuns {
-  readonly #queue: Pick<QueueOptions, "run">;
+  readonly #queue: Pick<EndpointQueue, "run">;
   /** Milliseconds since the epoch. */
   readonly #now: () => number;
   /** Contains a job twice if the job was claimed again after its lease had expired. */
@@ -22,7 +22,7 @@ export class HandlerRuns {
   #isClosing = false;
   #isGraceOver = false;
 
-  constructor({ queue, now }: { queue: Pick<QueueOptions, "run">; now: () => number }) {
+  constructor({ queue, now }: { queue: Pick<EndpointQueue, "run">; now: () => number }) {
     this.#queue = queue;
     this.#now = now;
   }

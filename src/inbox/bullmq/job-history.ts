@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { DeliveryAttempt } from "../inbox.ts";
-import { abandonedError } from "../inbox-errors.ts";
+import { storedAbandonedError } from "../inbox-errors.ts";
 
 /*
  * The history of a delivery is the log of its BullMQ job, which contains one JSON entry per line.
@@ -199,7 +199,7 @@ function isAttempt(entry: JobHistory[number]): entry is AttemptEntry {
 }
 
 function isCrash({ outcome, error }: AttemptEntry): boolean {
-  return outcome === "abandoned" && error?.code === abandonedError.code;
+  return outcome === "abandoned" && error?.code === storedAbandonedError.code;
 }
 
 /** Whether a shutdown interrupted an attempt. A shutdown does not make a delivery a suspect. */

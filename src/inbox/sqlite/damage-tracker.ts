@@ -23,7 +23,7 @@ export class DamageTracker {
   }
 
   /** Records an error of an endpoint if damage caused the error. Returns `false` for other errors, which the caller must handle. */
-  note(error: unknown, endpoint: string): boolean {
+  recordIfDamage(error: unknown, endpoint: string): boolean {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     if (!isDamage(cause)) return false;
     const { log, monotonicNow } = this.#options;

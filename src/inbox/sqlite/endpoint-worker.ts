@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../../core/logger.ts";
 import type { Outcome } from "../../payload/delivery.ts";
-import type { ClaimedDelivery, QueueOptions } from "../inbox.ts";
-import { closingError, inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
+import type { ClaimedDelivery, EndpointQueue } from "../inbox.ts";
+import { inboxClosing, leaseLost, storedClosingError, toAttemptError } from "../inbox-errors.ts";
 import { nextAttemptAt } from "../retry-policy.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { AttemptEnd, ClaimedRow, DeliveryTable, RecordResult } from "./delivery-table.ts";
@@ -10,10 +10,10 @@ import type { GroupCommit } from "./group-commit.ts";
 import type { RunGate } from "./run-gate.ts";
 
 export interface EndpointWorkerOptions {
-  queue: QueueOptions;
+  queue: EndpointQueue;
   /** The table of the current file. */
   table: () => DeliveryTable;
-  commit: GroupCommit;
+  groupCommit: GroupCommit;
   gate: RunGate;
   damage: DamageTracker;
   /** The ID of this process. */
@@ -55,7 +55,7 @@ export class EndpointWorker {
     this.#options = options;
   }
 
-  get queue(): QueueOptions {
+  get queue(): EndpointQueue {
     return this.#options.queue;
   }
 
@@ -82,11 +82,11 @@ export class EndpointWorker {
 
   /** Runs the first suspect if it is due. Returns whether a suspect was claimed. Never rejects. */
   async runSuspect(): Promise<boolean> {
-    const { queue, table, commit, processId, now, gate } = this.#options;
+    const { queue, table, groupCommit, processId, now, gate } = this.#options;
     if (this.#closing) return false;
     const claiming = this.#try(() =>
-      commit.write(() =>
-        table().claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#noteDamage }),
+      groupCommit.write(() =>
+        table().claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
       ),
     );
     this.#claiming = Promise.all([this.#claiming, claiming]).then(() => {});
@@ -130,15 +130,15 @@ export class EndpointWorker {
   }
 
   async #claimSome(): Promise<void> {
-    const { queue, table, commit, processId, now, gate } = this.#options;
+    const { queue, table, groupCommit, processId, now, gate } = this.#options;
     const limit = queue.concurrency - this.#running.size;
     let isDamaged = false;
     const onDamage = (error: unknown) => {
       isDamaged = true;
-      this.#noteDamage(error);
+      this.#recordDamage(error);
     };
     const rows = await this.#try(() =>
-      commit.write(() => table().claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage })),
+      groupCommit.write(() => table().claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage })),
     );
     for (const row of rows ?? []) {
       gate.start();
@@ -147,8 +147,8 @@ export class EndpointWorker {
     if (rows?.length === limit || isDamaged) this.#hasMore = true;
   }
 
-  readonly #noteDamage = (error: unknown): void => {
-    this.#options.damage.note(error, this.#options.queue.endpoint);
+  readonly #recordDamage = (error: unknown): void => {
+    this.#options.damage.recordIfDamage(error, this.#options.queue.endpoint);
   };
 
   async #try<Claimed>(claim: () => Promise<Claimed>): Promise<Claimed | undefined> {
@@ -159,7 +159,7 @@ export class EndpointWorker {
       return result;
     } catch (error) {
       // The next poll retries the claim.
-      if (!damage.note(error, queue.endpoint) && this.#failingSince === undefined) {
+      if (!damage.recordIfDamage(error, queue.endpoint) && this.#failingSince === undefined) {
         log().error(
           { err: error, endpoint: queue.endpoint },
           "Deliveries could not be claimed from the inbox. Claims are retried every second.",
@@ -192,7 +192,7 @@ export class EndpointWorker {
     const { queue } = this.#options;
     const startedAt = performance.now();
     const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = row;
-    const isLastAttempt = countedAttempts >= queue.policy.attempts;
+    const isLastAttempt = countedAttempts >= queue.policy.maxAttempts;
     const retryDelayMs = queue.policy.waitAfter(countedAttempts);
     const claimed = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
     const outcome = await queue.run(claimed, controller.signal);
@@ -225,18 +225,18 @@ export class EndpointWorker {
       startedAt: new Date(row.startedAt),
       durationMs: now - row.startedAt,
       outcome: "abandoned" as const,
-      error: closingError,
+      error: storedClosingError,
     };
     return this.#end(row, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }
 
   /** Stores the end of an attempt. Retries until the end is stored or the inbox closes. */
   async #end(row: ClaimedRow, ending: AttemptEnd): Promise<void> {
-    const { commit, table, processId, now, log, retryMs, queue } = this.#options;
+    const { groupCommit, table, processId, now, log, retryMs, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id };
     for (let failures = 0; ; failures += 1) {
       try {
-        const result = await commit.write(() => table().recordEnd(row, ending, { processId, now: now() }));
+        const result = await groupCommit.write(() => table().recordEnd(row, ending, { processId, now: now() }));
         this.#logResult(result, { row, ending });
         return;
       } catch (error) {

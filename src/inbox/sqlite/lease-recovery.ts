@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import { abandonedError } from "../inbox-errors.ts";
+import { storedAbandonedError } from "../inbox-errors.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
@@ -15,7 +15,7 @@ export interface LeaseRecoveryOptions {
   workers: ReadonlyMap<string, EndpointWorker>;
   /** The table of the current file. */
   table: () => DeliveryTable;
-  commit: GroupCommit;
+  groupCommit: GroupCommit;
   damage: DamageTracker;
   leaseMs: number;
   /** Milliseconds of a monotonic clock. */
@@ -52,7 +52,7 @@ export class LeaseRecovery {
   #findRunning(worker: EndpointWorker): WorkerRow[] {
     const { processId, table, damage } = this.#options;
     const { endpoint } = worker.queue;
-    const { rows, unreadable } = table().leases.running(endpoint, (error) => damage.note(error, endpoint));
+    const { rows, unreadable } = table().leases.running(endpoint, (error) => damage.recordIfDamage(error, endpoint));
     const own = new Set(rows.filter((row) => row.processId === processId).map(({ id }) => id));
     worker.abortLost((id) => own.has(id) || this.#isUnreadable({ endpoint, id }, unreadable));
     return rows.map((row) => ({ ...row, worker }));
@@ -64,7 +64,7 @@ export class LeaseRecovery {
       const sequence = this.#options.table().leases.sequenceOf(key);
       return sequence !== undefined && unreadable.has(sequence);
     } catch (error) {
-      if (!this.#options.damage.note(error, key.endpoint)) throw error;
+      if (!this.#options.damage.recordIfDamage(error, key.endpoint)) throw error;
       return true;
     }
   }
@@ -72,8 +72,8 @@ export class LeaseRecovery {
   /** Queues deliveries again that never ran: a claim fails if the file is deleted during its commit, but the restored file contains it. */
   async #releaseNotRunning(rows: readonly WorkerRow[]): Promise<void> {
     if (rows.length === 0) return;
-    const { commit, table, processId, now } = this.#options;
-    await commit.write(() => {
+    const { groupCommit, table, processId, now } = this.#options;
+    await groupCommit.write(() => {
       for (const row of rows) table().leases.release(row, { processId, now: now() });
     });
   }
@@ -101,31 +101,31 @@ export class LeaseRecovery {
     rows: readonly WorkerRow[],
     { gone, heartbeats }: { gone: string; heartbeats: number | undefined },
   ): Promise<void> {
-    const { commit, table } = this.#options;
-    const marked = await commit.write(() => table().leases.markProcessGone(gone, { heartbeats }));
+    const { groupCommit, table } = this.#options;
+    const marked = await groupCommit.write(() => table().leases.markProcessGone(gone, { heartbeats }));
     if (!marked) return;
     await Promise.all(rows.map((row) => this.#recoverOne(row, marked)));
-    await commit.write(() => table().leases.removeProcess(gone));
+    await groupCommit.write(() => table().leases.removeProcess(gone));
   }
 
   async #recoverOne(
     row: WorkerRow,
     { running, lastHeartbeatAt }: { running: number; lastHeartbeatAt: number },
   ): Promise<void> {
-    const { commit, table, now, damage } = this.#options;
+    const { groupCommit, table, now, damage } = this.#options;
     const { endpoint, policy } = row.worker.queue;
     try {
-      const recovered = await commit.write(() =>
+      const recovered = await groupCommit.write(() =>
         table().leases.recover(row, { wasAlone: running === 1, policy, now: now(), lastHeartbeatAt }),
       );
       if (recovered) this.#log(recovered);
     } catch (error) {
-      if (!damage.note(error, endpoint)) throw error;
+      if (!damage.recordIfDamage(error, endpoint)) throw error;
     }
   }
 
   #log({ endpoint, id: deliveryId, attempt, isCounted, isDead }: RecoveredDelivery): void {
-    const { code, message } = abandonedError;
+    const { code, message } = storedAbandonedError;
     const fields = { endpoint, deliveryId, attempt, code };
     const log = this.#options.log();
     if (isDead)

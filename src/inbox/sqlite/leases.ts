@@ -1,6 +1,6 @@
 import { countsAsAttempt } from "../crash-policy.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import { abandonedError } from "../inbox-errors.ts";
+import { storedAbandonedError } from "../inbox-errors.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
 import type { AttemptTable } from "./attempt-table.ts";
 import { isDamage } from "./database.ts";
@@ -141,9 +141,9 @@ export class Leases {
     const attempt = Number(row.attempts);
     const uncountedAttempts =
       row.replay_requested === 1 ? attempt : Number(row.uncounted_attempts) + (isCounted ? 0 : 1);
-    const isDead = isCounted && attempt - uncountedAttempts >= policy.attempts;
+    const isDead = isCounted && attempt - uncountedAttempts >= policy.maxAttempts;
     // A delivery may crash more often than the retry policy allows attempts, because not all crashes count.
-    const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.attempts - 1));
+    const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.maxAttempts - 1));
     this.#statements.recover.run({
       status: isDead ? "dead" : "queued",
       due_at: isDead ? null : now + policy.waitAfter(crash),
@@ -159,7 +159,7 @@ export class Leases {
       startedAt: new Date(startedAt),
       durationMs: lastHeartbeatAt - startedAt,
       outcome: "abandoned",
-      error: abandonedError,
+      error: storedAbandonedError,
     });
     return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
   }

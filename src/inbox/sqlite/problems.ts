@@ -8,7 +8,7 @@ import type { InboxFile } from "./inbox-file.ts";
 /** The parts of an inbox that {@link findProblems} checks. */
 export interface ProblemSources {
   file: InboxFile;
-  commit: GroupCommit;
+  groupCommit: GroupCommit;
   damage: DamageTracker;
   workers: readonly EndpointWorker[];
   /** Writes a row to check that the file is writable. Called within a transaction. */
@@ -26,9 +26,13 @@ export async function findProblems(sources: ProblemSources): Promise<InboxProble
   return problems.filter((problem) => problem !== undefined);
 }
 
-async function findStorageProblem({ file, commit, storageCheck }: ProblemSources): Promise<InboxProblem | undefined> {
-  if (commit.failure !== undefined || file.problem) {
-    const failure = await failureOf(commit.write(storageCheck));
+async function findStorageProblem({
+  file,
+  groupCommit,
+  storageCheck,
+}: ProblemSources): Promise<InboxProblem | undefined> {
+  if (groupCommit.failure !== undefined || file.problem) {
+    const failure = await failureOf(groupCommit.write(storageCheck));
     if (file.problem) return file.problem;
     if (failure !== undefined) {
       return unavailable(

@@ -7,7 +7,7 @@ import type { GroupCommit } from "./group-commit.ts";
 export interface PruneOptions {
   /** The table of the current file. */
   table: () => DeliveryTable;
-  commit: GroupCommit;
+  groupCommit: GroupCommit;
   damage: DamageTracker;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -40,13 +40,13 @@ const minWalBytes = 2 * 2 ** 20;
  * can run in between. Returns the number of removed deliveries.
  */
 export async function pruneInbox(options: PruneOptions): Promise<number> {
-  const { table, commit, damage, now, retentionOf, isStopped, checkpoint } = options;
+  const { table, groupCommit, damage, now, retentionOf, isStopped, checkpoint } = options;
   let count = 0;
   let steps = 0;
   /** Runs a step in a transaction. Resolves after the pause that follows it. */
   const step = async <Result extends { isDone: boolean }>(operation: () => Result): Promise<Result> => {
     const startedAt = performance.now();
-    const result = await commit.write(operation);
+    const result = await groupCommit.write(operation);
     if (!result.isDone) {
       steps += 1;
       if (steps % stepsPerCheckpoint === 0) await checkpoint(minWalBytes);
@@ -64,13 +64,13 @@ export async function pruneInbox(options: PruneOptions): Promise<number> {
         count += removed.count;
         isDone = removed.isDone;
       } catch (error) {
-        if (!damage.note(error, endpoint)) throw error;
+        if (!damage.recordIfDamage(error, endpoint)) throw error;
         isDone = table().pruner.damaged === damaged;
       }
     }
   }
   if (isStopped()) return count;
-  await commit.write(() => table().leases.removeProcessesBefore(now() - processRetentionMs));
+  await groupCommit.write(() => table().leases.removeProcessesBefore(now() - processRetentionMs));
   for (let isDone = false; !isDone && !isStopped(); ) {
     ({ isDone } = await step(() => table().pruner.shrink()));
   }

@@ -3,11 +3,11 @@ import type {
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
+  EndpointQueue,
   Inbox,
   InboxProblem,
   IncomingDelivery,
   ListOptions,
-  QueueOptions,
   StoredDelivery,
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
@@ -56,7 +56,7 @@ const hourMs = 3_600_000;
 export class SqliteInbox implements Inbox {
   readonly #options: Required<SqliteInboxOptions>;
   readonly #file: InboxFile;
-  readonly #commit: GroupCommit;
+  readonly #groupCommit: GroupCommit;
   readonly #processId = crypto.randomUUID();
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #maintenance: BackgroundMaintenance;
@@ -90,7 +90,7 @@ export class SqliteInbox implements Inbox {
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
     this.#file = new InboxFile({ file, mustExist, log });
     this.#tasks = new BackgroundTasks({ log, monotonicNow });
-    this.#commit = new GroupCommit(this.#file);
+    this.#groupCommit = new GroupCommit(this.#file);
     this.#damage = new DamageTracker({ file, log, monotonicNow });
     this.#maintenance = new BackgroundMaintenance({
       ...this.#options,
@@ -110,7 +110,7 @@ export class SqliteInbox implements Inbox {
       processId: this.#processId,
       workers: this.#workers,
       table: () => this.#table,
-      commit: this.#commit,
+      groupCommit: this.#groupCommit,
       damage: this.#damage,
     });
     this.#file.onRestored(() => {
@@ -131,7 +131,7 @@ export class SqliteInbox implements Inbox {
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const { now, maxQueued } = this.#options;
     const bytes = Buffer.byteLength(delivery.body);
-    const duplicate = await this.#commit.write(() => {
+    const duplicate = await this.#groupCommit.write(() => {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
       return this.#table.add(delivery, { now: now(), maxQueued });
     });
@@ -139,14 +139,14 @@ export class SqliteInbox implements Inbox {
     return { duplicate };
   }
 
-  work(queue: QueueOptions): void {
+  startWorker(queue: EndpointQueue): void {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
     const { now, monotonicNow, pollMs, log } = this.#options;
     const worker = new EndpointWorker({
       queue,
       table: () => this.#table,
-      commit: this.#commit,
+      groupCommit: this.#groupCommit,
       gate: this.#gate,
       damage: this.#damage,
       processId: this.#processId,
@@ -158,7 +158,7 @@ export class SqliteInbox implements Inbox {
       onRunningChange: () => this.#maintenance.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
-    this.#tasks.run(() => this.#commit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
+    this.#tasks.run(() => this.#groupCommit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
     worker.wake();
   }
 
@@ -171,7 +171,7 @@ export class SqliteInbox implements Inbox {
   }
 
   async replay(key: DeliveryKey): Promise<void> {
-    const found = await this.#commit.write(() => this.#table.replay(key, this.#options.now()));
+    const found = await this.#groupCommit.write(() => this.#table.replay(key, this.#options.now()));
     if (!found) throw deliveryUnknown(key);
     this.#wake(key.endpoint);
   }
@@ -181,7 +181,7 @@ export class SqliteInbox implements Inbox {
     let count = 0;
     for (let after: number | undefined = 0; after !== undefined && this.#closed === undefined; ) {
       const from: number = after;
-      const step = await this.#commit.write(() =>
+      const step = await this.#groupCommit.write(() =>
         this.#table.replayDeadStep(endpoint, { after: from, last, now: this.#options.now() }),
       );
       count += step.count;
@@ -198,7 +198,7 @@ export class SqliteInbox implements Inbox {
   problems(): Promise<readonly InboxProblem[]> {
     return findProblems({
       file: this.#file,
-      commit: this.#commit,
+      groupCommit: this.#groupCommit,
       damage: this.#damage,
       workers: [...this.#workers.values()],
       storageCheck: () => this.#addHeartbeat(),
@@ -215,7 +215,7 @@ export class SqliteInbox implements Inbox {
   #prune(): Promise<number> {
     return pruneInbox({
       table: () => this.#table,
-      commit: this.#commit,
+      groupCommit: this.#groupCommit,
       damage: this.#damage,
       now: this.#options.now,
       retentionOf: (endpoint) => {
@@ -237,7 +237,7 @@ export class SqliteInbox implements Inbox {
     this.#gate.close();
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
     await this.#maintenance.close();
-    await this.#commit.write(() => this.#table.leases.removeProcess(this.#processId)).catch(() => {});
+    await this.#groupCommit.write(() => this.#table.leases.removeProcess(this.#processId)).catch(() => {});
     this.#file.close();
   }
 
@@ -256,10 +256,10 @@ export class SqliteInbox implements Inbox {
     this.#lastPoll = now;
     if (!wasSetBack) return;
     for (const { endpoint } of this.#table.pruner.endpoints()) {
-      await this.#commit
+      await this.#groupCommit
         .write(() => this.#table.correctClock(endpoint, now))
         .catch((error: unknown) => {
-          if (!this.#damage.note(error, endpoint)) throw error;
+          if (!this.#damage.recordIfDamage(error, endpoint)) throw error;
         });
     }
   }
@@ -289,7 +289,7 @@ export class SqliteInbox implements Inbox {
     try {
       return read();
     } catch (error) {
-      if (!this.#damage.note(error, endpoint)) throw error;
+      if (!this.#damage.recordIfDamage(error, endpoint)) throw error;
       return undefined;
     }
   }
@@ -322,7 +322,7 @@ export class SqliteInbox implements Inbox {
 
   async #sendHeartbeat(): Promise<void> {
     if (!this.#maintenance.needsEventLoop || this.#countRunning() === 0) return;
-    await this.#commit.write(() => this.#addHeartbeat());
+    await this.#groupCommit.write(() => this.#addHeartbeat());
   }
 
   #addHeartbeat(): void {

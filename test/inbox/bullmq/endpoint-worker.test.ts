@@ -9,7 +9,7 @@ import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
-import { abandonedError } from "../../../src/inbox/inbox-errors.ts";
+import { storedAbandonedError } from "../../../src/inbox/inbox-errors.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
@@ -50,7 +50,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
         queue: {
           endpoint: "retrain",
           concurrency: 4,
-          policy: { attempts, waitAfter: (attempt) => attempt * waitMs, totalWaitMs: 0 },
+          policy: { maxAttempts: attempts, waitAfter: (attempt) => attempt * waitMs, totalWaitMs: 0 },
           retentionMs: 1_000,
           run: ({ attempt }, signal) => {
             const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -204,7 +204,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
-    const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
+    const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
     await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const worker = start();
@@ -220,7 +220,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
-    const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
+    const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
     await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const other = gate.tryEnter();
@@ -249,7 +249,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client, logger } = await startWorker({ attempts: 1 });
     const job = await add("a");
     for (const start of [1, 2, 3]) {
-      const attempt = { number: start, outcome: "abandoned", error: abandonedError } as const;
+      const attempt = { number: start, outcome: "abandoned", error: storedAbandonedError } as const;
       await job.log(attemptEntry({ start, attempt, counts: false }));
     }
     // A fourth start beside others, without an end.
@@ -268,7 +268,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
-    const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
+    const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
     await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const other = gate.tryEnter();
@@ -288,7 +288,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const waitMs = 600_000;
     const { start, add, runs, queue, client, logger } = await startWorker({ waitMs });
     const job = await add("a");
-    const crash = { number: 1, outcome: "abandoned", error: abandonedError } as const;
+    const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
     await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
     // A second start alone, without an end.
     job.attemptsStarted = 2;

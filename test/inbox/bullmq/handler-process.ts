@@ -15,10 +15,10 @@ const inbox = await openBullmqInbox({
 const released = Promise.withResolvers<void>();
 process.on("SIGUSR2", released.resolve);
 
-inbox.work({
+inbox.startWorker({
   endpoint: "retrain",
   concurrency: 4,
-  policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 },
+  policy: { maxAttempts: 2, waitAfter: () => 1, totalWaitMs: 0 },
   retentionMs: 60_000,
   run: async (claimed) => {
     print("claimed", claimed);

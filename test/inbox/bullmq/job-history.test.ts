@@ -13,7 +13,7 @@ import {
   replayEntry,
 } from "../../../src/inbox/bullmq/job-history.ts";
 import type { DeliveryAttempt } from "../../../src/inbox/inbox.ts";
-import { abandonedError, closingError } from "../../../src/inbox/inbox-errors.ts";
+import { storedAbandonedError, storedClosingError } from "../../../src/inbox/inbox-errors.ts";
 
 const skipped = (start: number) => JSON.stringify({ start, skipped: true });
 const runState = (start: number, value: RunState) => JSON.stringify({ start, runState: value });
@@ -24,8 +24,8 @@ const ended = (
   { number = start, counts = true, error = {} } = {},
 ) => attemptEntry({ start, attempt: { number, outcome, ...error }, counts });
 const crashed = (start: number, { counts = false } = {}) =>
-  ended(start, "abandoned", { counts, error: { error: abandonedError } });
-const closed = (start: number) => ended(start, "abandoned", { counts: false, error: { error: closingError } });
+  ended(start, "abandoned", { counts, error: { error: storedAbandonedError } });
+const closed = (start: number) => ended(start, "abandoned", { counts: false, error: { error: storedClosingError } });
 
 describe("The history of a delivery", () => {
   test("skips unsupported entries", () => {

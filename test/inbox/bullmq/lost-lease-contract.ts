@@ -58,7 +58,7 @@ export function describeLostLeases(engine: Engine): void {
       await inbox.accept(incoming("held-a"));
       await child.says("claimed");
       child.signal("SIGSTOP");
-      const runs = work(inbox, run, { policy: { attempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
+      const runs = work(inbox, run, { policy: { maxAttempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
       await waitFor(() => expect(runs).toHaveLength(1));
       const thaw = async () => {
         child.signal("SIGCONT");

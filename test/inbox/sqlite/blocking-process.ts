@@ -13,7 +13,7 @@ const inbox = new SqliteInbox({
   now: Date.now,
   log: createMemoryLogger,
 });
-inbox.work({
+inbox.startWorker({
   endpoint: "retrain",
   concurrency: 4,
   policy: crashPolicy,

@@ -4,7 +4,7 @@ import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { incoming } from "./open-inbox.ts";
 
-const policy: RetryPolicy = { attempts: 3, waitAfter: (attempt) => attempt * 100, totalWaitMs: 300 };
+const policy: RetryPolicy = { maxAttempts: 3, waitAfter: (attempt) => attempt * 100, totalWaitMs: 300 };
 const key = { id: "a", endpoint: "retrain" };
 
 function openTable() {
@@ -88,7 +88,7 @@ describe("A delivery that was running when its process crashed", () => {
     table.replay(key, now());
     const [row] = table.leases.running("retrain", () => {}).rows;
     if (!row) throw new Error("The delivery is not running.");
-    const once = { attempts: 1, waitAfter: () => 1, totalWaitMs: 0 };
+    const once = { maxAttempts: 1, waitAfter: () => 1, totalWaitMs: 0 };
     expect(
       table.leases.recover(row, { wasAlone: true, policy: once, now: now(), lastHeartbeatAt: now() }),
     ).toMatchObject({

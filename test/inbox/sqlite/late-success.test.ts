@@ -11,8 +11,8 @@ import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbo
 const hourMs = 3_600_000;
 const key = { id: "a", endpoint: "retrain" };
 /** The delivery does not run again during the test. */
-const waitsLong: RetryPolicy = { attempts: 3, waitAfter: () => hourMs, totalWaitMs: 2 * hourMs };
-const atOnce: RetryPolicy = { attempts: 3, waitAfter: () => 1, totalWaitMs: 2 };
+const waitsLong: RetryPolicy = { maxAttempts: 3, waitAfter: () => hourMs, totalWaitMs: 2 * hourMs };
+const atOnce: RetryPolicy = { maxAttempts: 3, waitAfter: () => 1, totalWaitMs: 2 };
 
 /** A delivery that another process has taken over, while its first run continues. */
 async function takenOver({
@@ -57,7 +57,7 @@ describe("A success after another process has taken over the delivery", () => {
   });
 
   test("counts if the delivery is dead", async () => {
-    const { first, release } = await takenOver({ policy: { ...atOnce, attempts: 1 } });
+    const { first, release } = await takenOver({ policy: { ...atOnce, maxAttempts: 1 } });
     await waitForStatus(first.inbox, "a", "dead");
     release.resolve(succeeded);
     const stored = await waitForStatus(first.inbox, "a", "succeeded");

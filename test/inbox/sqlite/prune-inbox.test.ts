@@ -80,7 +80,7 @@ describe("The ID of a finished delivery", () => {
   ])("is kept for %s, even if its endpoint is no longer served", async (_what, { totalWaitMs }, days) => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const { inbox, file } = openInbox({ now: () => clock.now });
-    const policy = { attempts: 2, waitAfter: () => 1, totalWaitMs };
+    const policy = { maxAttempts: 2, waitAfter: () => 1, totalWaitMs };
     work(inbox, () => succeeded, { retentionMs: 1, policy });
     await inbox.accept(incoming("a"));
     await waitForStatus(inbox, "a", "succeeded");

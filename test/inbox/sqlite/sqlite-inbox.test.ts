@@ -264,7 +264,7 @@ test("A retry that is scheduled after a later one is not delayed", async () => {
 test("A second retry does not wait for the next poll", async () => {
   const { inbox } = openInbox({ pollMs: 3_600_000 });
   // Not due yet when the worker looks for more after the end of an attempt.
-  const policy = { attempts: 3, waitAfter: () => 300, totalWaitMs: 600 };
+  const policy = { maxAttempts: 3, waitAfter: () => 300, totalWaitMs: 600 };
   const runs = work(inbox, ({ isLastAttempt }) => (isLastAttempt ? succeeded : failed()), { policy });
   await inbox.accept(incoming("a"));
   await waitForStatus(inbox, "a", "succeeded");

@@ -25,7 +25,7 @@ const inbox = new SqliteInbox({
   now: Date.now,
   log: () => log,
 });
-inbox.work({
+inbox.startWorker({
   endpoint: "retrain",
   concurrency: 4,
   policy: crashPolicy,

@@ -42,7 +42,7 @@ const listBatch = 500;
 const replayBatch = 100;
 
 /** Stores and reads the deliveries of one endpoint, which are the jobs of one BullMQ queue. */
-export class EndpointQueue {
+export class StoredQueue {
   readonly endpoint: string;
   readonly #queue: DeliveryQueue;
   readonly #server: Pick<QueueServer, "replayDead">;

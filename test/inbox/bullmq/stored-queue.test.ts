@@ -1,7 +1,6 @@
 import { Redis } from "ioredis";
 import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { EndpointQueue } from "../../../src/inbox/bullmq/endpoint-queue.ts";
 import { replayEntry } from "../../../src/inbox/bullmq/job-history.ts";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
@@ -9,6 +8,7 @@ import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
 import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
+import { StoredQueue } from "../../../src/inbox/bullmq/stored-queue.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, startRedis } from "../../support/redis-server.ts";
@@ -78,7 +78,7 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
         await server.close();
       });
       const replayDead = vi.spyOn(server, "replayDead");
-      return { store, queue, replayDead, endpoint: new EndpointQueue({ endpoint: "retrain", queue, server }) };
+      return { store, queue, replayDead, endpoint: new StoredQueue({ endpoint: "retrain", queue, server }) };
     }
 
     test("replays dead deliveries in small steps", { timeout: 60_000 }, async () => {
@@ -164,7 +164,7 @@ describe("The replay of a delivery that waits for a retry", () => {
       promote,
     };
     const queue = { getJob: async () => job } as unknown as DeliveryQueue;
-    return { endpoint: new EndpointQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } }), log };
+    return { endpoint: new StoredQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } }), log };
   }
 
   test("is recorded, so that it has all attempts again, and makes it due", async () => {
@@ -186,7 +186,7 @@ describe("Deliveries with the same ID", () => {
   function openQueue() {
     const reads: ((job: object) => void)[] = [];
     const queue = { getJob: () => new Promise((resolve) => reads.push(resolve)) } as unknown as DeliveryQueue;
-    const endpoint = new EndpointQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } });
+    const endpoint = new StoredQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } });
     /** Resolves the next read with a stored delivery. */
     const answer = () => reads.shift()?.({ getState: async () => "waiting" });
     return { reads, answer, add: () => endpoint.add(incoming("a"), { maxQueued: 10 }) };
