@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isBusy } from "../core/sqlite-errors.ts";
 
 const retryDelayMs = 20;
 
@@ -46,8 +47,7 @@ function tryLock(database: DatabaseSync): boolean {
     database.exec("BEGIN EXCLUSIVE");
     return true;
   } catch (error) {
-    const isBusy = error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
-    if (isBusy) return false;
+    if (isBusy(error)) return false;
     throw error;
   }
 }

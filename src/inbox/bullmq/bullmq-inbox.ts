@@ -112,10 +112,12 @@ export class BullmqInbox implements Inbox {
   startWorker(queue: EndpointQueue): void {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
-    const { onError, url, leaseMs, maxBlockedMs } = this.#options;
+    const { server, bullmqErrors, onError, log, now, url, leaseMs, maxBlockedMs } = this.#options;
     this.#endpoints.setRetention(endpoint, retentionOf(queue)).catch(onError);
     this.#leases ??= new LeaseRenewer({ url, leaseMs, maxBlockedMs, onError });
-    const worker = new EndpointWorker({ ...this.#options, queue, gate: this.#gate, leases: this.#leases });
+    const [gate, leases] = [this.#gate, this.#leases];
+    const options = { queue, server, bullmqErrors, gate, leases, leaseMs, now, log, onError };
+    const worker = new EndpointWorker(options);
     this.#workers.set(endpoint, worker);
   }
 

@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { isBusy, isFull, openInboxDatabase } from "./database.ts";
+import { isBusy, isFull } from "../../core/sqlite-errors.ts";
+import { openInboxDatabase } from "./database.ts";
 
 /** The size of the file before and after compaction, in bytes. */
 export interface CompactedInbox {

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
+import { isDamage } from "../../core/sqlite-errors.ts";
 import type { InboxProblem } from "../inbox.ts";
-import { isDamage } from "./database.ts";
 
 /** The minimum time between two log lines about the same damage, in milliseconds. */
 const logEveryMs = 10 * 60_000;

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { makePrivateFolder } from "../../core/private-folder.ts";
+import { isBusy } from "../../core/sqlite-errors.ts";
 import { migrations, schemaVersion } from "./migrations.ts";
 
 /** The `application_id` of inbox files: "hwin" in ASCII. */
@@ -126,73 +127,4 @@ function inboxUnusable(file: string, cause: unknown): WebhookError {
     `The inbox "${file}" cannot be opened (${reason}). Set INBOX_URL to a readable and writable file, such as sqlite:./data/inbox.db.`,
     { code: "INBOX_UNUSABLE", cause },
   );
-}
-
-const busy = 5;
-const corrupt = 11;
-const full = 13;
-const notADatabase = 26;
-/** Extended result codes for reads: the disk returned an error or too little data. */
-const readError = 266;
-const shortRead = 522;
-
-/** Returns the extended result code of SQLite. The lowest byte is the primary result code. */
-function resultCode(error: unknown): number {
-  return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
-}
-
-/** Whether another connection holds a lock on the file. */
-export function isBusy(error: unknown): boolean {
-  return (resultCode(error) & 0xff) === busy;
-}
-
-/** Whether the disk is full. */
-export function isFull(error: unknown): boolean {
-  return (resultCode(error) & 0xff) === full;
-}
-
-/** Whether part of the file is damaged or unreadable. */
-export function isDamage(error: unknown): boolean {
-  const code = resultCode(error);
-  return [corrupt, notADatabase].includes(code & 0xff) || code === readError || code === shortRead;
-}
-
-/**
- * Copies all deliveries that another inbox does not contain into that inbox, in one transaction. Deliveries in both do not change.
- *
- * @param path the path of the other inbox, which must have the same schema version.
- */
-export function copyMissing(source: DatabaseSync, path: string): void {
-  source.prepare("ATTACH ? AS target").run(path);
-  try {
-    source.exec("PRAGMA target.synchronous = FULL; PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE");
-    const before = Number(
-      source.prepare("SELECT coalesce(max(sequence), 0) AS last FROM target.deliveries").get()?.last,
-    );
-    const columns = columnsOf(source).join(", ");
-    source.exec(`
-      INSERT INTO target.deliveries (${columns}) SELECT ${columns} FROM main.deliveries WHERE true ORDER BY sequence
-        ON CONFLICT DO NOTHING;
-      INSERT INTO target.attempts
-        SELECT copy.sequence, number, attempt.started_at, duration_ms, outcome, code, message
-        FROM main.attempts AS attempt
-        JOIN main.deliveries AS original ON original.sequence = attempt.delivery
-        JOIN target.deliveries AS copy ON copy.endpoint = original.endpoint AND copy.id = original.id
-        WHERE copy.sequence > ${before};
-      INSERT INTO target.processes SELECT * FROM main.processes WHERE true ON CONFLICT DO NOTHING;
-      INSERT INTO target.endpoints SELECT * FROM main.endpoints WHERE true ON CONFLICT DO NOTHING;
-      COMMIT
-    `);
-  } finally {
-    if (source.isTransaction) source.exec("ROLLBACK");
-    source.exec("PRAGMA busy_timeout = 0; DETACH target");
-  }
-}
-
-/** Returns all columns except `sequence`, which the other inbox assigns. */
-function columnsOf(source: DatabaseSync): string[] {
-  return source
-    .prepare("SELECT name FROM pragma_table_info('deliveries') WHERE name <> 'sequence'")
-    .all()
-    .map(({ name }) => String(name));
 }

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
+import { isDamage } from "../../core/sqlite-errors.ts";
 import type { ClaimedDelivery, DeliveryKey, IncomingDelivery } from "../inbox.ts";
 import { inboxFull } from "../inbox-errors.ts";
 import type { Retention } from "../retention.ts";
 import { AttemptTable, type TimedAttempt } from "./attempt-table.ts";
-import { isDamage } from "./database.ts";
 import { DeliveryPruner } from "./delivery-pruner.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
 import { type Claimant, Leases } from "./leases.ts";

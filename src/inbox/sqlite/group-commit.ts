@@ -1,6 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
+import { isBusy, isDamage } from "../../core/sqlite-errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
-import { isBusy, isDamage } from "./database.ts";
 
 /** How long a write may wait for the lock of another connection, in milliseconds. The server must respond to a delivery within 5 s. */
 const maxWaitMs = 3_000;

@@ -5,10 +5,12 @@ import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { makePrivateFolder, syncFolder } from "../../core/private-folder.ts";
+import { isFull } from "../../core/sqlite-errors.ts";
 import type { InboxProblem } from "../inbox.ts";
-import { copyMissing, isFull, openInboxDatabase } from "./database.ts";
+import { openInboxDatabase } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { DiskSpace, spaceOf } from "./disk-space.ts";
+import { copyMissing } from "./restore.ts";
 
 /**
  * After a failed restoration, the next try waits for `retryFactor` times the duration of the failed try, from `minRetryMs` to

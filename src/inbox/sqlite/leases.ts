@@ -1,9 +1,9 @@
+import { isDamage } from "../../core/sqlite-errors.ts";
 import { countsAsAttempt } from "../crash-policy.ts";
 import type { DeliveryKey } from "../inbox.ts";
 import { storedAbandonedError } from "../inbox-errors.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
 import type { AttemptTable } from "./attempt-table.ts";
-import { isDamage } from "./database.ts";
 import type { Statements } from "./statements.ts";
 
 /** The process that claims or runs deliveries, and the current time. */

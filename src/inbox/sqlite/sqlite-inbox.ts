@@ -86,17 +86,19 @@ export class SqliteInbox implements Inbox {
       mustExist: false,
       ...options,
     };
-    const { file, unsafeFileSystem, leaseMs, pollMs, firstPruneMs, mustExist, log, now, monotonicNow } = this.#options;
+    const { file, unsafeFileSystem, mustExist, log, now, monotonicNow } = this.#options;
+    const { leaseMs, maxBlockedMs, pollMs, firstPruneMs } = this.#options;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
     this.#file = new InboxFile({ file, mustExist, log });
     this.#tasks = new BackgroundTasks({ log, monotonicNow });
     this.#groupCommit = new GroupCommit(this.#file);
     this.#damage = new DamageTracker({ file, log, monotonicNow });
     this.#maintenance = new BackgroundMaintenance({
-      ...this.#options,
       file: this.#file.path,
       processId: this.#processId,
       heartbeatMs: leaseMs / 3,
+      maxBlockedMs,
+      log,
     });
     this.#gate = new RunGate({
       now,
@@ -106,7 +108,10 @@ export class SqliteInbox implements Inbox {
       wakeWorkers: () => this.#wakeWorkers(),
     });
     this.#leaseRecovery = new LeaseRecovery({
-      ...this.#options,
+      leaseMs,
+      now,
+      monotonicNow,
+      log,
       processId: this.#processId,
       workers: this.#workers,
       table: () => this.#table,

@@ -1,0 +1,41 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/**
+ * Copies all deliveries that another inbox does not contain into that inbox, in one transaction. Deliveries in both do not change.
+ *
+ * @param path the path of the other inbox, which must have the same schema version.
+ */
+export function copyMissing(source: DatabaseSync, path: string): void {
+  source.prepare("ATTACH ? AS target").run(path);
+  try {
+    source.exec("PRAGMA target.synchronous = FULL; PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE");
+    const before = Number(
+      source.prepare("SELECT coalesce(max(sequence), 0) AS last FROM target.deliveries").get()?.last,
+    );
+    const columns = columnsOf(source).join(", ");
+    source.exec(`
+      INSERT INTO target.deliveries (${columns}) SELECT ${columns} FROM main.deliveries WHERE true ORDER BY sequence
+        ON CONFLICT DO NOTHING;
+      INSERT INTO target.attempts
+        SELECT copy.sequence, number, attempt.started_at, duration_ms, outcome, code, message
+        FROM main.attempts AS attempt
+        JOIN main.deliveries AS original ON original.sequence = attempt.delivery
+        JOIN target.deliveries AS copy ON copy.endpoint = original.endpoint AND copy.id = original.id
+        WHERE copy.sequence > ${before};
+      INSERT INTO target.processes SELECT * FROM main.processes WHERE true ON CONFLICT DO NOTHING;
+      INSERT INTO target.endpoints SELECT * FROM main.endpoints WHERE true ON CONFLICT DO NOTHING;
+      COMMIT
+    `);
+  } finally {
+    if (source.isTransaction) source.exec("ROLLBACK");
+    source.exec("PRAGMA busy_timeout = 0; DETACH target");
+  }
+}
+
+/** Returns all columns except `sequence`, which the other inbox assigns. */
+function columnsOf(source: DatabaseSync): string[] {
+  return source
+    .prepare("SELECT name FROM pragma_table_info('deliveries') WHERE name <> 'sequence'")
+    .all()
+    .map(({ name }) => String(name));
+}
