@@ -76,7 +76,10 @@ describe("The direct path", () => {
   ])("answers 500 also where the receiver %s", async (_what, deliver) => {
     const { ask, log } = await open({ deliver });
     const { status, text } = await ask();
-    expect([status, JSON.parse(text)]).toEqual([500, { code: "INTERNAL", error: expect.stringContaining("the server's log") }]);
+    expect([status, JSON.parse(text)]).toEqual([
+      500,
+      { code: "INTERNAL", error: expect.stringContaining("the server's log") },
+    ]);
     expect(log.lines).toMatchObject([{ level: "error", msg: "The response to a delivery could not be sent." }]);
   });
 
