@@ -86,7 +86,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
       const { count: changed, tookMs, delayMs } = (await receiver.control(action)) as Record<string, number>;
       console.log(`I21 ${name}: ${action} took ${tookMs} ms, the event loop was delayed by ${delayMs} ms`);
       expect(changed).toBe(count);
-      // How little it does at once is asserted in `endpoint-queue.test.ts`: times depend on what else the machine does.
+      // How little it does at once is asserted in `stored-queue.test.ts`: times depend on what else the machine does.
       expect(tookMs).toBeLessThan(120_000);
       expect(delayMs).toBeLessThan(1_000);
     };
