@@ -66,7 +66,7 @@ export const storedAbandonedError: AttemptError = {
 
 const maxMessageLength = 2_000;
 
-/** Returns the stored error of a failed attempt. Only the owner sees its message, which is that of the cause if there is one. */
+/** Returns the stored error of a failed attempt. Uses the message of the cause if there is one, because only the owner sees it. */
 export function toAttemptError({ code, cause, message }: WebhookError): AttemptError {
   return { code, message: (cause === undefined ? message : describeError(cause).message).slice(0, maxMessageLength) };
 }

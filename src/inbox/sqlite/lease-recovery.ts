@@ -69,7 +69,7 @@ export class LeaseRecovery {
     }
   }
 
-  /** Queues deliveries again that never ran: a claim fails if the file is deleted during its commit, but the restored file contains it. */
+  /** Queues claimed deliveries again that never ran: if the file is deleted during a commit, the claim fails but is in the restored file. */
   async #releaseNotRunning(rows: readonly WorkerRow[]): Promise<void> {
     if (rows.length === 0) return;
     const { groupCommit, table, processId, now } = this.#options;
