@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Only syntax that an old Node can parse, and no import before the check: otherwise the message is never reached.
+// Old versions of Node must be able to parse this file, and the check must run before any import. Otherwise, they fail
+// before they print the message.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {

@@ -4,17 +4,17 @@ import type { WebhookJobRequest } from "../hub/jobs.ts";
 import type { InputStream, Shell } from "./shell.ts";
 import { usageError } from "./usage.ts";
 
-/** More than any secret or job needs, in MiB. */
+/** The default limit in MiB, which is more than any secret or job needs. */
 const defaultMaxMebibytes = 1;
 
-/** How many problems of a job an error lists. */
+/** The maximum number of problems of a job that an error lists. */
 const maxProblems = 3;
 
 /**
  * Reads the secret of `--secret` or `--secret-stdin`; `undefined` if neither is given. On a terminal, `--secret-stdin`
- * prompts for it; otherwise it is the first line of standard input.
+ * prompts for the secret. Otherwise, the secret is the first line of standard input.
  *
- * @throws `ARGUMENT_INVALID` when the secret is empty.
+ * @throws `ARGUMENT_INVALID` if the secret is empty.
  */
 export async function readSecretOption(
   { secret, secretStdin }: { secret?: string | undefined; secretStdin?: boolean | undefined },
@@ -25,7 +25,7 @@ export async function readSecretOption(
   throw usageError("The secret is empty. Use at least one character, or omit the option.");
 }
 
-/** @throws `ARGUMENT_INVALID` when `--secret` and `--secret-stdin` are both given. */
+/** @throws `ARGUMENT_INVALID` if `--secret` and `--secret-stdin` are both given. */
 export function checkSecretOptions({ secret, secretStdin }: { secret?: string; secretStdin?: boolean }): void {
   if (secret !== undefined && secretStdin) {
     throw usageError("--secret and --secret-stdin cannot be used together. Remove one of them.");
@@ -44,7 +44,8 @@ async function readSecret(shell: Shell): Promise<string> {
 /**
  * Reads the job of `--job`: a file, or standard input for `-`.
  *
- * @throws `ARGUMENT_INVALID` when it is unreadable, not JSON or not a job; never quotes its text, which may contain secrets.
+ * @throws `ARGUMENT_INVALID` if the text is unreadable, not JSON, or not a job. The error never quotes the text, which
+ * may contain secrets.
  */
 export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
   const job = await readJson({ option: "--job", file, shell });
@@ -53,7 +54,7 @@ export async function readJob({ file, shell }: { file: string; shell: Shell }): 
     import("../hub/field-problems.ts"),
     import("../hub/lenient.ts"),
   ]);
-  // Keeps fields and values that this version does not list: the client sends them with a warning.
+  // Unknown fields and values are kept: the client sends them with a warning.
   const result = acceptUnknown(webhookJobRequest).safeParse(job, { error: describeIssue });
   if (result.success) return result.data;
   const problems = fieldProblems(result.error, { name: "job" })
@@ -62,7 +63,7 @@ export async function readJob({ file, shell }: { file: string; shell: Shell }): 
   throw usageError(`--job: ${sourceName(file)} is not a valid job: ${problems.join("; ")}.`);
 }
 
-/** Where {@link readJson} reads from. */
+/** The source that {@link readJson} reads. */
 export interface JsonSource {
   /** The option that names the file, such as `--job`. */
   option: string;
@@ -75,7 +76,8 @@ export interface JsonSource {
 /**
  * Reads the JSON of an option: a file, or standard input for `-`.
  *
- * @throws `ARGUMENT_INVALID` when it is unreadable, too large or not JSON; never quotes its text, which may contain secrets.
+ * @throws `ARGUMENT_INVALID` if the text is unreadable, too large, or not JSON. The error never quotes the text, which
+ * may contain secrets.
  */
 export async function readJson({ option, file, shell, maxMebibytes }: JsonSource): Promise<unknown> {
   const text =
@@ -83,7 +85,7 @@ export async function readJson({ option, file, shell, maxMebibytes }: JsonSource
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
-    // Only the position: the rest of the message quotes the text.
+    // Only the position is used, because the rest of the message quotes the text.
     const position = error instanceof Error ? /\(line \d+ column \d+\)/.exec(error.message)?.[0] : undefined;
     throw usageError(`${option}: ${sourceName(file)} is not valid JSON${position ? ` ${position}` : ""}.`);
   }
@@ -118,7 +120,7 @@ async function readText(
   }: {
     untilLineEnd?: boolean;
     maxMebibytes?: number | undefined;
-    /** What is read, for errors. */
+    /** The name of the source, for error messages. */
     name?: string;
   } = {},
 ): Promise<string> {

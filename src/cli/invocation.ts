@@ -11,14 +11,14 @@ export interface GlobalOptions {
   yes?: boolean;
 }
 
-/** One run of the command line, which its commands share. */
+/** One run of the command line. Its commands share this object. */
 export class Invocation {
   readonly shell: Shell;
   /** Exit code if nothing is thrown. Default 0. */
   exitCode: 0 | 1 = 0;
   readonly #readOptions: () => GlobalOptions;
 
-  /** @param options.readOptions Called when a command runs: the options are not parsed before. */
+  /** @param options.readOptions Called when a command runs, because the options are not parsed earlier. */
   constructor({ shell, readOptions }: { shell: Shell; readOptions: () => GlobalOptions }) {
     this.shell = shell;
     this.#readOptions = readOptions;
@@ -39,7 +39,7 @@ export class Invocation {
     return { ...(token !== undefined && { token }), ...(hubUrl !== undefined && { hubUrl }) };
   }
 
-  /** Creates the client for the Hub. Loaded lazily: help and usage errors do not need it. */
+  /** Creates the client for the Hub. The client is loaded lazily, because help and usage errors do not need it. */
   async connect(): Promise<HubClient> {
     const { HubClient } = await import("../hub/client.ts");
     return new HubClient({ ...this.hubOptions, logger: warningLogger(this.output) });

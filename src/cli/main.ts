@@ -17,22 +17,22 @@ import { processShell, type Shell } from "./shell.ts";
 import { readVersion } from "./shipped-files.ts";
 import { examples, helpHint } from "./usage.ts";
 
-/** The commands, in the groups and the order of the help. Commands import what they need when they run. */
+/** The commands, in the groups and the order of the help. Commands import their modules when they run. */
 const commandGroups = {
   "Develop:": [addInit, addDev, addTrigger, addHub],
   "Manage webhooks:": [addWebhookCommands, addSync],
   "Run:": [addDeliveries, addJob],
 };
 
-/** Width of the help without a terminal; some terminals report 0. */
+/** The width of the help if there is no terminal, or if the terminal reports 0. */
 const defaultHelpWidth = 100;
 
-/** 0: success. 1: failure. 2: wrong usage. */
+/** The exit code: 0 for success, 1 for failure, 2 for incorrect usage. */
 export type ExitCode = 0 | 1 | 2;
 
 /**
  * Runs the command line and returns its exit code. Never exits the process and never rejects: errors are logged to
- * standard error, with what to do next.
+ * standard error with a remedy.
  *
  * @example
  * ```ts
@@ -72,7 +72,7 @@ function createProgram(shell: Shell): Command {
         formats,
       ),
     )
-    .option("-y, --yes", "answer yes to every question")
+    .option("-y, --yes", "skip confirmation prompts")
     .addHelpText(
       "after",
       examples(
@@ -125,13 +125,13 @@ function report(error: unknown, shell: Shell): ExitCode {
   return WebhookError.isInstance(error) && usageErrorCodes.has(error.code) ? 2 : 1;
 }
 
-/** Where the user's file threw. */
+/** Returns the stack of an error that the user's file threw. */
 function serverFileStack(error: unknown): readonly string[] {
   if (!WebhookError.isInstance(error) || error.code !== "SERVER_FILE_INVALID") return [];
   return error.cause instanceof Error ? extraStackLines({ reason: error.message, stack: error.cause.stack }) : [];
 }
 
-/** The options that fix an error about unreadable fields, or what to do about an unexpected error. */
+/** Returns the options that fix an error about unreadable fields, or instructions for an unexpected error. */
 function nextSteps(error: unknown): readonly string[] {
   if (!WebhookError.isInstance(error)) {
     return ["This is a bug in hub-webhooks. Please report it with the command and this message."];

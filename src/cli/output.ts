@@ -29,7 +29,7 @@ export interface Result {
   columns: readonly Column[];
   /** One value per column. */
   rows: readonly (readonly string[])[];
-  /** Show each row as a block with one line per column: for a single item. Default `false`. */
+  /** Shows each row as a block with one line per column, for a single item. Default `false`. */
   asBlocks?: boolean;
 }
 
@@ -128,8 +128,8 @@ export class Output {
 }
 
 /**
- * The lines of a stack that add to the reason of a failure: a source frame and the calls that led to it. Empty when the
- * only call is the one that the reason contains.
+ * Returns the lines of a stack that add to the reason of a failure: an excerpt of the source, and the calls. Returns no
+ * lines if the reason already contains the only call.
  */
 export function extraStackLines({
   reason,

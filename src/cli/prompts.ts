@@ -3,12 +3,12 @@ import type { Invocation } from "./invocation.ts";
 import type { Shell } from "./shell.ts";
 import { usageError } from "./usage.ts";
 
-/** Whether a person can see a question and type an answer. */
+/** Whether a user can see a prompt and type an answer. */
 export function canPrompt({ stdin, stderr }: Shell): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 
-/** Asks a yes-or-no question on standard error. The default answer is no, also for Ctrl+C. */
+/** Asks a yes-or-no question on standard error. The default answer is no, and Ctrl+C counts as no. */
 export async function confirm(shell: Shell, question: string): Promise<boolean> {
   const prompts = await import("@clack/prompts");
   const answer = await prompts.confirm({
@@ -21,13 +21,13 @@ export async function confirm(shell: Shell, question: string): Promise<boolean> 
 }
 
 /**
- * Checks early that a command can ask for the confirmation it needs.
+ * Checks early that a command can prompt for the confirmation that it requires.
  *
  * @throws `ARGUMENT_INVALID` without `--yes` and without a terminal.
  */
 export function requireConfirmable({ shell, skipsPrompts: isConfirmed }: Invocation, command: string): void {
   if (isConfirmed || canPrompt(shell)) return;
-  throw usageError(`"${command}" asks for confirmation, but there is no terminal to ask on. Add --yes to confirm.`);
+  throw usageError(`"${command}" requires confirmation, but there is no terminal for a prompt. Add --yes to confirm.`);
 }
 
 /** Asks for confirmation unless `--yes` is given. If declined, logs that and sets the exit code to 1. */
@@ -39,9 +39,9 @@ export async function requestConfirmation(invocation: Invocation, question: stri
 }
 
 /**
- * Asks for a secret on standard error, without echoing it.
+ * Prompts for a secret on standard error, without echoing it.
  *
- * @throws `ARGUMENT_INVALID` when the prompt is canceled.
+ * @throws `ARGUMENT_INVALID` if the prompt is canceled.
  */
 export async function promptSecret(shell: Shell): Promise<string> {
   const prompts = await import("@clack/prompts");

@@ -1,9 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 
-/** A stream to read from; on a terminal, `isTTY` is set and raw mode passes single keys. */
+/** An input stream. On a terminal, `isTTY` is set and raw mode delivers single keys. */
 export type InputStream = Readable & { isTTY?: boolean; setRawMode?: (isRaw: boolean) => unknown };
 
-/** A stream to write to; on a terminal, `isTTY` and its width are set. */
+/** An output stream. On a terminal, `isTTY` and the width are set. */
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
 
 /** The environment of a run, which tests replace. */
@@ -11,20 +11,20 @@ export interface Shell {
   stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
-  /** Environment variables that the command line itself reads, such as `NO_COLOR` and `INBOX_URL`. */
+  /** The environment variables that the command line reads, such as `NO_COLOR` and `INBOX_URL`. */
   env: Readonly<Record<string, string | undefined>>;
   /** For commands that run until stopped. Resolves on a signal, or on {@link Shell.stop}. */
   untilStopped(): Promise<void>;
-  /** Stops the run, as the first SIGINT does: the next one exits immediately. */
+  /** Stops the run like the first SIGINT. The next SIGINT exits the process immediately. */
   stop(): void;
 }
 
 /** The shell of this process. */
 export function processShell(): Shell {
   const stopped = Promise.withResolvers<void>();
-  // From then on a signal exits the process immediately, with everything it has started.
+  // After the first signal, another signal immediately ends the process and everything that it has started.
   const stop = () => {
-    // Added before removing: Node drops a simultaneous signal if there is a moment without a listener.
+    // The new listener is added before the old one is removed, because Node drops a signal that has no listener.
     for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1)).off(signal, stop);
     process.on("SIGHUP", () => {}).off("SIGHUP", stop);
     stopped.resolve();
@@ -32,7 +32,7 @@ export function processShell(): Shell {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
-      // The reader has closed the pipe, as `| head -1` does: not a failure.
+      // A reader such as `| head -1` has closed the pipe, which is not a failure.
       stop();
     });
   }

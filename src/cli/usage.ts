@@ -7,19 +7,19 @@ export function usageError(message: string): WebhookError {
   return new WebhookError(message, { code: "ARGUMENT_INVALID" });
 }
 
-/** The end of a help text: commands to copy, one per line. */
+/** Formats the end of a help text: commands to copy, one per line. */
 export function examples(...commands: readonly string[]): string {
   const lines = commands.map((command) => `  $ npx hub-webhooks ${command}`);
   return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`;
 }
 
-/** The line after an error of commander, which names the help of a command such as `deliveries list`. */
+/** Returns the line after an error of commander. It names the help of a command such as `deliveries list`. */
 export function helpHint(...command: readonly string[]): string {
   return `For help, run: ${["npx hub-webhooks", ...command, "--help"].join(" ")}`;
 }
 
 /**
- * The help of a command that uses the global options about the Hub differently, or not at all.
+ * Configures the help of a command that uses the global options for the Hub differently, or not at all.
  *
  * @param replacements Options that are listed in place of `--token` and `--hub-url`.
  */

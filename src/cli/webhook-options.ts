@@ -31,7 +31,7 @@ export function addWebhookOptions(command: Command, { domainNote }: { domainNote
     .option("--url <url>", "send deliveries to this URL")
     .option("--job-source-id <id>", "run a copy of this job for each delivery")
     .option("--job <file>", 'run the job in this JSON file for each delivery ("-" for standard input)')
-    .addOption(watchOption("what to watch, one or more"))
+    .addOption(watchOption("one or more items to watch"))
     .addOption(
       new Option("--domain <domain...>", `events to receive: ${webhookDomains.join(", ")} (${domainNote})`).argParser(
         collectDomain,
@@ -49,9 +49,9 @@ export function watchOption(description: string): Option {
 }
 
 /**
- * Reads the options into a request; omitted options are absent.
+ * Reads the options into a request. Omitted options are absent.
  *
- * @throws `ARGUMENT_INVALID` when two of them cannot be combined, or one is empty.
+ * @throws `ARGUMENT_INVALID` if two options cannot be combined, or an option is empty.
  */
 export async function readWebhookOptions(options: WebhookOptions, shell: Shell): Promise<Partial<WebhookRequest>> {
   checkWebhookOptions(options);
@@ -90,7 +90,7 @@ function checkWebhookOptions(options: WebhookOptions): void {
 /**
  * Parses a value of `--watch` and appends it to the previous ones.
  *
- * @throws `InvalidArgumentError` when it is not `type:name`, or its type is unknown.
+ * @throws `InvalidArgumentError` if the value is not `type:name`, or the type is unknown.
  * @example
  * ```ts
  * collectWatched("dataset:me/data", undefined); // [{ type: "dataset", name: "me/data" }]
@@ -118,7 +118,7 @@ export function collectDomain(text: string, previous: readonly WebhookDomain[] |
   );
 }
 
-/** An option with several values takes an argument that follows it. */
+/** Rejects a webhook ID as a value. An option with several values consumes the arguments that follow it. */
 function rejectWebhookId(text: string, option: string): void {
   if (!/^[0-9a-f]{24}$/.test(text)) return;
   throw new InvalidArgumentError(`This looks like a webhook ID. Put the ID before ${option}.`);

@@ -9,7 +9,7 @@ const stateColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
 };
 
 const columns: readonly Column[] = [
-  { key: "id", title: "Id" },
+  { key: "id", title: "ID" },
   { key: "state", title: "State", color: (state) => stateColors[state] },
   { key: "target", title: "Target" },
   { key: "watched", title: "Watched" },
@@ -18,7 +18,7 @@ const columns: readonly Column[] = [
   { key: "lastTrigger", title: "Last trigger", empty: "never" },
 ];
 
-/** Prints a list of webhooks; logs how to create the first one, or to resume suspended ones. */
+/** Prints a list of webhooks. Logs how to create the first webhook, or how to resume suspended webhooks. */
 export function printWebhooks(output: Output, webhooks: readonly Webhook[]): void {
   output.printResult(webhookResult(webhooks, { json: webhooks.map(withoutSecrets) }));
   if (webhooks.length === 0) {
@@ -27,7 +27,7 @@ export function printWebhooks(output: Output, webhooks: readonly Webhook[]): voi
   logSuspended(output, webhooks);
 }
 
-/** Prints a webhook; logs how to resume it if it is suspended. */
+/** Prints a webhook. If the webhook is suspended, logs how to resume it. */
 export function printWebhook(output: Output, webhook: Webhook): void {
   output.printResult({ ...webhookResult([webhook], { json: withoutSecrets(webhook) }), asBlocks: true });
   logSuspended(output, [webhook]);
@@ -43,7 +43,7 @@ export function describeDestination({ url, job, jobSourceId }: Webhook): string 
   return image === undefined ? `job on ${job.flavor}` : `job in ${image} on ${job.flavor}`;
 }
 
-/** What a webhook watches, in the format of `--watch`. */
+/** Formats the watched items of a webhook like the values of `--watch`. */
 export function describeWatched({ watched }: Webhook): string {
   return watched.map(({ type, name }) => `${type}:${name}`).join(",");
 }
@@ -65,7 +65,7 @@ function webhookResult(webhooks: readonly Webhook[], { json }: { json: unknown }
   };
 }
 
-/** The Hub's object without its secret; a job contains only the names of its secrets. */
+/** Returns the Hub's object without its secret. A job contains only the names of its secrets. */
 function withoutSecrets(webhook: Webhook): object {
   const { secret: _secret, ...rest } = webhook;
   return {
@@ -75,7 +75,7 @@ function withoutSecrets(webhook: Webhook): object {
   };
 }
 
-/** A Hub may send `hasSecret` instead of the secret. */
+/** Whether the webhook has a secret. A Hub may return `hasSecret` instead of the secret. */
 function isSecretSet(webhook: Webhook): boolean {
   if (webhook.secret !== undefined) return webhook.secret !== "";
   return "hasSecret" in webhook && webhook.hasSecret === true;
@@ -94,7 +94,7 @@ function stateOf(webhook: Webhook): string {
 function logSuspended(output: Output, webhooks: readonly Webhook[]): void {
   for (const { id } of webhooks.filter(isSuspended)) {
     output.log(
-      `Webhook ${id} is suspended because its deliveries failed. Fix its receiver, then run: npx hub-webhooks enable ${id}`,
+      `Webhook ${id} is suspended because its deliveries failed. Fix the server that receives them, then run: npx hub-webhooks enable ${id}`,
     );
   }
 }

@@ -3,8 +3,8 @@ import { parseWatch, type WatchedItem } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/server-control.ts";
 
 /**
- * Derives what to watch on a local Hub from the filter of an endpoint: the repositories and owners that it names, or else
- * all repositories of the local user. There is no such default on the real Hub.
+ * Derives the watch list of an endpoint on a local Hub from the filter of the endpoint: the repositories and owners in
+ * the filter, or else all repositories of the local user. The real Hub has no such default.
  *
  * @example
  * ```ts

@@ -12,16 +12,16 @@ import type { DevConfig } from "./dev-options.ts";
 /** The addresses and endpoints of a session that {@link describeState} describes. */
 export interface StateSource {
   config: Pick<DevConfig, "isReal" | "watch">;
-  /** The local address of the server; empty while the session starts. */
+  /** The local URL of the server. Empty while the session starts. */
   url: string;
   publicUrl: string;
   hubUrl: string;
-  /** URL of the inbox. */
+  /** The URL of the inbox. */
   inbox: string;
   endpoints: readonly EndpointDetails[];
 }
 
-/** Describes a session for its events and its owner. */
+/** Describes a session for its events and for `DevSession.state`. */
 export function describeState({ config, url, publicUrl, hubUrl, inbox, endpoints }: StateSource): DevState {
   const hasBackground = endpoints.some(({ background }) => background);
   return {
@@ -47,7 +47,7 @@ function describeEndpoint(
   };
 }
 
-/** Returns what the webhook of an endpoint watches in a session; empty if it gets no webhook. */
+/** Returns the watch list of an endpoint in a session. The list is empty if the endpoint gets no webhook. */
 export function effectiveWatch(
   endpoint: Pick<EndpointDetails, "watch" | "repos">,
   { isReal, watch }: StateSource["config"],

@@ -3,19 +3,19 @@ import type { OutputLine } from "../server-file/server-process-handle.ts";
 /** An endpoint of a session. */
 export interface DevEndpoint {
   name: string;
-  /** The URL of its webhook. */
+  /** The URL of the endpoint's webhook. */
   url: string;
-  /** What its webhook watches, as `type:name`. Empty if it has no webhook. */
+  /** The items that the webhook watches, as `type:name`. Empty if the endpoint has no webhook. */
   watch: readonly string[];
-  /** The arguments of `hub-webhooks trigger` that send it a test event. Only on a local Hub. */
+  /** The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Present only on a local Hub. */
   trigger?: readonly string[];
 }
 
 /** The current addresses and endpoints of a session. */
 export interface DevState {
-  /** The local address, without a trailing slash. */
+  /** The local URL, without a trailing slash. */
   url: string;
-  /** The address that the Hub posts to. Without a tunnel, the same as `url`. */
+  /** The URL to which the Hub posts deliveries. The same as `url` if there is no tunnel. */
   publicUrl: string;
   /** The Hub with the webhooks of the session. */
   hub: {
@@ -23,21 +23,24 @@ export interface DevState {
     url: string;
   };
   endpoints: readonly DevEndpoint[];
-  /** The page that shows the deliveries of background endpoints; absent if there are none. */
+  /** The URL of the dashboard for deliveries of background endpoints. Absent if there are no such endpoints. */
   dashboardUrl?: string;
-  /** URL of the session's inbox, with a masked password; absent if no endpoint runs in the background. */
+  /** The URL of the session's inbox, with a masked password. Absent if no endpoint runs in the background. */
   inbox?: string;
 }
 
 /** An event of a session. */
 export type DevEvent =
-  /** A test request through the public address has arrived: deliveries of the Hub do, too. Emitted once. */
+  /** A test request has arrived through the public URL, so deliveries of the Hub can arrive too. Emitted once. */
   | ({ event: "ready" } & DevState)
-  /** The public address is no longer reachable, and why. The tunnel reconnects until the session is closed. */
+  /**
+   * The public URL is no longer reachable, for the given reason. The tunnel tries to reconnect until the session is
+   * closed.
+   */
   | { event: "down"; reason: string }
   /** Deliveries arrive again. */
   | { event: "up"; publicUrl: string }
-  /** The public address has changed. The webhooks of the session are updated. */
+  /** The public URL has changed. The webhooks of the session are being updated. */
   | { event: "urlChanged"; publicUrl: string }
   /** Source files have changed. Deliveries wait until the server is reloaded. */
   | { event: "reloading"; files: readonly string[] }
@@ -54,23 +57,29 @@ export type DevEvent =
     }
   /** A delivery was answered. */
   | ({ event: "delivery" } & ProxiedDelivery)
-  /** The webhooks of the session were changed. The steps are text for people. */
+  /** The webhooks of the session were changed. The steps are sentences for display. */
   | { event: "webhooks"; steps: readonly string[] }
-  /** Something failed that is retried, or that only you can fix. */
+  /** An action failed. The session retries it, or you must fix the cause. */
   | { event: "problem"; code: string; message: string }
-  /** A line of output of the server: JSON of its logger, or text that your code prints. */
+  /** A line of the server's output: JSON from its logger, or text that your code prints. */
   | ({ event: "output" } & OutputLine);
 
 /** A delivery that was answered. */
 export interface ProxiedDelivery {
   endpoint: string;
-  /** Its `Webhook-Id`; absent if the sender set none. */
+  /** The `Webhook-Id` header. Absent if the sender did not set the header. */
   deliveryId?: string;
-  /** HTTP status of the response. */
+  /** The HTTP status of the response. */
   status: number;
-  /** From its headers to the end of the response, in milliseconds. Includes the time it waited for the server. */
+  /**
+   * The time from the request headers to the end of the response, in milliseconds. Includes the time that the request
+   * waited for the server.
+   */
   durationMs: number;
-  /** Why the server did not answer it, if so. The Hub retries such a delivery. */
+  /**
+   * The reason why the server did not answer the delivery. Absent if the server answered. The Hub retries a delivery
+   * that was not answered.
+   */
   reason?: string;
 }
 
@@ -78,6 +87,6 @@ export interface ProxiedDelivery {
 export interface ReplayResult {
   endpoint: string;
   deliveryId: string;
-  /** HTTP status of the response. */
+  /** The HTTP status of the response. */
   status: number;
 }

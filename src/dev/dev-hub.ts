@@ -6,7 +6,7 @@ import { LocalHub } from "../local-hub/local-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
 import { listenOnFreePort } from "./listen-on-free-port.ts";
 
-/** Ending a session must not take minutes, and the session itself retries. */
+/** The limits are low because closing a session must not take minutes. The session retries failed requests itself. */
 const clientLimits = { timeout: "10s", attempts: 2 } as const;
 
 /** The Hub of a session. */
@@ -42,7 +42,7 @@ export async function openDevHub(
   const token = developmentTokens[0]?.token;
   return {
     client: new HubClient({ hubUrl: hub.url, token }),
-    // Requests of handlers to the Hub go to the local one too, unless the user has set HF_ENDPOINT.
+    // Handlers also send their Hub requests to the local Hub, unless the user has set HF_ENDPOINT.
     environment: process.env.HF_ENDPOINT || token === undefined ? {} : { HF_ENDPOINT: hub.url, HF_TOKEN: token },
     close: () => hub.close(),
   };
@@ -55,7 +55,7 @@ async function startLocalHub({
   hubPort?: number | undefined;
   allowRemote: boolean;
 }): Promise<LocalHub> {
-  // Handlers in development often fail. Suspended webhooks would only be an obstacle.
+  // Handlers often fail during development, so webhooks must not be suspended.
   const options = { allowRemote, suspendAfter: Number.POSITIVE_INFINITY };
   const listen = (port: number) => LocalHub.launch({ ...options, port });
   if (hubPort !== undefined) return listen(hubPort);

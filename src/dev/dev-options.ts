@@ -10,7 +10,7 @@ import type { DevEvent } from "./dev-event.ts";
 
 /** The options of `startDev`. */
 export interface StartDevOptions {
-  /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts` and so on. */
+  /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts`, and so on. */
   file?: string;
   /**
    * Where to register the webhooks: on a local Hub that is started for the session (`"local"`, the default), without an
@@ -27,18 +27,19 @@ export interface StartDevOptions {
    * 7860.
    */
   inbox?: string;
-  /** The tunnel. Default: `{}` for the real Hub, `false` for the local Hub, which delivers on this machine. */
+  /** The tunnel. Default `{}` for the real Hub, and `false` for the local Hub, which delivers on this machine. */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
-  /** Your own address that points to `port`, instead of a tunnel. */
+  /** Your own public URL that points to `port`, instead of a tunnel. */
   publicUrl?: string;
   /**
-   * What to watch for endpoints without `watch`. Default on the local Hub: what their filter names, or else everything of
-   * `local-user`; on the real Hub nothing.
+   * The default watch list for endpoints that do not set one. If omitted, the local Hub uses the repositories and
+   * owners in the filter of the endpoint, or else everything of `local-user`. On the real Hub, such endpoints get no
+   * webhook.
    */
   watch?: readonly Watch[];
-  /** The token for the real Hub. Default: see `HubClient`. */
+  /** The token for the real Hub. Defaults to the token that `HubClient` finds. */
   token?: string;
-  /** The address of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
+  /** The URL of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
   hubUrl?: string;
   /**
    * The file that records the session's webhooks on the real Hub until they are deleted. Default
@@ -60,23 +61,26 @@ export interface DevConfig {
   /** Absolute path of the server file. */
   path: string;
   isReal: boolean;
-  /** `false` for none. */
+  /** The tunnel, or `false` for no tunnel. */
   tunnel: NonNullable<StartDevOptions["tunnel"]>;
   publicUrl: string | undefined;
   /** Whether the server is reachable from the internet. */
   isPublic: boolean;
-  /** Required if the server is public or has no secret of its own: otherwise any web page could send deliveries. */
+  /**
+   * The secret of the session. It is required if the server is public or has no secret of its own, because otherwise
+   * any web page could send deliveries.
+   */
   secret: SessionSecret;
-  /** URL of the inbox; `undefined` for {@link devInboxUrl}. */
+  /** The URL of the inbox. `undefined` selects {@link devInboxUrl}. */
   inbox: string | undefined;
-  /** What to watch for endpoints without `watch`; `undefined` for the default. */
+  /** The default watch list for endpoints that do not set one. `undefined` derives the list from the filter. */
   watch: readonly WatchedItem[] | undefined;
   repairIntervalMs: number;
 }
 
 /**
- * Returns the default inbox of a session at this port. It differs from that of a launched server and of other sessions in
- * the folder, so that none runs the deliveries of another.
+ * Returns the default inbox of a session at this port. A launched server and other sessions in the folder use different
+ * inboxes, so that no session runs the deliveries of another.
  */
 export function devInboxUrl(port: number): string {
   return `sqlite:./.hub-webhooks/${port === defaultPort ? "dev" : `dev-${port}`}.db`;
@@ -93,7 +97,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
   const isPublic = tunnel !== false || publicUrl !== undefined;
   if (isReal && !isPublic) {
     throw optionError(
-      'The real Hub cannot reach this machine without a tunnel. Remove "tunnel: false", or set "publicUrl" to an address that points here.',
+      'The real Hub cannot reach this machine without a tunnel. Remove "tunnel: false", or set "publicUrl" to a URL that points here.',
     );
   }
   return {
@@ -104,7 +108,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
     isPublic,
     secret: {
       text: randomBytes(32).toString("hex"),
-      // The user's own webhooks may point to the user's own address: their secrets must keep working.
+      // The user's own webhooks may point to the user's own URL, so their secrets must keep working.
       use: !isPublic ? "where-open" : publicUrl === undefined ? "instead" : "besides",
     },
     inbox: options.inbox,

@@ -24,20 +24,23 @@ import {
 export interface DevProxyOptions extends ProxyOptions {
   /** The local port. Default 7860, or the next free port. */
   port: number | undefined;
-  /** Whether requests may have any `Host`. Default `false`: only that of this machine. */
+  /** Whether requests may have any `Host`. Default `false`, which allows only hosts of this machine. */
   allowAnyHost?: boolean;
   /** Receives each foreign host, once, for which a request was rejected. */
   onForeignHost?: (host: string) => void;
-  /** How often to probe a client that has ended its side of the connection. Default 1,000. */
+  /** How often to probe a client that has ended its side of the connection, in milliseconds. Default 1,000. */
   probeIntervalMs?: number;
 }
 
-/** A tunnel holds about ten. Idle connections of other clients must not use up all file descriptors. */
+/**
+ * A tunnel holds about ten connections. The limit keeps idle connections of other clients from using up all file
+ * descriptors.
+ */
 const maxConnections = 1_000;
 
 /**
- * A proxy whose address stays the same while the server behind it is reloaded: requests wait until the server is running
- * again. It listens on two sockets: one for this machine, and one for a tunnel, which only serves webhooks.
+ * A proxy with a stable URL in front of a server that is reloaded. Requests wait until the server is running again. The
+ * proxy listens on two sockets: one for this machine, and one for a tunnel, which serves only webhooks.
  */
 export class DevProxy {
   /** The port for this machine. */
@@ -75,7 +78,7 @@ export class DevProxy {
         ? rejectHost(exchange)
         : proxyRequest({ options, context, showsErrorDetails }, exchange),
     );
-    // The server of a tunnel opens connections in advance: idle ones are normal.
+    // A tunnel server opens connections in advance, so idle connections are normal.
     const noTimeouts = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
     const tunnel = createProxyServer(options, noTimeouts, (exchange) => {
       const { incoming, outgoing } = exchange;
@@ -93,14 +96,14 @@ export class DevProxy {
     return new DevProxy(options, { local, tunnel, context });
   }
 
-  /** The local address, without a trailing slash. */
+  /** The local URL, without a trailing slash. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
   /**
-   * Sends the latest delivery again with a new id, so that the inbox does not treat it as a duplicate. Returns `undefined`
-   * if there is none yet.
+   * Sends the latest delivery again with a new ID, so that the inbox does not treat the delivery as a duplicate.
+   * Returns `undefined` if there is no delivery yet.
    *
    * @throws `SERVER_FILE_INVALID` while the server does not load.
    */
@@ -120,12 +123,13 @@ export class DevProxy {
   }
 }
 
-/** Anyone can make up host names, so only the first ones are reported. */
+/** Any client can invent host names, so only the first ones are reported. */
 const maxReportedHosts = 20;
 
 /**
- * Returns a check whether the `Host` header of a request is foreign. Any site can resolve its own name to this machine (DNS
- * rebinding) and would then share the origin of the server, but the browser still sends that name.
+ * Returns a check whether the `Host` header of a request is foreign. Any site can resolve its own name to this machine
+ * (DNS rebinding) and would then share the origin of the server. The browser still sends the name of the site as the
+ * host.
  */
 function createHostCheck({
   allowAnyHost = false,
@@ -143,7 +147,7 @@ function createHostCheck({
 }
 
 function rejectHost({ incoming, outgoing }: ProxiedExchange): void {
-  const [code, error] = ["CROSS_SITE_REFUSED", "Open this server at its own address, 127.0.0.1 or localhost."];
+  const [code, error] = ["CROSS_SITE_REFUSED", "Open this server at 127.0.0.1 or localhost."];
   const { method = "GET", headers } = incoming;
   const isBrowser = wantsHtml({ method, accept: headers.accept });
   const page = isBrowser ? renderErrorPage({ status: 403, code, message: error }) : undefined;
@@ -171,7 +175,7 @@ function createProxyServer(
     onRequest: (exchange) => {
       if (exchange.expectsContinue) {
         exchange.lingerAfterAnswer();
-        // The client decides whether the body still follows a response to the headers.
+        // After an early response, the client decides whether it still sends the body.
         exchange.outgoing.shouldKeepAlive = false;
       }
       void handle(exchange);
@@ -182,7 +186,7 @@ function createProxyServer(
   return server;
 }
 
-/** Checks the path both as sent and after dot segments are resolved, as the server does. */
+/** Checks the path as sent, and also after dot segments are resolved, because the server resolves them. */
 function isForWebhooks({ url = "" }: IncomingMessage): boolean {
   const resolved = URL.parse(`http://127.0.0.1${url}`)?.pathname ?? "";
   return url.startsWith(webhooksPath) && resolved.startsWith(webhooksPath);

@@ -16,7 +16,7 @@ import { ReloadingServer } from "./reloading-server.ts";
 import { writeSecretFile } from "./secret-file.ts";
 import { openTemporaryWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
 
-/** A running server file that is reloaded when it changes, with its webhooks, until it is closed. */
+/** A dev session: runs a server file, reloads it on changes, and manages its temporary webhooks. */
 export interface DevSession extends AsyncDisposable {
   /** The current addresses and endpoints. */
   readonly state: DevState;
@@ -26,7 +26,7 @@ export interface DevSession extends AsyncDisposable {
    */
   readonly secret: string | undefined;
   /**
-   * Sends the latest delivery again with a new id. Returns `undefined` if there is none yet.
+   * Sends the latest delivery again with a new ID. Returns `undefined` if there is no delivery yet.
    *
    * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
@@ -36,9 +36,9 @@ export interface DevSession extends AsyncDisposable {
 }
 
 /**
- * Runs a server file as `hub-webhooks dev` does: at a stable address, with a reload on every change, and with temporary
- * webhooks on a Hub that are deleted at the end. Resolves when deliveries arrive: a test request through the public address
- * was answered.
+ * Runs a server file like `hub-webhooks dev`: at a stable URL, with a reload on every change, and with temporary
+ * webhooks on a Hub that are deleted at the end. Resolves when deliveries can arrive, which a test request through the
+ * public URL confirms.
  *
  * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
  * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
@@ -110,14 +110,14 @@ class Session implements DevSession {
     return this.#parts.track(this.#open());
   }
 
-  /** Opens the parts in their order. The session is ready once its webhooks are created. */
+  /** Opens the parts in order. The session is ready once its webhooks are created. */
   async #open(): Promise<void> {
-    // The address stays the same for the whole session. Requests wait until the server runs.
+    // The URL stays the same for the whole session. Requests wait until the server is running.
     const proxy = await this.#openProxy();
     const hub = await this.#openHub();
     this.#reportTakenPorts({ proxy, hub });
     const server = await this.#startServer({ proxy, hub });
-    // All three take a while and are independent. The first failure rejects.
+    // The tunnel, the webhooks and the server open in parallel, because each takes a while. The first failure rejects.
     const [tunnel, temporary] = await Promise.all([
       this.#parts.track(this.#openPublicAddress(proxy)),
       this.#parts.track(this.#openTemporaryWebhooks({ proxy, hub })),
@@ -136,10 +136,10 @@ class Session implements DevSession {
     const proxy = await DevProxy.open({
       port: this.#options.port,
       reachabilityCheck: this.#check,
-      // The user's own address may have any host.
+      // The user's own public URL may have any host.
       allowAnyHost: this.#config.publicUrl !== undefined,
       onForeignHost: (host) => this.#emitProblem(foreignHost(host, requireOpen(this.#proxy).url)),
-      // The server is created after the proxy.
+      // The proxy is opened before the server is created, so the port is looked up for each request.
       serverPort: async () => {
         if (!this.#server) await this.#firstServing.promise;
         return requireOpen(this.#server).port;
@@ -167,7 +167,7 @@ class Session implements DevSession {
       secret,
       inbox: this.#inboxUrl(proxy.port),
       launchResult: { port: proxy.port, url: proxy.url, publicUrl: proxy.url },
-      // With the user's own address, the whole server is public, including the dashboard.
+      // With the user's own public URL, the whole server is public, including the dashboard.
       environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
       onOutput: (line) => this.#emit({ event: "output", ...line }),
       onReload: (files) => this.#emit({ event: "reloading", files }),
@@ -201,7 +201,7 @@ class Session implements DevSession {
       this.#server?.setPublicUrl(publicUrl);
       this.#emit({ event: "urlChanged", publicUrl });
     });
-    // The Hub may have suspended webhooks meanwhile, and the address may have changed.
+    // While the tunnel was down, the Hub may have suspended webhooks, and the public URL may have changed.
     tunnel.on("up", () => {
       this.#emit({ event: "up", publicUrl: tunnel.url });
       void this.#updateWebhooks();
@@ -263,7 +263,7 @@ class Session implements DevSession {
     );
   }
 
-  /** Never rejects: failures of the Hub are retried. */
+  /** Updates the webhooks. Never rejects, because failures of the Hub are retried. */
   async #updateWebhooks(): Promise<void> {
     if (this.#webhooks && this.#tunnel) await this.#webhooks.update(this.#reconcileInput(this.#tunnel));
   }
@@ -298,7 +298,7 @@ class Session implements DevSession {
     } catch (error) {
       this.#emitProblem({
         code: "FOLDER_UNUSABLE",
-        message: `The secret of this session could not be stored for trigger --url (${messageOf(error)}). Pass it with --secret-stdin.`,
+        message: `The secret of this session could not be stored for trigger --url (${messageOf(error)}). Pass the secret with --secret-stdin.`,
       });
     }
   }
@@ -339,6 +339,6 @@ function requireOpen<Part>(part: Part | undefined): Part {
 function foreignHost(host: string, url: string) {
   return {
     code: "CROSS_SITE_REFUSED",
-    message: `A request for host ${JSON.stringify(host)} was rejected, because a page of another site may have sent it. Use ${url}, or set --public-url for your own proxy.`,
+    message: `A request for host ${JSON.stringify(host)} was rejected, because a page of another site may have sent the request. Use ${url}, or set --public-url for your own proxy.`,
   };
 }

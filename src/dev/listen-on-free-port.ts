@@ -1,8 +1,9 @@
-/** How many ports to try before the system chooses one. */
+/** The number of ports to try before the system chooses one. */
 const maxAttempts = 21;
 
 /**
- * Listens on a port or, if it is taken, on the next free one: 7861 after 7860, which is easy to remember.
+ * Listens on a port or, if that port is in use, on the next free one. A port such as 7861 is easier to remember than a
+ * random one.
  *
  * @param listen opens the socket; with port 0, the system chooses a port.
  * @param isTaken whether an error of `listen` means that the port is in use.

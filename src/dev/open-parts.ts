@@ -1,6 +1,9 @@
 import { WebhookError } from "../core/errors.ts";
 
-/** The open parts of a session. Closes them in reverse order, including parts that finish opening after the close. */
+/**
+ * The open parts of a session. Closes them in reverse order, including parts that finish opening while the session is
+ * being closed.
+ */
 export class OpenParts {
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #opening: Promise<unknown>[] = [];
@@ -39,7 +42,7 @@ export class OpenParts {
     this.#closers.unshift(closer);
   }
 
-  /** Makes {@link close} wait for work that opens parts. */
+  /** Makes {@link close} wait for a promise that opens parts. */
   track<Result>(opening: Promise<Result>): Promise<Result> {
     this.#opening.push(opening);
     return opening;
@@ -55,7 +58,7 @@ export class OpenParts {
     this.#closing.abort(new WebhookError("This session was closed while it started.", { code: "CLOSING" }));
     await this.#closeOpened();
     await Promise.allSettled(this.#opening);
-    // Parts that were being opened may have added closers.
+    // Parts that were still opening may have added closers.
     await this.#closeOpened();
   }
 

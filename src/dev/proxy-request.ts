@@ -11,15 +11,15 @@ import type { ProxiedDelivery } from "./dev-event.ts";
 
 /** The options of the proxy that its two sockets share. */
 export interface ProxyOptions {
-  /** Answered by the proxy itself, to check that the public address points here. */
+  /** Checks that the public URL points here. The proxy itself answers the request of the check. */
   reachabilityCheck: ReachabilityCheck;
   /** Resolves with the port of the server once it is loaded. */
   serverPort: () => Promise<number>;
   /** Receives every answered delivery. */
   onDelivery: (delivery: ProxiedDelivery) => void;
-  /** Receives one line about each request that is rejected or cannot be forwarded. */
+  /** Receives one line for each request that is rejected or cannot be forwarded. */
   onProblem: (message: string) => void;
-  /** How long a request waits for the server. Default 20,000: the Hub waits for 30 s. */
+  /** How long a request waits for the server, in milliseconds. Default 20,000, because the Hub waits for only 30 s. */
   serverTimeoutMs?: number;
 }
 
@@ -39,7 +39,10 @@ export interface ProxySocket {
   showsErrorDetails: boolean;
 }
 
-/** A request, its response, and whether the client waits for `100 Continue`, which the server behind the proxy sends. */
+/**
+ * A request, its response, and whether the client expects `100 Continue`. The server behind the proxy sends that
+ * response.
+ */
 export type ProxiedExchange = Pick<Exchange, "incoming" | "outgoing" | "expectsContinue">;
 
 /** Forwards a request unchanged, once the server is loaded, and streams the response back. */
@@ -65,7 +68,7 @@ export async function proxyRequest(
     }
     return;
   }
-  // A client that has disconnected retries the request; the body of this one would never end.
+  // If the client has disconnected, the body would never end. The client retries the request.
   if (await hasDisconnected({ incoming, outgoing })) return;
   const { method, url: path } = incoming;
   const headers = requestHeaders(incoming, expectsContinue);
@@ -89,9 +92,10 @@ export async function proxyRequest(
       sendUnavailable(outgoing, { error, delivery, page });
     }
   });
-  // Aborts the signal of the handler when the client disconnects: a reset does so immediately, an end only after a probe.
+  // Aborts the signal of the handler when the client disconnects: a reset does so immediately, an end only after a
+  // probe.
   outgoing.on("close", () => {
-    // A socket that is reset while it ends is never closed, and keeps Node busy at exit.
+    // A socket that is reset while it ends never closes and would keep Node from exiting.
     if (inner.destroyed || outgoing.writableFinished) return;
     inner.socket?.resetAndDestroy();
     inner.destroy();
@@ -104,12 +108,12 @@ export async function proxyRequest(
   else inner.once("continue", forwardBody).flushHeaders();
 }
 
-/** Whether a request checks that the public address points here. */
+/** Whether a request checks that the public URL points here. */
 export function isReachabilityCheck(reachabilityCheck: ReachabilityCheck, { method, url }: IncomingMessage): boolean {
   return method === "GET" && url === reachabilityCheck.path;
 }
 
-/** Answers a request that Node cannot send, or whose response Node cannot send. */
+/** Answers 502 if Node cannot forward a request or its response. */
 export function sendBadGateway(
   outgoing: ServerResponse,
   { error, onProblem }: { error: unknown; onProblem: ProxyOptions["onProblem"] },
@@ -117,7 +121,7 @@ export function sendBadGateway(
   onProblem(`A request could not be forwarded: ${describeError(error).message}.`);
   if (outgoing.headersSent) outgoing.destroy();
   else {
-    // With an explicit reason phrase: otherwise Node keeps the one that it could not send.
+    // The reason phrase is explicit, because Node would otherwise keep the one that it could not send.
     outgoing.writeHead(502, "Bad Gateway", { "content-type": "application/json", connection: "close" });
     outgoing.end(JSON.stringify({ error: "The request could not be forwarded.", code: "INTERNAL" }));
   }
@@ -151,7 +155,7 @@ function sendUnavailable(
 ): void {
   delivery?.setFailure(error);
   const headers = page?.headers ?? { "content-type": "application/json" };
-  // Otherwise the rest of the body would have to be read before the next request.
+  // The connection is closed, because otherwise the rest of the body would have to be read before the next request.
   outgoing.writeHead(503, { ...headers, "retry-after": retryAfterSeconds, connection: "close" });
   outgoing.end(page?.html ?? JSON.stringify({ error, code }));
 }
@@ -180,13 +184,13 @@ function renderPage(
 const alwaysForwarded: readonly string[] = ["content-length", "host"];
 
 /**
- * The server must recognize HTTP/1.0 (a sign of a proxy, to which it shows no private pages) and a connection that is not
- * kept alive, so the `Via` and `Connection` headers pass both on.
+ * The server must recognize HTTP/1.0 and connections that are not kept alive, so the `Via` and `Connection` headers
+ * pass both on. HTTP/1.0 indicates a proxy, and the server shows no private pages to a proxy.
  */
 function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): string[] {
   const { rawHeaders, httpVersion, headers } = incoming;
   const dropped = new Set(hopByHopHeaders(headers.connection));
-  // Chunks are forwarded as chunks.
+  // A chunked body is forwarded as a chunked body.
   for (const name of [...alwaysForwarded, "transfer-encoding"]) dropped.delete(name);
   if (expectsContinue) dropped.delete("expect");
   else dropped.add("expect");
@@ -197,7 +201,7 @@ function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): st
   ];
 }
 
-/** Node frames the response again: an HTTP/1.0 client does not support chunks. */
+/** Node chooses the framing of the response, because an HTTP/1.0 client does not support chunks. */
 function responseHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
   const dropped = new Set(hopByHopHeaders(headers.connection));
   for (const name of alwaysForwarded) dropped.delete(name);

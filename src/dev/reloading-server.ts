@@ -7,17 +7,23 @@ import { SourceWatcher } from "./source-watcher.ts";
 
 export interface ReloadingServerOptions
   extends Pick<ServerProcessOptions, "path" | "launchResult" | "environment" | "onOutput"> {
-  /** A secret besides those of the server, or instead of them. */
+  /** A secret that is accepted in addition to the secrets of the server, or instead of them. */
   secret: SessionSecret | undefined;
-  /** URL of the inbox; overrides that of the server. */
+  /** The URL of the inbox. Overrides the inbox of the server. */
   inbox?: string | undefined;
-  /** Called when the server is running, for the first time or again. */
+  /** Called each time the server is running, including the first time. */
   onServing: (description: ServerDescription) => void;
-  /** Called when files have changed, before the server is reloaded. */
+  /** Called with the changed files before the server is reloaded. */
   onReload: (paths: readonly string[]) => void;
-  /** Called when the server failed to load or exited. It may be restarted without a change of its files. */
+  /**
+   * Called if the server failed to load or exited. `isRestarted` is true if the server is restarted without a change of
+   * its files.
+   */
   onBroken: (problem: { error: WebhookError; isRestarted: boolean }) => void;
-  /** A server that exits is restarted after this time, unless it was running for less than that. Default 1,000. */
+  /**
+   * A server that exits is restarted after this time in milliseconds, unless it was running for less than this time.
+   * Default 1,000.
+   */
   restartAfterMs?: number;
 }
 
@@ -29,12 +35,12 @@ export class ReloadingServer {
   /** Resolves with the port of the running server, or rejects if it is broken. */
   #port = createPort();
   #process: ServerProcess | undefined;
-  /** The process that is still loading. */
+  /** The process that is loading the file. */
   #starting: ServerProcess | undefined;
   #loading: Promise<void> | undefined;
   /** Whether the sources have changed since the load started. */
   #isStale = false;
-  /** Whether a file has changed during the load that may have been missing. */
+  /** Whether a file that may have been missing changed during the load. */
   #mayBeFixed = false;
   #isClosed = false;
   #restart: NodeJS.Timeout | undefined;
@@ -44,7 +50,7 @@ export class ReloadingServer {
     this.#options = options;
     this.#publicUrl = options.launchResult.publicUrl;
     this.#watcher = new SourceWatcher({ onChange: ({ paths, isLoaded }) => this.#changed(paths, isLoaded) });
-    // A file that fails before it imports anything is watched too.
+    // The file is watched from the start, because it may fail before it imports anything.
     this.#watcher.add(options.path);
   }
 
@@ -62,7 +68,7 @@ export class ReloadingServer {
     return this.#port.promise;
   }
 
-  /** Sets the public address, also for later processes. */
+  /** Sets the public URL for the current process and for later ones. */
   setPublicUrl(publicUrl: string): void {
     this.#publicUrl = publicUrl;
     this.#process?.setPublicUrl(publicUrl);
@@ -79,7 +85,7 @@ export class ReloadingServer {
 
   #changed(paths: readonly string[], isLoaded: boolean): void {
     if (this.#isClosed) return;
-    // A broken server may need a file that it has never loaded.
+    // A broken server may depend on a file that was never loaded.
     if (!isLoaded && this.#state !== "broken") {
       this.#mayBeFixed = this.#state === "loading";
       return;
@@ -129,7 +135,7 @@ export class ReloadingServer {
       const serving = await started.serving();
       if (!this.#isStale && !this.#isClosed) this.#handleServing(started, serving);
     } catch (error) {
-      // It may have loaded a file that was only half written.
+      // The process may have loaded a file that was only partly written.
       this.#isStale ||= this.#mayBeFixed || this.#watcher.isSettling;
       if (!this.#isStale && !this.#isClosed) this.#handleBroken({ error: toWebhookError(error), isRestarted: false });
     } finally {
@@ -146,7 +152,7 @@ export class ReloadingServer {
     void started.ended.then(() => {
       if (this.#process !== started || this.#state !== "serving" || this.#isClosed) return;
       this.#port = createPort();
-      // A server that exits immediately would be restarted forever.
+      // A server that exits immediately is not restarted, because that would repeat forever.
       const isRestarted = performance.now() - servedAt >= restartAfterMs;
       if (isRestarted) this.#restart = setTimeout(() => this.#load(), restartAfterMs);
       this.#handleBroken({ error: unexpectedExit(), isRestarted });
@@ -162,13 +168,13 @@ export class ReloadingServer {
 
 function createPort(): PromiseWithResolvers<number> {
   const expected = Promise.withResolvers<number>();
-  // There may be no request that waits for it.
+  // No request may be waiting for this promise, so a rejection must count as handled.
   expected.promise.catch(() => {});
   return expected;
 }
 
 function unexpectedExit(): WebhookError {
-  return new WebhookError("The server process exited unexpectedly. See its last output.", {
+  return new WebhookError("The server process exited unexpectedly. See the last output of the server.", {
     code: "SERVER_FILE_INVALID",
   });
 }

@@ -3,17 +3,19 @@ import { basename, dirname, join } from "node:path";
 
 interface SourceWatcherOptions {
   /**
-   * Receives the changed paths once the last change is `settleMs` old. `isLoaded` is `false` if all of them are only
-   * neighbors of added files.
+   * Receives the changed paths once the last change is `settleMs` old. `isLoaded` is `false` if none of the paths was
+   * added with {@link SourceWatcher.add}: all of them are neighbors of added files.
    */
   onChange: (change: { paths: readonly string[]; isLoaded: boolean }) => void;
-  /** Default 80: editors write a file in several steps. */
+  /**
+   * How long to wait for further changes, in milliseconds. Default 80, because editors write a file in several steps.
+   */
   settleMs?: number;
 }
 
 /**
- * Watches source files through their folders: many editors replace a file when they save it, and a watcher of the old file
- * would report nothing after that.
+ * Watches source files through their folders. Many editors replace a file when they save it, and a watcher of the old
+ * file would report no further changes.
  */
 export class SourceWatcher {
   readonly #options: Required<SourceWatcherOptions>;
@@ -29,7 +31,7 @@ export class SourceWatcher {
 
   /** Starts watching a file. */
   add(path: string): void {
-    // Files may still be reported after close(), and a watcher keeps the process alive.
+    // Files may be added after close(), and a new watcher would keep the process alive.
     if (this.#isClosed) return;
     this.#files.add(path);
     const folder = dirname(path);
@@ -42,11 +44,11 @@ export class SourceWatcher {
       watcher.on("error", () => watcher.close());
       this.#folders.set(folder, watcher);
     } catch {
-      // The folder is gone, or the system allows no more watchers. The other folders are still watched.
+      // The folder no longer exists, or the system allows no more watchers. The other folders are still watched.
     }
   }
 
-  /** Whether there are changes that were not reported yet. */
+  /** Whether there are changes that have not been reported yet. */
   get isSettling(): boolean {
     return this.#changed.size > 0;
   }
@@ -62,7 +64,8 @@ export class SourceWatcher {
     this.#changed.add(path);
     clearTimeout(this.#timer);
     const timer = setTimeout(() => {
-      // After a long block of the event loop, timers run before the events of further changes.
+      // If the event loop was blocked, timers run before the events of further changes. Waiting for one more turn
+      // includes them.
       setImmediate(() => {
         if (timer === this.#timer && !this.#isClosed) this.#reportChanges();
       });

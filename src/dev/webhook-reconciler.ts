@@ -11,7 +11,7 @@ import { deleteStaleWebhooks } from "../registration/stale-webhooks.ts";
 import { type ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import { formatStep } from "./format-step.ts";
 
-/** The listeners for the webhooks of a session. */
+/** Listeners for changes and failures of the webhooks of a session. */
 export interface WebhookListeners {
   /** Receives the completed steps as text. */
   onSteps: (steps: readonly string[]) => void;
@@ -41,9 +41,10 @@ export class WebhookReconciler {
   }
 
   /**
-   * Creates the webhooks. Unlike later changes, this is not reported as steps.
+   * Creates the webhooks. Unlike later changes, the creation is not reported as steps.
    *
-   * @throws `HubError` if the Hub is not reachable, or rejects every webhook. If it rejects only some, they are reported.
+   * @throws `HubError` if the Hub is not reachable, or rejects every webhook. If the Hub rejects only some webhooks,
+   * they are reported.
    */
   async start(input: ReconcileInput): Promise<void> {
     this.#input = input;
@@ -66,7 +67,7 @@ export class WebhookReconciler {
     this.#retryLater();
   }
 
-  /** Deletes the webhooks. The next session deletes those that cannot be deleted now. */
+  /** Deletes the webhooks. The next session deletes the webhooks that cannot be deleted now. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#retrying;

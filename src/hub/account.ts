@@ -16,7 +16,7 @@ const organization = z.strictObject({
   fullname: z.string(),
   avatarUrl: z.string(),
   ...billing,
-  /** Missing without a paid plan. */
+  /** Absent if the organization has no paid plan. */
   plan: z.optional(responseEnum(["team", "enterprise", "plus", "academia"])),
   roleInOrg: z.optional(organizationRole),
   /** The reasons why the token has no access to the organization. */
@@ -60,7 +60,7 @@ const accessToken = z.strictObject({
 export const whoami = z.strictObject({
   type: z.literal("user"),
   id: z.string(),
-  /** The user name. */
+  /** The username. */
   name: z.string(),
   fullname: z.string(),
   avatarUrl: z.string(),
@@ -80,7 +80,7 @@ export const whoami = z.strictObject({
 /** The user of a token, and the permissions of the token. */
 export type Whoami = z.output<typeof whoami>;
 
-/** The operation on accounts. It is not in hub-api.md; the Hub has published it since 2026-08-17 at the latest. */
+/** The account operation. hub-api.md does not list it, but the Hub published it by 2026-08-17. */
 export const accountOperations = {
   whoami: {
     method: "get",

@@ -18,11 +18,12 @@ import { HubWebhooks } from "./webhooks/webhooks.ts";
 export interface HubClientOptions {
   /**
    * An access token of the Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login`
-   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). Read at the first call.
+   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). The client looks up the token on the
+   * first call.
    */
   token?: string | undefined;
   /**
-   * The base URL of the Hub. Every call sends the token there, so use `http:` only on your own machine. Default:
+   * The base URL of the Hub. Every call sends the token to this URL, so use `http:` only on your own machine. Default:
    * `HF_ENDPOINT`, else `https://huggingface.co`.
    */
   hubUrl?: string | undefined;
@@ -31,13 +32,13 @@ export interface HubClientOptions {
   /** Timeout of one attempt. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
-   * The maximum number of attempts per call, including the first. The client retries rate limits (429), failures of the
-   * Hub (5xx) and network errors. It retries calls that must not run twice (create, replay, claim) only if the Hub cannot
-   * have processed them. Default 4.
+   * The maximum number of attempts per call, including the first. The client retries after rate limits (429), failures
+   * of the Hub (5xx), and network errors. It retries calls that must not run twice (create, replay, claim) only if the
+   * Hub cannot have processed them. Default 4.
    */
   attempts?: number | undefined;
   /**
-   * Logs a warning for fields and values in requests that this release does not list. Default:
+   * Receives a warning for each field or value in a request that this release does not list. Default:
    * `process.emitWarning`, and `console.warn` in runtimes without it.
    */
   logger?: Logger | undefined;
@@ -46,7 +47,7 @@ export interface HubClientOptions {
 /**
  * The Hub's REST API.
  *
- * @throws `OPTION_INVALID` when an option cannot be used.
+ * @throws `OPTION_INVALID` if an option is invalid.
  * @example
  * ```ts
  * const hub = new HubClient();
@@ -79,7 +80,7 @@ export class HubClient {
     const transport = new Transport({
       hubUrl,
       findToken: () => findToken({ option: token, hubUrl }),
-      // Browsers reject `fetch` as a method of another object.
+      // Browsers throw if `fetch` is called as a method of another object.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       timeoutMs: readTimeout(timeout),
       attempts,
@@ -97,7 +98,7 @@ export class HubClient {
 
   /**
    * Returns the user of the token, the organizations of that user, and the permissions of the token. The Hub limits how
-   * often you can call this.
+   * often you can call this method.
    *
    * @example
    * ```ts
@@ -113,11 +114,12 @@ export class HubClient {
    * with one slash and is relative to {@link hubUrl}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
    * are retried only if the Hub cannot have processed them.
    *
-   * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: the timeout does
-   * not apply to it, only `signal` does, and a body that breaks off is not retried.
+   * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: only `signal`
+   * applies to the body, not the timeout, and an interrupted body is not requested again.
    *
-   * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other
-   * `HUB_…` codes after that, including for redirects, which would send the token elsewhere; the reason of the signal.
+   * @throws `HubError` with the code `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` or `HUB_TOKEN_INVALID` before the request
+   * is sent, and with other `HUB_…` codes after that. Redirects also fail, because following them would send the token
+   * to another server. If `signal` is aborted, the call rejects with the reason of the signal.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {

@@ -4,10 +4,10 @@ import type { Redact } from "./request-secrets.ts";
 import { isWebPage, readText } from "./response-body.ts";
 import { readRetryAfterSeconds } from "./retry.ts";
 
-/** Much larger than any error response of the Hub. */
+/** The limit is much larger than any error response of the Hub. */
 const maxErrorBytes = 65_536;
 
-/** Details for the message of the error. */
+/** Details for the error message. */
 export interface ErrorResponseContext {
   /** The action that failed, such as `create a webhook`. */
   action: string;
@@ -77,22 +77,24 @@ function nextStep({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: S
   }
   if (status === 429) return "Try again later, and send fewer requests.";
   if (status >= 500) {
-    return `Try again later${requestId ? `, or report the request ID ${requestId} to the support of the Hub` : ""}.`;
+    return `Try again later${requestId ? `, or contact the Hub's support with the request ID ${requestId}` : ""}.`;
   }
-  if (status === 400 || status === 422) return "Correct the request.";
+  if (status === 400 || status === 422) return "Fix the request.";
   if (status === 401) return `Set HF_TOKEN or pass a token (--token, or "token" in code). Create one at ${tokens}.`;
-  if (status === 403 && hasReason) return `If the token is the reason, use one with write permission: see ${tokens}.`;
-  if (status === 403) return `Use a token with write permission, of a user with the required role: see ${tokens}.`;
+  if (status === 403 && hasReason)
+    return `If the token lacks permission, use one with write permission. Manage tokens at ${tokens}.`;
+  if (status === 403)
+    return `Use a token with write permission from a user who has the required role. Manage tokens at ${tokens}.`;
   if (status === 404) {
-    return `Check the name or the ID, and the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).`;
+    return `Check the name or ID, and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
   }
   if (status < 400) {
-    return `Redirects are not followed, to keep the token secret. Check the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).`;
+    return `The client does not follow redirects, because another server could receive the token. Check the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
   }
-  return `Check the request and the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).`;
+  return `Check the request and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
 }
 
-/** The reason in a JSON body; empty if there is none. */
+/** Returns the reason in a JSON body, or an empty string if there is none. */
 function reasonIn(body: string): string {
   try {
     return reasonOf(JSON.parse(body));
@@ -119,7 +121,7 @@ function joinTexts(value: unknown): string {
     .join("; ");
 }
 
-/** Returns plain text, or the title of a web page; empty for JSON. */
+/** Returns plain text or the title of a web page, or an empty string for JSON. */
 function plainText(body: string): string {
   if (/^\s*[[{]/.test(body)) return "";
   if (!isWebPage(body)) return body;

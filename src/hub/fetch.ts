@@ -3,18 +3,18 @@ import type { CallOptions } from "./operation.ts";
 import type { HubRequest } from "./request.ts";
 import { createRedact, secretsIn } from "./request-secrets.ts";
 
-/** Like `HeadersInit`, which the types of Node do not have. */
+/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
 
-/** Options of `hub.fetch`: those of `fetch` that allow a retry. */
+/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
 export interface HubFetchInit extends CallOptions {
   /** Default `GET`. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** Headers, without `authorization`. The default `content-type` of a body is JSON. */
+  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
   headers?: HeadersSource;
   /**
-   * Replaces each `{name}` in the path with its encoded value, which cannot leave the path or start a query. Keeps slashes,
-   * as in the name of a repository. Pass values from payloads here.
+   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
+   * escape the path or start a query. Use `params` for values from payloads.
    */
   params?: Readonly<Record<string, string | number>> | undefined;
   /** The body as text: `JSON.stringify(…)`. */
@@ -49,7 +49,7 @@ export async function prepareFetch(
   const url = resolveUrl(path, hubUrl);
   if (!methods.has(method)) throw invalid("method", `expected one of ${[...methods].join(", ")}`);
   if (body !== undefined && typeof body !== "string")
-    throw invalid("body", "expected a string, as from JSON.stringify()");
+    throw invalid("body", "expected a string, such as the result of JSON.stringify()");
   if (body !== undefined && (method === "GET" || method === "HEAD")) throw invalid("body", `not allowed for ${method}`);
   const headers = readHeaders(customHeaders);
   if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
@@ -61,7 +61,7 @@ export async function prepareFetch(
     ...secretsIn(path),
     ...secretsIn(parseBody(body)),
   ]);
-  // Without the query, which may contain secrets.
+  // The query is omitted because it may contain secrets.
   const description = redact(`${method} ${url.pathname}`);
   return {
     operationId: description,
@@ -78,7 +78,7 @@ function fillParams(template: string, params: HubFetchInit["params"]): string {
   return template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
     if (!Object.hasOwn(params, name)) throw invalid(`params.${name}`, "required by the path");
     const segments = String(params[name]).split("/");
-    if (segments.includes("")) throw invalid(`params.${name}`, "expected a name without empty parts");
+    if (segments.includes("")) throw invalid(`params.${name}`, "expected a name without empty segments");
     try {
       return segments.map(encodeURIComponent).join("/");
     } catch {
@@ -92,15 +92,15 @@ function resolveUrl(path: string, hubUrl: string): URL {
   const base = new URL(hubUrl);
   const [pathname = ""] = typeof path === "string" ? path.split("?") : [];
   const url = /^\/(?!\/)[^#]*$/.test(path) ? URL.parse(`${hubUrl}${path}`) : null;
-  // Differs if the parser removed, resolved or encoded something.
+  // The two paths differ if the parser removed, resolved or encoded something.
   if (url?.origin === base.origin && url.pathname === `${base.pathname.replace(/\/$/, "")}${pathname}`) return url;
   throw invalid(
     "path",
-    'expected a path that starts with a single "/", without ".." and "#"; insert names with params or encodeURIComponent()',
+    'expected a path that starts with a single "/", without ".." or "#"; insert names with params or encodeURIComponent()',
   );
 }
 
-/** With these headers, `fetch` fails like a broken network. */
+/** With these headers, `fetch` fails with an error that looks like a network failure. */
 const connectionHeaders = [
   "connection",
   "content-length",
@@ -123,19 +123,22 @@ function copyHeaders(given: HeadersSource): Headers {
   try {
     return new Headers(given);
   } catch {
-    // Without the message, which quotes the value.
-    throw invalid("headers", "expected valid names and values of HTTP headers");
+    // The original message is omitted because it quotes the value.
+    throw invalid("headers", "expected valid names and values for HTTP headers");
   }
 }
 
 const ordinaryHeader = /^(?:(?:accept|content|if|user)-.*|accept|authorization|range)$/;
 
-/** The values of custom headers, which may be keys. Shorter ones occur in ordinary words. */
+/**
+ * Returns the values of custom headers, which may be keys. Short values are skipped, because they occur in ordinary
+ * words.
+ */
 function secretHeaderValues(headers: Headers): string[] {
   return [...headers].flatMap(([name, value]) => (ordinaryHeader.test(name) || value.length < 8 ? [] : [value]));
 }
 
-/** Parses a body as JSON or as a form, to find its secrets. */
+/** Parses a body as JSON or as a form, so that secrets in it can be found. */
 function parseBody(body: string | undefined): unknown {
   try {
     return JSON.parse(body ?? "null");

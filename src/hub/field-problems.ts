@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 
 /** An invalid field and what is wrong with it. */
 export interface FieldProblem {
-  /** In JavaScript notation: `watched[0].type`. */
+  /** The path in JavaScript notation, such as `watched[0].type`. */
   field: string;
   problem: string;
 }
@@ -13,7 +13,7 @@ export interface FieldProblem {
  */
 export function fieldProblems(error: z.core.$ZodError, { name }: { name: string }): FieldProblem[] {
   const problems = error.issues.flatMap((issue) => problemsOf(issue, name));
-  // Several rules of one field can share a message.
+  // Several rules for one field can produce the same message.
   return [...new Map(problems.map((problem) => [`${problem.field}: ${problem.problem}`, problem])).values()];
 }
 
@@ -26,21 +26,21 @@ function problemsOf(issue: z.core.$ZodIssue, name: string): FieldProblem[] {
 }
 
 /**
- * The message of an issue for which the schema has none: pass it as `error` when you parse. zod/mini has no messages of
- * its own, and those of zod depend on the global configuration.
+ * Creates messages for issues whose schema defines none. Pass this function as `error` when you parse: zod/mini has no
+ * built-in messages, and the messages of zod depend on its global configuration.
  */
 export function describeIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
-      if (issue.input === undefined) return "it is missing";
-      // A query parameter that is given more than once.
-      if (issue.expected === "string" && Array.isArray(issue.input)) return "give it once";
+      if (issue.input === undefined) return "required";
+      // A query parameter that occurs more than once is parsed as an array.
+      if (issue.expected === "string" && Array.isArray(issue.input)) return "expected only one value";
       return `expected ${issue.expected}, received ${typeName(issue.input)}`;
     case "invalid_value":
       return `expected ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`;
     case "too_small":
-      if (issue.minimum === 1 && issue.origin === "array") return "give at least one";
-      if (issue.minimum === 1 && issue.origin === "string") return "it is empty";
+      if (issue.minimum === 1 && issue.origin === "array") return "expected at least one item";
+      if (issue.minimum === 1 && issue.origin === "string") return "must not be empty";
       return `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unitOf(issue.origin)}`;
     case "too_big":
       return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unitOf(issue.origin)}`;

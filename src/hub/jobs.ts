@@ -4,8 +4,8 @@ import { objectIdInEitherCase, requestEnum, responseEnum, timestamp } from "./sc
 import type { Transport } from "./transport.ts";
 
 /*
- * Three similar shapes: the job in a request for a webhook (with the values of secrets), the job in a webhook that the Hub
- * returns (with the names of secrets), and the record of a job that was started.
+ * This file defines three similar shapes: the job in a request for a webhook (with the values of secrets), the job in a
+ * webhook that the Hub returns (with the names of secrets), and the record of a job that was started.
  */
 
 /** The hardware that a job can request, as hub-api.md lists it. */
@@ -51,7 +51,7 @@ const returnedFlavor = responseEnum(hardwareFlavors);
 const architectures = ["amd64", "arm64"] as const;
 const command = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
-/** An object without a field `__proto__`, which `z.record` would drop silently. */
+/** Creates a schema that rejects objects with a field `__proto__`, which `z.record` would drop silently. */
 function objectWithoutProto<Value>(expectedNames: string) {
   return z.custom<Record<string, Value>>(
     (map) => typeof map !== "object" || map === null || !Object.hasOwn(map, "__proto__"),
@@ -60,7 +60,7 @@ function objectWithoutProto<Value>(expectedNames: string) {
 }
 
 // The Hub requires at least one character after the first letter.
-const expectedVariable = "expected a letter, then letters, digits or _, two characters or more";
+const expectedVariable = "expected at least two characters: a letter, then letters, digits or _";
 const variableName = z.string().check(z.regex(/^[a-zA-Z][_a-zA-Z0-9]+$/, expectedVariable));
 const environment = z.pipe(objectWithoutProto<string>(expectedVariable), z.record(variableName, z.string()));
 
@@ -76,7 +76,7 @@ export const secretChanges = z.pipe(
 const maxLabelLength = 100;
 const expectedLabel = "expected 1 to 100 letters, digits, dots, _ or -";
 const expectedLabelValue = "expected up to 100 letters, digits, dots, _ or -";
-// Excludes "__proto__" for the document of the local Hub.
+// The pattern also excludes "__proto__" so that the OpenAPI document of the local Hub contains this rule.
 const labelName = z
   .string()
   .check(z.regex(/^(?!__proto__$)[a-zA-Z0-9._-]+$/, expectedLabel), z.maxLength(maxLabelLength, expectedLabel));
@@ -87,16 +87,16 @@ const labels = z.pipe(objectWithoutProto<string>(expectedLabel), z.record(labelN
 
 const timeoutSeconds = z.nullable(z.int().check(z.positive(), z.maximum(Number.MAX_SAFE_INTEGER)));
 
-/** A bucket or a repository, mounted into a job. */
+/** A bucket or a repository that is mounted into a job. */
 export const volume = z
   .object({
     type: requestEnum(["bucket", "model", "dataset", "space"]),
     /** `<owner>/<name>` of the bucket or repository. */
     source: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')),
-    mountPath: z.string().check(z.regex(/^\/.*/, 'expected a path that begins with "/"')),
-    /** The revision of a repository. Default `main`. Not for buckets. */
+    mountPath: z.string().check(z.regex(/^\/.*/, 'expected a path that starts with "/"')),
+    /** The revision of a repository. Default `main`. Buckets have no revisions. */
     revision: z.optional(z.string()),
-    /** Default: repositories are read-only, buckets are writable. */
+    /** By default, repositories are read-only and buckets are writable. */
     readOnly: z.optional(z.boolean()),
     /** A folder inside the bucket or repository. */
     path: z.optional(z.string()),
@@ -110,10 +110,10 @@ export const volume = z
 
 const port = z.int().check(z.minimum(1), z.maximum(65_535));
 
-/** Ports of a job that are reachable from outside. */
+/** The ports of a job that are reachable from outside. */
 const expose = z.object({
   ports: z.array(port).check(z.maxLength(20)),
-  /** The ports that need no token. All others need a token with read access to the namespace of the job. */
+  /** The ports that require no token. All other ports require a token with read access to the namespace of the job. */
   portsPublic: z.optional(z.array(port).check(z.maxLength(20))),
 });
 
@@ -163,7 +163,7 @@ export const job = z.strictObject({
   owner: account,
   spaceId: z.optional(z.string()),
   dockerImage: z.optional(z.string()),
-  /** In seconds. */
+  /** The timeout in seconds. */
   timeout: z.optional(z.number()),
   environment: z.record(z.string(), z.string()),
   /** The names of the secrets, each with the value `null`. */
@@ -175,7 +175,7 @@ export const job = z.strictObject({
   status: z.strictObject({
     stage: z.enum(jobStages),
     message: z.nullable(z.string()),
-    /** Such as `NO_CREDITS` or `NO_SUBSCRIPTION`. */
+    /** The reason for the cancellation, such as `NO_CREDITS` or `NO_SUBSCRIPTION`. */
     cancelReason: z.optional(z.string()),
     failureCount: z.optional(z.number()),
   }),
@@ -221,7 +221,7 @@ export const jobHardware = z.strictObject({
   unitLabel: z.string(),
 });
 
-/** The operation on jobs. It is not in hub-api.md; the Hub has published it since 2026-08-17 at the latest. */
+/** The job operation. hub-api.md does not list it, but the Hub published it by 2026-08-17. */
 export const jobOperations = {
   hardware: {
     method: "get",
@@ -238,7 +238,7 @@ export type JobHardware = z.output<typeof jobHardware>;
 export type WebhookJobRequest = z.input<typeof webhookJobRequest>;
 /**
  * The job in a webhook that the Hub returns, with the names of its secrets. The Hub does not return `arch`, `attempts`,
- * `volumes`, `expose`, `ssh` and `resourceGroupId`.
+ * `volumes`, `expose`, `ssh`, or `resourceGroupId`.
  */
 export type WebhookJob = z.output<typeof webhookJob>;
 /** A job that is scheduled, running or finished. */
@@ -256,7 +256,7 @@ export class HubJobs {
   }
 
   /**
-   * Lists the hardware that a job can request. Each `name` is a `flavor`.
+   * Lists the hardware that a job can request. Pass a returned `name` as the `flavor` of a job.
    *
    * @example
    * ```ts

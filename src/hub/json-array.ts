@@ -1,9 +1,9 @@
-/** A text is not a JSON array, or an element is too long. */
+/** Thrown if a text is not a JSON array, or an element is too long. */
 export class JsonArrayError extends Error {}
 
 /**
- * Splits the text of a JSON array into its elements. The text arrives in pieces that can end anywhere. Only finds the ends
- * of elements; pass each element to `JSON.parse`.
+ * Splits the text of a JSON array into its elements. The text can arrive in pieces of any length. The splitter does not
+ * validate the elements: pass each one to `JSON.parse`.
  */
 export class JsonArraySplitter {
   readonly #maxElementChars: number;
@@ -56,12 +56,12 @@ export class JsonArraySplitter {
    * @throws JsonArrayError
    */
   end(): void {
-    if (this.#state !== "after") throw new JsonArrayError("it is incomplete");
+    if (this.#state !== "after") throw new JsonArrayError("the array is incomplete");
   }
 
   #outside(character: string): void {
     if (/\s/.test(character)) return;
-    if (this.#state === "after" || character !== "[") throw new JsonArrayError("it does not start with [");
+    if (this.#state === "after" || character !== "[") throw new JsonArrayError("the text does not start with [");
     this.#state = "inside";
   }
 

@@ -20,7 +20,7 @@ export function lenient(schema: core.$ZodType): core.$ZodType {
   if (schema instanceof core.$ZodNumber) return z.number();
   if (schema instanceof core.$ZodRecord) return z.record(z.string(), lenient(schema._zod.def.valueType));
   if (schema instanceof core.$ZodPipe && schema._zod.def.in instanceof core.$ZodCustom) {
-    return lenient(schema._zod.def.out); // A check in front of the schema.
+    return lenient(schema._zod.def.out); // The pipe only adds a check in front of this schema.
   }
   if (schema instanceof core.$ZodArray) return z.array(lenient(schema._zod.def.element));
   if (schema instanceof core.$ZodUnion && !(schema instanceof core.$ZodDiscriminatedUnion)) {
@@ -43,7 +43,7 @@ export function acceptUnknown(schema: core.$ZodType): core.$ZodType {
 
 type MapSchema = (schema: core.$ZodType) => core.$ZodType;
 
-/** Clones a schema, with its checks, and maps the schemas in it. Objects accept unknown fields. */
+/** Clones a schema with its checks, and maps the nested schemas. Objects in the clone accept unknown fields. */
 function mapParts(schema: core.$ZodType, map: MapSchema): core.$ZodType {
   if (schema instanceof core.$ZodObject) {
     const fields = Object.entries(schema._zod.def.shape).map(([name, field]) => [name, map(field)] as const);
@@ -57,7 +57,7 @@ function mapParts(schema: core.$ZodType, map: MapSchema): core.$ZodType {
   return schema;
 }
 
-/** Treats `null` as absent in optional fields that do not accept it. */
+/** Treats `null` as absent in optional fields that do not accept `null`. */
 function dropNulls(object: core.$ZodType, shape: core.$ZodShape): core.$ZodType {
   const names = Object.entries(shape).flatMap(([name, field]) =>
     field._zod.optin !== undefined && !core.safeParse(field, null).success ? [name] : [],
@@ -87,7 +87,7 @@ function acceptUnknownVariants(
   });
 }
 
-/** Returns the variant of a discriminated union that a value belongs to; `undefined` for an unknown one. */
+/** Returns the variant of a discriminated union that a value belongs to, or `undefined` if the variant is unknown. */
 export function findVariant(
   { discriminator, options }: Pick<core.$ZodDiscriminatedUnionDef, "discriminator" | "options">,
   value: unknown,
@@ -96,7 +96,7 @@ export function findVariant(
   return options.find((option) => [...(option._zod.propValues?.[discriminator] ?? [])].some((known) => known === name));
 }
 
-/** Any value of the types that these values have. */
+/** Creates a schema that accepts every value of the same types as these values. */
 function anyOfTypes(values: readonly core.util.Literal[]): core.$ZodType {
   const types = new Set(values.map((value) => typeof value));
   if (types.size !== 1) return z.unknown();
@@ -107,7 +107,7 @@ function anyOfTypes(values: readonly core.util.Literal[]): core.$ZodType {
 
 type Wrapper = core.$ZodOptional | core.$ZodNullable | core.$ZodDefault | core.$ZodReadonly;
 
-/** Whether a schema only makes another one optional, nullable or read-only, or gives it a default. */
+/** Whether a schema only makes another schema optional, nullable or read-only, or adds a default. */
 export function isWrapper(schema: core.$ZodType): schema is Wrapper {
   return [core.$ZodOptional, core.$ZodNullable, core.$ZodDefault, core.$ZodReadonly].some(
     (kind) => schema instanceof kind,

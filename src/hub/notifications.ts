@@ -10,7 +10,7 @@ import type { Transport } from "./transport.ts";
 /** The status of a discussion in a notification. */
 export const discussionStatus = responseEnum(discussionStatuses);
 
-/** Typed as open: responses can have repository types that requests cannot name. */
+/** The type is open because responses can contain repository types that requests cannot use. */
 const returnedRepoId: z.ZodMiniType<RepoRef, RepoRef> = repoRef;
 
 const participating = z.array(z.strictObject({ _id: objectId, avatar: z.string(), user: z.string() }));
@@ -70,7 +70,7 @@ export const notification = z.discriminatedUnion("type", [
 /** A page of notifications. */
 export const notificationPage = z.strictObject({
   notifications: z.array(notification),
-  /** The numbers of notifications that match the search, are unread, and exist. */
+  /** The number of notifications that match the search, of unread notifications, and of all notifications. */
   count: z.strictObject({ view: z.number(), unread: z.number(), all: z.number() }),
   /** The number of matching notifications before this page. */
   start: z.number(),
@@ -106,7 +106,7 @@ export const notificationMark = z.object({
 export type Notification = z.output<typeof notification>;
 /** A page of notifications, with the number of matches before it (`start`) and in total (`count`). */
 export type NotificationPage = z.output<typeof notificationPage>;
-/** A search for notifications: `p` is the page, from 0; each other field narrows the result. */
+/** A search for notifications: `p` is the page number, starting at 0. Every other field narrows the result. */
 export type NotificationSearch = SearchOf<typeof search>;
 
 /** The operations on notifications (hub-api.md, Notifications). */
@@ -137,11 +137,11 @@ export const notificationOperations = {
   },
 } as const satisfies Operations;
 
-/** Selects notifications. */
+/** The notifications to delete or to mark. */
 export interface NotificationSelection extends NotificationSearch {
   /**
-   * The IDs of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
-   * delete, pass at least one ID of 24 lower-case hexadecimal digits.
+   * The IDs of the discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
+   * delete notifications, pass at least one ID of 24 lowercase hexadecimal digits.
    */
   discussionIds?: readonly string[] | undefined;
   /** Selects all matches of the other fields, on every page, and ignores `discussionIds`. Default `false`. */
@@ -163,7 +163,8 @@ export class HubNotifications {
   }
 
   /**
-   * Returns one page of notifications, the newest first. `p` is the page, starting at 0; the other fields filter.
+   * Returns one page of notifications, newest first. `p` is the page number, starting at 0. The other fields are
+   * filters.
    *
    * @example
    * ```ts
@@ -175,8 +176,9 @@ export class HubNotifications {
   }
 
   /**
-   * Deletes the notifications of the given discussions, or all that match a search. Pass `lastUpdate` to keep notifications
-   * that arrived after you listed them. Without it, a call that may have been processed is not retried.
+   * Deletes the notifications of the given discussions, or all that match a search. Pass `lastUpdate` to keep
+   * notifications that arrived after you listed them. Without `lastUpdate`, the client does not retry a call that the
+   * Hub may have processed.
    *
    * @example
    * ```ts
@@ -210,18 +212,18 @@ export class HubNotifications {
   }
 }
 
-/** Whether a retry selects the same notifications, and none that arrived since. */
+/** Whether a retry selects the same notifications, without any that arrived after the first attempt. */
 function isBounded({ applyToAll, lastUpdate }: NotificationSelection): boolean {
   return applyToAll !== true || lastUpdate !== undefined;
 }
 
-/** Without `applyToAll`, the Hub accepts a search and does nothing. */
+/** Without `applyToAll`, the Hub accepts a search but does nothing. */
 function checkSelection<Selection extends NotificationSelection>(selection: Selection): Selection {
   if (selection?.discussionIds !== undefined || selection?.applyToAll === true) return selection;
   throw argumentInvalid([
     {
       field: "discussionIds",
-      problem: 'pass IDs of discussions, or "applyToAll": true to select all that match the search',
+      problem: 'pass the IDs of discussions, or "applyToAll": true to select all notifications that match the search',
     },
   ]);
 }

@@ -3,7 +3,9 @@ import type { SearchOf } from "./schemas.ts";
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Cancels the call, also while it waits for the next attempt. The call rejects with the reason of the signal. */
+  /**
+   * Cancels the call, even while the client waits for the next attempt. The call rejects with the reason of the signal.
+   */
   signal?: AbortSignal | undefined;
 }
 
@@ -14,7 +16,7 @@ export interface Operation {
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly path: string;
   readonly operationId: string;
-  /** In the imperative: error messages contain it. */
+  /** A description in the imperative, such as `List your webhooks`. Error messages contain it. */
   readonly summary: string;
   readonly request?: {
     readonly params?: z.ZodMiniType<Record<string, string>>;
@@ -28,7 +30,7 @@ type ParamsOf<Called> = Called extends { request: { params: infer Schema extends
   ? { params: z.input<Schema> }
   : { params?: undefined };
 
-/** The decoded types: in a URL, every parameter is a string. */
+/** The decoded types of a query. In a URL, every parameter is a string. */
 type QueryOf<Called> = Called extends { request: { query: infer Schema extends z.ZodMiniType } }
   ? { query?: SearchOf<Schema> | undefined }
   : { query?: undefined };

@@ -1,5 +1,5 @@
 /**
- * A paginated list. `for await` iterates over all items and requests each page when it is needed.
+ * A paginated list. `for await` iterates over all items and requests each page only when it is needed.
  *
  * @example
  * ```ts

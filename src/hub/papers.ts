@@ -10,7 +10,7 @@ export const paperClaim = z.object({
   paperId: z.string().check(z.minLength(1)),
   /** The claimed author entry. Required since 2026-08-17. */
   claimAuthorId: z.optional(objectIdInEitherCase),
-  /** The user who is the author. Default: you. */
+  /** The user who is the author. Default: the user of the token. */
   targetUserId: z.optional(objectIdInEitherCase),
 });
 
@@ -44,7 +44,8 @@ export class HubPapers {
   }
 
   /**
-   * Claims that you, or the user of `targetUserId`, are an author of a paper. `ok` is whether the Hub accepted the claim.
+   * Claims that the user of the token, or the user `targetUserId`, is an author of a paper. `ok` is true if the Hub
+   * accepted the claim.
    *
    * @example
    * ```ts

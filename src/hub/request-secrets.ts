@@ -2,7 +2,7 @@ import { redacted } from "../core/log-redaction.ts";
 import { secretForms } from "../core/secret-matcher.ts";
 import { secretsInUrl } from "../core/urls.ts";
 
-/** Shorter secrets occur in ordinary words: replacing them would reveal them. */
+/** Shorter secrets occur in ordinary words, so replacing them would reveal them. */
 const minRedactedChars = 4;
 /** Longer texts are truncated. */
 const maxShownChars = 500;
@@ -18,7 +18,7 @@ export type Redact = (text: string) => string;
 
 /** Creates a {@link Redact} for these secrets, in every encoding in which a response may repeat them. */
 export function createRedact(secrets: readonly string[]): Redact {
-  // Longest first, since a secret can contain another one.
+  // Longer secrets come first, because a secret can contain another one.
   const ordered = [...new Set(secrets.flatMap(secretForms).map(toOneLine))]
     .filter((form) => form !== "")
     .sort((left, right) => right.length - left.length);
@@ -32,13 +32,13 @@ export function createRedact(secrets: readonly string[]): Redact {
     }
     return rest;
   }
-  // In this order: control characters can hide a secret, and truncation can cut one in two.
+  // The order matters: control characters can hide a secret, and truncation can cut a secret in two.
   return (text) => shorten(redactSecrets(toOneLine(text)));
 }
 
 function toOneLine(text: string): string {
   return text
-    .replace(/\u001b\[[0-?]*[ -/]*[@-~]/g, "") // Whole escape sequences.
+    .replace(/\u001b\[[0-?]*[ -/]*[@-~]/g, "") // Removes whole escape sequences.
     .replace(/\s+/g, " ")
     .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "")
     .trim();
@@ -58,7 +58,10 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   return Object.entries(value).flatMap(([name, part]) => secretsIn(part, isSecret || secretName.test(name)));
 }
 
-/** Copies the message and code of a `fetch` error. The original may contain the headers of the request, with the token. */
+/**
+ * Copies the message and code of a `fetch` error. The original error may contain the headers of the request, including
+ * the token.
+ */
 export function sanitizeError(error: unknown, redact: Redact): Error {
   const chain = [error, error instanceof Error ? error.cause : undefined].filter((part) => part instanceof Error);
   const message = chain.map((part) => part.message || codeOf(part)).filter((part) => part !== "");

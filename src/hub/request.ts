@@ -6,11 +6,11 @@ import type { Operation } from "./operation.ts";
 import { createRedact, type Redact, secretsIn } from "./request-secrets.ts";
 import { findUnknownParts, type UnknownPart } from "./unknown-parts.ts";
 
-/** A request that is ready to be sent, any number of times. */
+/** A request that is ready to be sent any number of times. */
 export interface HubRequest {
   /** The operation ID, such as `createWebhook`, for logs. */
   operationId: string;
-  /** What the request does, to follow "Could not": `create a webhook`. */
+  /** The action, which follows "Could not" in error messages, such as `create a webhook`. */
   action: string;
   url: string;
   init: { method: string; headers: Record<string, string>; body?: string };
@@ -31,9 +31,9 @@ export interface PrepareOptions {
   /** The base URL of the Hub, without a trailing slash. */
   hubUrl: string;
   input: OperationInput;
-  /** Skips the validation of the body, for values that the Hub itself returned. */
+  /** Skips the validation of the body, for values that the Hub returned. */
   skipBodyValidation: boolean;
-  /** A query from the Hub, such as that of the next page. Replaces the query of the input. */
+  /** A query from the Hub, such as the query of the next page. It replaces the query of the input. */
   query: URLSearchParams | undefined;
   readToken: () => Promise<string>;
 }
@@ -69,12 +69,12 @@ export async function prepareRequest(operation: Operation, options: PrepareOptio
   };
 }
 
-/** What an operation does, to follow "Could not": `list your webhooks`. */
+/** Returns the action of an operation, which follows "Could not" in error messages, such as `list your webhooks`. */
 export function actionOf({ summary }: Operation): string {
   return `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
 }
 
-/** Inserts the parameters into the path. Each stays a single path segment, whatever its characters. */
+/** Inserts the parameters into the path. Each value remains a single path segment, whatever characters it contains. */
 function pathOf({ path, request }: Operation, value: unknown): string {
   if (!request?.params) return path;
   const params = checkArgument(request.params, { name: "params", value });
@@ -88,14 +88,14 @@ function pathOf({ path, request }: Operation, value: unknown): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
 }
 
-/** Encodes the query. Omitted parameters stay out, since the Hub has the defaults. */
+/** Encodes the query. Omitted parameters are not sent, because the Hub applies the defaults. */
 function queryOf({ request }: Operation, value: Record<string, unknown> | undefined): URLSearchParams {
   const query = new URLSearchParams();
   if (!request?.query || value === undefined) return query;
   const { data, error } = z.safeEncode(acceptUnknown(z.partial(request.query)), value, { error: describeIssue });
   if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
   for (const [name, part] of Object.entries(data)) {
-    // Unknown parameters have no codec that encodes them.
+    // The schema has no codec for unknown parameters.
     if (["string", "number", "boolean"].includes(typeof part)) query.set(name, String(part));
   }
   return query;

@@ -1,6 +1,6 @@
 import { JsonArrayError, JsonArraySplitter } from "./json-array.ts";
 
-/** The text of a body, or that it exceeds the limit. */
+/** The text of a body, or `tooLong` if the body exceeds the limit. */
 export type BodyText = { text: string } | { tooLong: true };
 
 /**
@@ -26,12 +26,12 @@ export async function readText(
       text += decoder.decode(value, { stream: true });
     }
   } finally {
-    reader.cancel().catch(() => {}); // Discards the rest; does nothing after the end.
+    reader.cancel().catch(() => {}); // Discards the rest of the body, if there is any.
   }
 }
 
 /**
- * Waits for a promise until the signal is aborted, since a custom `fetch` may ignore the signal.
+ * Waits for a promise, but only until the signal is aborted. A custom `fetch` may ignore the signal.
  *
  * @throws the reason of the signal.
  */
@@ -47,12 +47,12 @@ export async function untilAborted<Value>(promise: Promise<Value>, signal: Abort
   }
 }
 
-/** Whether a text is HTML, as from a proxy, a captive portal or a wrong URL. */
+/** Whether a text is HTML, such as a page from a proxy or a captive portal. */
 export function isWebPage(text: string): boolean {
   return /^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(text);
 }
 
-/** In UTF-16 code units. Much longer than any element of a list of the Hub. */
+/** The maximum length of an element in UTF-16 code units. The Hub returns much shorter elements. */
 const maxElementChars = 10_000_000;
 
 /** Options of {@link readArrayElements}. */
@@ -62,14 +62,14 @@ export interface ElementOptions {
   signal: AbortSignal | undefined;
 }
 
-/** No data arrived for too long. */
+/** Thrown if no data arrives for too long. */
 export class ResponseStalledError extends Error {}
 
 /**
- * Yields the elements of a JSON array in a response as they arrive. Leaving the loop cancels the response.
+ * Yields the elements of a JSON array in a response as they arrive. Exiting the loop cancels the response.
  *
- * @throws `JsonArrayError` if the body is not a JSON array, `ResponseStalledError`, the reason of the signal, and errors of
- * the connection, also if the response is incomplete.
+ * @throws `JsonArrayError` if the body is not a JSON array, `ResponseStalledError`, the reason of the signal, and
+ * errors of the connection, including an incomplete response.
  */
 export async function* readArrayElements(
   response: Response,
@@ -88,7 +88,7 @@ export async function* readArrayElements(
       if (done) return splitter.end();
     }
   } finally {
-    reader?.cancel().catch(() => {}); // Discards the rest; does nothing after the end.
+    reader?.cancel().catch(() => {}); // Discards the rest of the body, if there is any.
   }
 }
 
@@ -109,7 +109,7 @@ function parse(element: string): unknown {
   try {
     return JSON.parse(element);
   } catch {
-    // Without the message of the parser, which quotes the response.
+    // The message of the parser is omitted because it quotes the response.
     throw new JsonArrayError("an element is not JSON");
   }
 }

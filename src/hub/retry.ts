@@ -1,12 +1,12 @@
 import { exponentialBackoff } from "../core/backoff.ts";
 
 const backoff = { firstMs: 500, maxMs: 20_000 };
-/** A longer `Retry-After` fails the call instead of blocking the caller. */
+/** If `Retry-After` is longer, the call fails instead of blocking the caller. */
 export const maxRetryAfterSeconds = 60;
 
 /**
- * Reads the wait that the Hub requests, in seconds: the longer of `Retry-After` (seconds or a date) and
- * `RateLimit: "api";r=0;t=55` (nothing remains, reset in 55 seconds). Returns `undefined` if there is neither.
+ * Reads the delay that the Hub requests, in seconds: the longer of `Retry-After` (seconds or a date) and `RateLimit:
+ * "api";r=0;t=55` (nothing remains, reset in 55 seconds). Returns `undefined` if neither header is present.
  */
 export function readRetryAfterSeconds(headers: Headers, now: number): number | undefined {
   const requested = [retryAfter(headers.get("retry-after"), now), ...exhaustedLimits(headers.get("ratelimit"))];
@@ -21,7 +21,7 @@ function retryAfter(value: string | null, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000));
 }
 
-/** Seconds until the reset of each exhausted limit. */
+/** Returns the seconds until each exhausted limit is reset. */
 function exhaustedLimits(value: string | null): number[] {
   return (value ?? "")
     .split(",")
@@ -31,8 +31,8 @@ function exhaustedLimits(value: string | null): number[] {
 }
 
 /**
- * The delay before the next attempt, after the failed attempt number `attempt`: exponential backoff with full jitter, so
- * that many clients do not retry at once, and never less than the Hub requests.
+ * Returns the delay before the next attempt, after the failed attempt number `attempt`. Uses exponential backoff with
+ * full jitter, so that many clients do not retry at the same time. The delay is never shorter than the Hub requests.
  */
 export function retryDelayMs({
   attempt,

@@ -6,7 +6,7 @@ import { repoTypes } from "../payload/schema.ts";
  * unknown values with a warning (`unknown-parts.ts`) and accepts them in responses (`lenient.ts`), so its types are open.
  */
 
-/** A known value, or one that the Hub added after this release. Editors complete the known ones. */
+/** A known value, or one that the Hub added after this release. Editors suggest the known values. */
 export type Open<Known extends string> = Known | (string & {});
 
 /**
@@ -26,13 +26,13 @@ export function requestEnum<const Known extends readonly [string, ...string[]]>(
   return z.enum(known);
 }
 
-/** A 24-character lower-case hexadecimal ID. */
-export const objectId = z.string().check(z.regex(/^[0-9a-f]{24}$/, "expected 24 lower-case hexadecimal digits"));
+/** An ID of 24 lowercase hexadecimal digits. */
+export const objectId = z.string().check(z.regex(/^[0-9a-f]{24}$/, "expected 24 lowercase hexadecimal digits"));
 
-/** An ID as some requests accept it: in upper or lower case. */
+/** An ID of 24 hexadecimal digits, which some requests accept in uppercase or lowercase. */
 export const objectIdInEitherCase = z.string().check(z.regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits"));
 
-/** A date and time in UTC, ISO 8601, that ends in `Z`; the fraction of a second is optional. */
+/** A date and time in ISO 8601 format, in UTC with a trailing `Z`. Fractional seconds are optional. */
 export const timestamp = z.iso.datetime("expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z");
 
 /** A response body that hub-api.md does not document. Callers must not rely on it. */
@@ -58,16 +58,16 @@ export type RepoRef = {
 /** A repository of a type that this release lists. */
 export type KnownRepoRef = z.output<typeof repoRef>;
 
-/** The roles of every organization. An organization can define custom ones. */
+/** The built-in roles of every organization. An organization can also define custom roles. */
 export const organizationRoles = ["admin", "write", "contributor", "read", "no_access"] as const;
 
-/** A role in an organization or in a resource group: a built-in one, or the name of a custom one. */
+/** A role in an organization or in a resource group: a built-in role, or the name of a custom role. */
 export type OrganizationRole = (typeof organizationRoles)[number] | (string & {});
 
 /** The schema of {@link OrganizationRole}. */
 export const organizationRole: z.ZodMiniType<OrganizationRole, OrganizationRole> = z.union(
   [z.enum(organizationRoles), z.string().check(z.minLength(1))],
-  `expected a role: ${organizationRoles.join(", ")}, or the name of a custom one`,
+  `expected a role: ${organizationRoles.join(", ")}, or the name of a custom role`,
 );
 
 /** The path parameter of operations on an organization. */
@@ -78,7 +78,7 @@ export type SearchOf<Query extends z.ZodMiniType> = {
   [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined;
 };
 
-/** A query parameter: a whole number from `minimum` to `maximum`, by default `fallback`. */
+/** A query parameter: a whole number from `minimum` to `maximum`, with the default `fallback`. */
 export function wholeNumber({ minimum, maximum, fallback }: { minimum: number; maximum: number; fallback: number }) {
   const expected = `expected a whole number from ${minimum} to ${maximum}`;
   const text = z.string().check(z.regex(/^(?:0|[1-9]\d{0,15})$/, expected));
@@ -86,7 +86,7 @@ export function wholeNumber({ minimum, maximum, fallback }: { minimum: number; m
   return z._default(z.codec(text, number, { decode: Number, encode: String }), fallback);
 }
 
-/** A query parameter: `true` or `false`, by default `false`. */
+/** A query parameter: `true` or `false`. Default `false`. */
 export function flag() {
   const codec = z.codec(z.enum(["true", "false"]), z.boolean(), {
     decode: (text) => text === "true",

@@ -46,20 +46,20 @@ export const notificationSettingsChange = z
   .check(
     z.refine((change) => change.notifications.launch_prepaid_credits !== true || change.prepaidAmount !== undefined, {
       path: ["prepaidAmount"],
-      error: 'enabling "launch_prepaid_credits" needs an amount',
+      error: 'enabling "launch_prepaid_credits" requires an amount',
     }),
   );
 
-/** A user, organization or repository, to be notified of its discussions. */
+/** A user, organization or repository to watch. The Hub notifies you about its discussions. */
 export const notificationWatchItem = z.object({ id: z.string(), type: requestEnum(["org", "user", "repo"]) });
 
-/** Items to start and to stop watching. */
+/** Items to start or stop watching. */
 export const notificationWatchChange = z.object({
   add: z._default(z.array(notificationWatchItem), []),
   delete: z._default(z.array(notificationWatchItem), []),
 });
 
-/** A user's tools of the Hub's MCP server. */
+/** A user's tools on the Hub's MCP server. */
 export const mcpSettings = z.strictObject({
   builtInTools: z.array(z.string()),
   spaceTools: z.array(z.strictObject({ _id: z.string(), name: z.string(), emoji: z.string(), subdomain: z.string() })),
@@ -67,11 +67,11 @@ export const mcpSettings = z.strictObject({
 
 /** A change of your notification settings. Omitted settings keep their values. */
 export type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
-/** A user, organization or repository by its ID, to be notified of its discussions. */
+/** The ID of a user, organization or repository to watch. The Hub notifies you about its discussions. */
 export type NotificationWatchItem = z.input<typeof notificationWatchItem>;
-/** Items to start and to stop watching. An item in both lists is deleted. */
+/** Items to start or stop watching. An item in both lists is deleted. */
 export type NotificationWatchChange = z.input<typeof notificationWatchChange>;
-/** Your tools of the Hub's MCP server. */
+/** Your tools on the Hub's MCP server. */
 export type McpSettings = z.output<typeof mcpSettings>;
 
 /** The operations on a user's settings (hub-api.md, Settings). */
@@ -112,7 +112,7 @@ export class HubSettings {
     this.#transport = transport;
   }
 
-  /** Returns your tools of the Hub's MCP server. */
+  /** Returns your tools on the Hub's MCP server. */
   mcp(options?: CallOptions): Promise<McpSettings> {
     return this.#transport.call(settingsOperations.mcp, {}, options);
   }
@@ -131,7 +131,7 @@ export class HubSettings {
   }
 
   /**
-   * Changes whose discussions you are notified of.
+   * Changes which users, organizations and repositories you watch. The Hub notifies you about their discussions.
    *
    * @example
    * ```ts

@@ -7,14 +7,14 @@ const defaultHubUrl = "https://huggingface.co";
 /**
  * Returns the base URL of the Hub, without a trailing slash: the option, `HF_ENDPOINT`, or `https://huggingface.co`.
  *
- * @throws `OPTION_INVALID` if it is not an http(s) URL, or has credentials, a query or a fragment.
+ * @throws `OPTION_INVALID` unless it is an http or https URL without a username, password, query, or fragment.
  */
 export function findHubUrl(option: string | undefined): string {
   const url = option || (readEnvironment("HF_ENDPOINT") ?? defaultHubUrl);
   const read = typeof url === "string" ? readBaseUrl(url) : undefined;
   if (read !== undefined) return read;
   throw new HubError(
-    `The URL of the Hub (--hub-url, "hubUrl" in code, or HF_ENDPOINT) is invalid. Use an http or https URL without credentials, query and fragment, such as ${defaultHubUrl}.`,
+    `The URL of the Hub (--hub-url, "hubUrl" in code, or HF_ENDPOINT) is invalid. Use an http or https URL without a username, password, query, or fragment, such as ${defaultHubUrl}.`,
     { code: "OPTION_INVALID", fields: ["hubUrl"] },
   );
 }
@@ -23,7 +23,7 @@ export function findHubUrl(option: string | undefined): string {
  * Returns the access token: the option, `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, or the content of the file that `hf auth
  * login` writes (`HF_TOKEN_PATH`, by default `token` in `HF_HOME`). Skips empty values.
  *
- * @throws `HUB_TOKEN_MISSING` if there is none, `HUB_TOKEN_INVALID` if an HTTP header cannot contain it.
+ * @throws `HUB_TOKEN_MISSING` if no token is found, `HUB_TOKEN_INVALID` if the token is not valid in an HTTP header.
  */
 export async function findToken({ option, hubUrl }: { option: string | undefined; hubUrl: string }): Promise<string> {
   const source = sources(option).find(({ text }) => text.trim() !== "") ?? (await readTokenFile());
@@ -36,15 +36,15 @@ export async function findToken({ option, hubUrl }: { option: string | undefined
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new HubError(
-    `The token in ${source.name} contains white space or characters that are invalid in HTTP headers. Provide only the token, on one line. Create one at ${hubUrl}/settings/tokens.`,
+    `The token in ${source.name} contains whitespace or characters that are not valid in an HTTP header. Provide only the token, on one line. Create one at ${hubUrl}/settings/tokens.`,
     { code: "HUB_TOKEN_INVALID" },
   );
 }
 
 interface TokenSource {
-  /** For error messages. */
+  /** The name of the source, for error messages. */
   name: string;
-  /** The content, which may be empty. */
+  /** The content of the source, which may be empty. */
   text: string;
 }
 
@@ -56,7 +56,7 @@ function sources(option: string | undefined): TokenSource[] {
 }
 
 async function readTokenFile(): Promise<TokenSource | undefined> {
-  // Not imported, since bundlers for other runtimes fail on Node's modules.
+  // `process` is used instead of an import, because bundlers for other runtimes fail on Node's modules.
   const node = typeof process === "undefined" ? undefined : process;
   const files = node?.getBuiltinModule?.("node:fs/promises");
   const paths = node?.getBuiltinModule?.("node:path");
@@ -70,7 +70,7 @@ async function readTokenFile(): Promise<TokenSource | undefined> {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new HubError(
-      `Could not read the token file "${path}" (${String(code)}). Make it readable, set HF_TOKEN or pass a token (--token, or "token" in code).`,
+      `Could not read the token file "${path}" (${String(code)}). Make the file readable, set HF_TOKEN or pass a token (--token, or "token" in code).`,
       { code: "HUB_TOKEN_MISSING" },
     );
   }

@@ -17,14 +17,14 @@ import { undocumentedBody } from "./schemas.ts";
 import type { UnknownPart } from "./unknown-parts.ts";
 import { UnknownPartWarnings } from "./unknown-parts.ts";
 
-/** Much larger than any list of the Hub. */
+/** The limit is much larger than any list that the Hub returns. */
 const maxResponseBytes = 50_000_000;
 
 /** Options of {@link Transport.call}. */
 export interface OperationOptions extends CallOptions {
-  /** Whether the call can be repeated safely. Default: all methods except POST. */
+  /** Whether the call can be repeated safely. Defaults to `true` for every method except POST. */
   idempotent?: boolean;
-  /** Skips the validation of the body, for values that the Hub itself returned. Default `false`. */
+  /** Skips the validation of the body, for values that the Hub returned. Default `false`. */
   skipBodyValidation?: boolean;
 }
 
@@ -58,10 +58,10 @@ interface ResponseContext {
   signal: AbortSignal;
 }
 
-/** The result of one attempt. `maybeProcessed` is whether the Hub may have processed the failed request. */
+/** The result of one attempt. `maybeProcessed` is true if the Hub may have processed the failed request. */
 type Attempt<Answer> = { answer: Answer } | { failure: HubError; maybeProcessed: boolean };
 
-/** Reads a successful response. The signal is that of the attempt. */
+/** Reads a successful response. The signal is aborted when the attempt times out or the caller cancels the call. */
 type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>;
 
 /** Calls operations over HTTP: validates requests, retries failures and parses responses. */
@@ -158,7 +158,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request without an operation, and returns the response without reading its body.
+   * Sends a request that belongs to no operation, and returns the response without reading its body.
    *
    * @throws like {@link call}.
    */
@@ -197,7 +197,7 @@ export class Transport {
     return { ...request, idempotent: options.idempotent ?? operation.method !== "post" };
   }
 
-  /** Finds the token once, and again after a failure. */
+  /** Finds the token once. After a failure, the next call searches again. */
   #readToken(): Promise<string> {
     this.#token ??= this.#settings.findToken().catch((error: unknown) => {
       this.#token = undefined;
@@ -218,7 +218,7 @@ export class Transport {
       if ("answer" in outcome) return outcome.answer;
       signal?.throwIfAborted();
       const { failure } = outcome;
-      // An earlier attempt deleted it, and its response was lost.
+      // An earlier attempt deleted the resource, but its response was lost.
       if (failure.status === 404 && maybeProcessed && prepared.init.method === "DELETE") {
         return read(new Response(null), new AbortController().signal);
       }
@@ -231,7 +231,7 @@ export class Transport {
     }
   }
 
-  /** @throws `HUB_RESPONSE_INVALID`. The caller must check its own signal. */
+  /** @throws `HUB_RESPONSE_INVALID`. Does not throw if the caller's signal is aborted: the caller must check it. */
   async #attempt<Answer>(
     prepared: PreparedRequest,
     { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
@@ -257,7 +257,7 @@ export class Transport {
   ): Promise<Attempt<Answer>> {
     const { fetch, hubUrl, now } = this.#settings;
     const { action, url, init, redact } = prepared;
-    // Following a redirect would send the token elsewhere, or drop the body.
+    // Following a redirect would send the token to another server, or drop the body.
     const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
     if (!response.ok) {
       const warning = response.status >= 500 ? retryWarning(prepared) : "";
@@ -286,13 +286,13 @@ export class Transport {
   }
 
   #parse(text: string, { prepared, operation }: Omit<ResponseContext, "signal">): unknown {
-    if (text === "") return {}; // Some deletions have no body.
+    if (text === "") return {}; // Some deletions return no body.
     try {
       return JSON.parse(text);
     } catch {
-      // Any body is fine, except a page of another site.
+      // Any body is accepted, except an HTML page, which comes from another site.
       if (operation.response === undocumentedBody && !isWebPage(text)) return {};
-      // Without the message of the parser, which quotes the response.
+      // The message of the parser is omitted because it quotes the response.
       throw this.#responseInvalid(
         prepared,
         `${isWebPage(text) ? "a web page (HTML)" : "another format"} instead of JSON`,
@@ -303,7 +303,7 @@ export class Transport {
   #responseInvalid(prepared: PreparedRequest, received: string): HubError {
     const { hubUrl } = this.#settings;
     return new HubError(
-      `Could not ${prepared.action}: the Hub returned ${received}. Update the package if the API has changed since ${packageVersion}. Otherwise, check the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).${retryWarning(prepared)}`,
+      `Could not ${prepared.action}: the Hub returned ${received}. Update the package if the API has changed since ${packageVersion}. Otherwise, check the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).${retryWarning(prepared)}`,
       { code: "HUB_RESPONSE_INVALID" },
     );
   }
@@ -321,13 +321,13 @@ export class Transport {
     const warning = maybeProcessed ? retryWarning(prepared) : "";
     const cause = sanitizeError(error, prepared.redact);
     return new HubError(
-      `Could not ${prepared.action}: the Hub is not reachable (${cause.message}). Check the connection and the URL of the Hub (HF_ENDPOINT, now ${hubUrl}).${warning}`,
+      `Could not ${prepared.action}: the Hub is not reachable (${cause.message}). Check the connection and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).${warning}`,
       { code: "HUB_UNREACHABLE", retryable: true, cause },
     );
   }
 }
 
-/** A warning for requests that must not be repeated. */
+/** Returns a warning for requests that are not safe to repeat. */
 function retryWarning({ idempotent }: PreparedRequest): string {
   return idempotent ? "" : " The Hub may have processed the request: check before you try again.";
 }

@@ -8,7 +8,7 @@ import type { Redact } from "./request-secrets.ts";
 
 /** A field or an enum value of a request that this release does not list. */
 export interface UnknownPart {
-  /** The field in JavaScript notation: `watched[0].type`. */
+  /** The path of the field in JavaScript notation, such as `watched[0].type`. */
   field: string;
   /** The unknown value; `undefined` if the field itself is unknown. */
   value: string | undefined;
@@ -63,10 +63,10 @@ function unknownVariant(
   return name === undefined ? [] : [{ field: fieldName([...path, discriminator]), value: String(name), hint: "" }];
 }
 
-/** The maximum number of different warnings: values can come from outside the program. */
+/** The maximum number of different warnings. The number is limited because values can come from outside the program. */
 const maxWarnings = 1_000;
 
-/** Logs a warning for each unknown field or value that is sent: once per client. */
+/** Logs a warning for each unknown field or value that is sent, once per client. */
 export class UnknownPartWarnings {
   readonly #logger: Logger | undefined;
   readonly #warned = new Set<string>();
@@ -83,12 +83,12 @@ export class UnknownPartWarnings {
     for (const part of parts) {
       const field = redact(part.field);
       const value = part.value === undefined ? undefined : redact(part.value.slice(0, 100));
-      // Warn once for all items of a list.
+      // All items of a list share one warning.
       const key = JSON.stringify([field.replace(/\[\d+\]/g, "[]"), value]);
       if (this.#warned.has(key) || this.#warned.size >= maxWarnings) continue;
       this.#warned.add(key);
       const what = value === undefined ? `Unknown field "${field}"` : `Unknown value "${value}" of "${field}"`;
-      const message = `${what}, sent unchanged to ${action}. The Hub may have added it after ${packageVersion}.${part.hint}`;
+      const message = `${what} was sent unchanged to ${action}. The Hub may have added it after ${packageVersion}.${part.hint}`;
       const code = value === undefined ? "UNKNOWN_FIELD" : "UNKNOWN_VALUE";
       if (this.#logger)
         this.#logger.warn({ code, operation: operationId, field, ...(value !== undefined && { value }) }, message);

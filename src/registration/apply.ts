@@ -20,13 +20,13 @@ interface ApplyOptions {
   /** The secret to write; `undefined` keeps the secret of each webhook, unless `removeSecret` is set. */
   secret: string | undefined;
   removeSecret: boolean;
-  /** The ids of the webhooks whose secret the Hub does not return. */
+  /** The IDs of the webhooks whose secret the Hub does not return. */
   hiddenSecrets: ReadonlySet<string>;
   hasher: SecretHasher;
   desired: readonly DesiredWebhook[];
-  /** The ids of the webhooks on the Hub. */
+  /** The IDs of the webhooks on the Hub. */
   existingIds: readonly string[];
-  /** The owner of temporary webhooks; absent for permanent ones. */
+  /** The session that owns the webhooks. `undefined` for permanent webhooks. */
   session: RegistrationSession | undefined;
   signal: AbortSignal | undefined;
   /** Milliseconds since the epoch. */
@@ -34,8 +34,8 @@ interface ApplyOptions {
 }
 
 /**
- * Applies planned steps in order. Records managed webhooks before they are created, and after each change. A step that the
- * Hub rejects is added to `failed`, and the remaining steps for the same webhook are skipped.
+ * Applies planned steps in order. Records each managed webhook before its creation and after each change. A step that
+ * the Hub rejects is added to `failed`, and the remaining steps for the same webhook are skipped.
  *
  * @throws `STATE_UNUSABLE` and the reason of the signal, which stop all remaining steps.
  */
@@ -110,7 +110,7 @@ async function updateWebhook(
   if (!wanted) return;
   const keepsSecret = secret === undefined && !removeSecret;
   if (keepsSecret && hiddenSecrets.has(id)) throw secretUnreadable(id);
-  // The Hub replaces the whole webhook. Without a secret here, the client sends back the secret that it has read.
+  // The Hub replaces the whole webhook. If `secret` is omitted here, the client sends the secret that it has read.
   const changes = { ...toRequest(wanted), ...(!keepsSecret && { secret: secret ?? null }) };
   const webhook = await client.webhooks.update(id, changes, { signal });
   const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), ...(session && { session }) };
@@ -122,7 +122,7 @@ async function updateWebhook(
 }
 
 /**
- * Deletes a managed webhook and its entry in the state file. If it is already gone, only the entry is deleted.
+ * Deletes a managed webhook and its entry in the state file. If the webhook no longer exists, deletes only the entry.
  *
  * @throws `HubError`, `STATE_UNUSABLE`.
  */
@@ -154,12 +154,12 @@ function removePending(state: HubState, { key }: { key: string }): void {
 
 function secretUnreadable(id: string): HubError {
   return new HubError(
-    `Webhook ${id} was not updated: the Hub does not return its secret, and an update without it would remove it. Set WEBHOOK_SECRET, pass the secret with --secret-stdin, or remove it with --remove-secret (removeSecret: true in code).`,
+    `Webhook ${id} was not updated: the Hub does not return its secret, and an update without the secret would remove it. Set WEBHOOK_SECRET, pass the secret with --secret-stdin, or remove it with --remove-secret (removeSecret: true in code).`,
     { code: "VALUE_UNREADABLE", fields: ["secret"] },
   );
 }
 
-/** Whether the Hub has certainly created nothing. After any other failure, it may have created the webhook. */
+/** Whether the Hub certainly did not create the webhook. After any other failure, the Hub may have created it. */
 function isRejection(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
   if (error.status !== undefined) return error.status >= 400 && error.status <= 499;

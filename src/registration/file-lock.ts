@@ -6,9 +6,9 @@ import { isBusy } from "../core/sqlite-errors.ts";
 const retryDelayMs = 20;
 
 /**
- * Runs `work` while holding an exclusive lock, across processes and within this one. Returns `undefined` if the lock was
- * not available in time. SQLite provides a lock of the operating system, which never outlives its process: there are no
- * stale locks.
+ * Runs `work` while holding a lock that excludes other processes and other calls in this process. Returns `undefined`
+ * if the lock was not available in time. SQLite uses a lock of the operating system, which never outlives its process,
+ * so there are no stale locks.
  *
  * @throws errors of opening the file, and the reason of the signal.
  */
@@ -18,7 +18,7 @@ export async function withFileLock<Result>(
     timeoutMs,
     signal,
   }: {
-    /** The lock file. It has no other use, and its folder exists. */
+    /** The lock file. It must have no other use, and its folder must exist. */
     file: string;
     timeoutMs: number;
     signal?: AbortSignal | undefined;
@@ -26,7 +26,8 @@ export async function withFileLock<Result>(
   work: () => Result | Promise<Result>,
 ): Promise<{ result: Result } | undefined> {
   const startedAt = performance.now();
-  // Only if it is missing: on most systems, closing a file releases all locks of the process on it.
+  // The file is opened only if it does not exist: on most systems, closing a file releases all locks of the process on
+  // it.
   if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
@@ -37,7 +38,7 @@ export async function withFileLock<Result>(
     }
     return { result: await work() };
   } finally {
-    // Ends the transaction, which releases the lock.
+    // Closing the database ends the transaction, which releases the lock.
     database.close();
   }
 }

@@ -2,20 +2,20 @@ import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { HubState, ManagedWebhook, PendingWebhook } from "./registration-file.ts";
 import { fieldsOf, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
-/** After this time, the request of a process that died no longer creates a webhook. */
+/** After this time, a request from a process that died can no longer create a webhook. */
 const maxCreationMs = 10 * 60_000;
 
 /** The outcome of an interrupted creation. */
 export interface ResolvedCreation {
   pending: PendingWebhook;
-  /** The webhook on the Hub; absent if it was never created. */
+  /** The webhook on the Hub. Absent if it was never created. */
   created?: ManagedWebhook;
 }
 
 /**
  * Finds the outcome of creations that were interrupted, for example because their process died. The created webhook is
- * the one with the same URL and watched items that did not exist before. A missing webhook may still appear for some minutes,
- * and is not resolved until then.
+ * the one with the same URL and watched items that did not exist before. A missing webhook may still appear for some
+ * minutes, so its creation remains unresolved until then.
  */
 export function resolvePending({
   pending,

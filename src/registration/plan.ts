@@ -14,19 +14,19 @@ import type {
 import { formatWatched, isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
 export interface PlanInput {
-  /** One webhook for each endpoint that declares what to watch. */
+  /** One webhook for each endpoint that has a watch list. */
   desired: readonly DesiredWebhook[];
   /** The names of the other endpoints. */
   withoutWatch: readonly string[];
-  /** The secret of all webhooks; `undefined` keeps the secret of each. */
+  /** The secret of all webhooks. `undefined` keeps the secret of each webhook. */
   secret: string | undefined;
   /** Whether to remove existing secrets. Default `false`. */
   removeSecret?: boolean;
-  /** The webhooks on the Hub, without the temporary ones of other sessions. */
+  /** The webhooks on the Hub, without the temporary webhooks of other sessions. */
   listed: readonly Webhook[];
-  /** The managed webhooks of the state file. Those that no longer exist on the Hub are ignored. */
+  /** The managed webhooks in the state file. Webhooks that no longer exist on the Hub are ignored. */
   managed: readonly ManagedWebhook[];
-  /** The ids of the managed webhooks whose stored hash matches `secret`. */
+  /** The IDs of the managed webhooks whose stored hash matches `secret`. */
   matchingSecretIds: ReadonlySet<string>;
   /** Whether to delete managed webhooks that no endpoint needs. */
   prune: boolean;
@@ -42,7 +42,7 @@ type Plan = {
   unchanged: RegistrationReport["unchanged"][number][];
 };
 
-/** A managed webhook: its entry in the state file, and how the Hub lists it. */
+/** A managed webhook: its entry in the state file, and the webhook on the Hub. */
 interface Existing {
   entry: ManagedWebhook;
   webhook: Webhook;
@@ -51,7 +51,7 @@ interface Existing {
 /**
  * Plans the steps that reconcile the Hub with the desired webhooks. Has no side effects.
  *
- * Updates a field that differs, unless the same value was written before and the Hub has only normalized it.
+ * Updates a field that differs, unless the same value was written before and the Hub only normalized it.
  */
 export function planSteps(input: PlanInput): Plan {
   const { desired, withoutWatch, listed, managed } = input;
@@ -90,7 +90,7 @@ export function planSteps(input: PlanInput): Plan {
       input,
       skipReason: "endpoint-removed",
       reason: withoutWatch.includes(entry.endpoint)
-        ? "the endpoint no longer declares what to watch"
+        ? "the endpoint no longer has a watch list"
         : "the endpoint no longer exists",
     });
   }
@@ -175,7 +175,7 @@ function planEnabling({
     endpoint,
     id,
     reason: `the Hub suspended it after too many failed deliveries${cause}`,
-    remedy: `Check that endpoint "${endpoint}" returns a 2xx status: see the log of the server, or the Activity tab of the webhook on the Hub.`,
+    remedy: `Check that endpoint "${endpoint}" returns a 2xx status. See the log of the server, or the Activity tab of the webhook on the Hub.`,
   };
 }
 
@@ -236,8 +236,8 @@ function hasSecret({ webhook, entry }: Existing): boolean {
 }
 
 /**
- * Returns whether a webhook has a secret on the Hub, and whether the Hub returns it. If the Hub returns nothing about
- * secrets, the stored hash decides.
+ * Returns whether a webhook has a secret on the Hub, and whether the Hub returns the secret. If the Hub returns no
+ * information about secrets, the stored hash decides.
  *
  * @param stored the hash of the last secret that was written; `undefined` if unknown.
  */
@@ -253,8 +253,8 @@ export function secretVisibility(
 
 function notManaged({ id }: Webhook, { endpoint, url }: DesiredWebhook, { isTemporary }: PlanInput): SkippedWebhook {
   const remedy = isTemporary
-    ? `Its deliveries are only accepted with the current secret of the server. If you do not need it, run hub-webhooks delete ${id}`
-    : `Adopt it with --adopt (adopt: true in code), or run hub-webhooks delete ${id}`;
+    ? `Its deliveries are only accepted with the current secret of the server. If you do not need the webhook, run hub-webhooks delete ${id}`
+    : `Adopt the webhook with --adopt (adopt: true in code), or run hub-webhooks delete ${id}`;
   return {
     reason: "not-managed",
     endpoint,
@@ -268,7 +268,7 @@ function alsoDelivers({ id }: Webhook, { endpoint, url }: DesiredWebhook): Skipp
     reason: "not-managed",
     endpoint,
     id,
-    message: `Webhook ${id} was created elsewhere and also delivers to ${url}: deliveries may arrive twice. If you do not need it, run hub-webhooks delete ${id}`,
+    message: `Webhook ${id} was created elsewhere and also delivers to ${url}, so deliveries may arrive twice. If you do not need the webhook, run hub-webhooks delete ${id}`,
   };
 }
 
@@ -285,6 +285,6 @@ function noWatch(endpoint: string): SkippedWebhook {
   return {
     reason: "no-watch",
     endpoint,
-    message: `Endpoint "${endpoint}" has no webhook because it does not declare what to watch. Set its option watch, as in { watch: "dataset:me/data" }.`,
+    message: `Endpoint "${endpoint}" has no webhook because it has no watch list. Set the option watch of the endpoint, such as { watch: "dataset:me/data" }.`,
   };
 }

@@ -12,12 +12,12 @@ export interface ReconcileOptions {
   client: HubConnection;
   state: RegistrationFile;
   endpoints: readonly Pick<EndpointDetails, "name" | "watch" | "domains">[];
-  /** Validated, without a trailing slash. */
+  /** The validated public URL of the server, without a trailing slash. */
   publicUrl: string;
   secret: string | undefined;
-  /** Whether to remove existing secrets. Default `false`: without `secret`, webhooks keep theirs. */
+  /** Whether to remove existing secrets. Default `false`: if `secret` is not set, webhooks keep their secrets. */
   removeSecret?: boolean;
-  /** The session that the webhooks belong to; absent for permanent webhooks. */
+  /** The session that owns the webhooks. `undefined` for permanent webhooks. */
   session?: RegistrationSession | undefined;
   dryRun?: boolean;
   prune?: boolean;
@@ -28,14 +28,15 @@ export interface ReconcileOptions {
 }
 
 /**
- * Compares the webhooks that endpoints declare with those on the Hub, and applies the differences.
+ * Compares the webhooks that endpoints declare with the webhooks on the Hub, and applies the differences.
  *
  * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the reason of the signal.
  */
 export async function reconcileWebhooks(options: ReconcileOptions): Promise<RegistrationReport> {
   const { client, state, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
   const { prune = false, adopt = false, removeSecret = false } = options;
-  // Read before the list: a webhook that is recorded later must not count as deleted.
+  // The state is read before the webhooks are listed, because a webhook that is recorded in between must not count as
+  // deleted.
   const recorded = state.read();
   const listed = await client.webhooks.list({ signal });
   const isOwn = (entry: { session?: RegistrationSession | undefined }) => entry.session?.id === session?.id;
@@ -95,7 +96,10 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
   return { ...report, ...applied };
 }
 
-/** Finds the temporary webhooks of other sessions, including those being created: they are neither adopted nor duplicates. */
+/**
+ * Finds the temporary webhooks of other sessions, including webhooks that are being created. They are not adopted and
+ * do not count as duplicates.
+ */
 function findTemporaryIds(
   state: HubState,
   {

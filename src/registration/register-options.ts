@@ -1,24 +1,27 @@
 import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
 
-/** The Hub on which webhooks are registered: a `HubClient`. */
+/** The Hub on which webhooks are registered, such as a `HubClient`. */
 export interface HubConnection {
-  /** The address of the Hub, which identifies it in the state file. */
+  /** The URL of the Hub. The state file uses it to identify the Hub. */
   readonly hubUrl: string;
   readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
 }
 
 /** The options of `register`. */
 export interface RegisterOptions {
-  /** The public address of the server, such as `https://me-bot.hf.space`. Its webhooks point to `/webhooks/…` below it. */
+  /**
+   * The public URL of the server, such as `https://me-bot.hf.space`. The webhooks point to `/webhooks/…` below this
+   * URL.
+   */
   publicUrl: string;
   /**
-   * The file that records which webhooks are managed. Keep it, and use one file per server. Default
+   * The file that records which webhooks are managed. Keep this file, and use one file per server. Default
    * `.hub-webhooks/registrations.json` in the working directory.
    */
   state?: string | undefined;
   /**
-   * The secret of the webhooks. Default: the secret of the server, or the first of several. Without a secret, new webhooks
-   * have none, so anyone who knows the URL of an endpoint can post to it. Existing webhooks keep theirs.
+   * The secret of the webhooks. Defaults to the first secret of the server. If there is no secret, new webhooks have
+   * none, so anyone who knows the URL of an endpoint can post to the endpoint. Existing webhooks keep their secrets.
    */
   secret?: string | undefined;
   /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
@@ -32,6 +35,6 @@ export interface RegisterOptions {
    * skipped.
    */
   adopt?: boolean | undefined;
-  /** Cancels between two steps, and during a request to the Hub. */
+  /** Cancels the registration between two steps, or during a request to the Hub. */
   signal?: AbortSignal | undefined;
 }

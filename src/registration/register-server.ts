@@ -18,7 +18,9 @@ export async function registerServer(
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   if (!isControllableServer(server)) {
-    throw optionError("register() needs a WebhooksServer of a current version as its first argument.");
+    throw optionError(
+      "The first argument of register() is not a WebhooksServer of this version of hub-webhooks. Pass a WebhooksServer, and install only one version of the package.",
+    );
   }
   return registerDescription(server[serverControl].describe(), client, options);
 }
@@ -34,7 +36,7 @@ export async function registerDescription(
   const secret = validateSecret(options.secret ?? server.secret);
   if (removeSecret && secret !== undefined) {
     throw optionError(
-      "removeSecret and a secret cannot be combined. To remove the secret, unset WEBHOOK_SECRET and the option secret of the server. To keep it, leave out removeSecret.",
+      "removeSecret and a secret cannot be combined. To remove the secret, unset WEBHOOK_SECRET and the option secret of the server. To keep the secret, omit removeSecret.",
     );
   }
   const state = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });

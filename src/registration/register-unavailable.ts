@@ -7,7 +7,7 @@ import { WebhookError } from "../core/errors.ts";
 /** @throws `STATE_UNUSABLE`, always. */
 export function registerServer(): never {
   throw new WebhookError(
-    "register() needs a file system for its state file, which this runtime does not have. Run it with Node, Bun or Deno, or run hub-webhooks sync.",
+    "register() requires a file system for its state file, which this runtime does not have. Run it with Node, Bun or Deno, or run hub-webhooks sync.",
     { code: "STATE_UNUSABLE" },
   );
 }

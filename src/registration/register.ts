@@ -3,14 +3,14 @@ import type { HubConnection, RegisterOptions } from "./register-options.ts";
 import type { RegistrationReport } from "./report.ts";
 
 /**
- * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates those that differ,
- * enables those that are disabled or suspended, and does not touch webhooks that were created elsewhere. Needs a file
- * system for the state file, and therefore Node, Bun or Deno.
+ * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates webhooks that
+ * differ, and enables webhooks that are disabled or suspended. Does not change webhooks that were created elsewhere.
+ * Requires a file system for the state file, and therefore Node, Bun or Deno.
  *
  * A webhook that fails is reported in `failed`; the others are still processed.
  *
- * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal. The
- * steps that were completed before the error are recorded.
+ * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal.
+ * The state file records the steps that were completed before the error.
  * @example
  * ```ts
  * const report = await register(server, new HubClient(), { publicUrl: "https://me-bot.hf.space" });
@@ -22,7 +22,7 @@ export async function register(
   client: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
-  // Loaded on first use: the client itself runs without modules of Node.
+  // Loaded on first use, because the client must also run in runtimes without Node's modules.
   const { registerServer } = await import("./register-server.ts");
   return registerServer(server, client, options);
 }

@@ -7,7 +7,7 @@ import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, makePrivateFolder, syncFolder } from "../core/private-folder.ts";
 import { withFileLock } from "./file-lock.ts";
 
-/** `null` for no secret. The hash recognizes a secret without storing it. */
+/** The hash of a secret, or `null` for no secret. The hash identifies a secret without storing it. */
 const secretHash = z.union([z.null(), z.strictObject({ salt: z.string(), hash: z.string() })]);
 
 const watched = z.array(z.strictObject({ type: z.string(), name: z.string() }));
@@ -18,16 +18,16 @@ const webhookFields = z.strictObject({ url: z.string(), watched, domains: z.arra
 /** The process that owns a temporary webhook. */
 const registrationSession = z.strictObject({
   id: z.string().min(1),
-  /** A GET of `url`, on this machine, returns `answer` as long as the session is running. */
+  /** While the session is running, a GET request to `url`, on this machine, returns `answer`. */
   alive: z.strictObject({ url: z.string(), answer: z.string().min(1) }),
 });
 
 const managedWebhook = z.strictObject({
   id: z.string().min(1),
   endpoint: z.string(),
-  /** Absent if unknown, as for a webhook that was created elsewhere. */
+  /** Absent if the secret is unknown, for example because the webhook was created elsewhere. */
   secret: secretHash.optional(),
-  /** The fields that were last written, and as the Hub returned them: it may normalize a URL. */
+  /** The fields that were last written, and the fields that the Hub returned. The Hub may normalize a URL. */
   written: webhookFields.optional(),
   returned: webhookFields.optional(),
   session: registrationSession.optional(),
@@ -39,7 +39,7 @@ const pendingWebhook = z.strictObject({
   endpoint: z.string(),
   secret: secretHash,
   written: webhookFields,
-  /** The ids of the webhooks that existed before the creation. */
+  /** The IDs of the webhooks that existed before the creation. */
   existingIds: z.array(z.string()),
   startedAt: z.iso.datetime(),
   session: registrationSession.optional(),
@@ -62,7 +62,7 @@ type RegistrationState = z.output<typeof registrationState>;
 
 const defaultPath = join(".hub-webhooks", "registrations.json");
 
-/** A change only reads and writes a small file. */
+/** How long a change waits for the lock, in milliseconds. A change only reads and writes a small file. */
 const changeTimeoutMs = 10_000;
 const exclusiveTimeoutMs = 60_000;
 
@@ -76,8 +76,8 @@ export class RegistrationFile {
   readonly #hubUrl: string;
 
   /**
-   * @param options the path, by default `.hub-webhooks/registrations.json` in the working directory, and the address of
-   * the Hub.
+   * @param options the path, by default `.hub-webhooks/registrations.json` in the working directory, and the URL of the
+   * Hub.
    */
   constructor({ path = defaultPath, hubUrl }: { path?: string | undefined; hubUrl: string }) {
     this.path = resolve(path);
@@ -94,9 +94,9 @@ export class RegistrationFile {
   }
 
   /**
-   * Applies `change` to the state of this Hub. The state is on disk when the promise resolves.
+   * Applies `change` to the state of this Hub. When the promise resolves, the state is stored on disk.
    *
-   * @throws `STATE_UNUSABLE`; the file is not changed.
+   * @throws `STATE_UNUSABLE`, without changing the file.
    */
   async change<Result>(change: (state: HubState) => Result): Promise<Result> {
     return this.#withLock({ name: "lock", timeoutMs: changeTimeoutMs }, () => {
@@ -111,8 +111,8 @@ export class RegistrationFile {
   }
 
   /**
-   * Runs long work that must not run twice at the same time for one file, such as the registration of a server. The file
-   * can be changed meanwhile.
+   * Runs long work that must not run twice at the same time for one file, such as the registration of a server. The
+   * file can be changed while the work is running.
    *
    * @throws `STATE_UNUSABLE` if other processes hold the lock for more than one minute.
    */
@@ -159,12 +159,12 @@ export class RegistrationFile {
     throw new WebhookError(
       isNewerVersion(json)
         ? `The state file "${this.path}" was written by a newer version of hub-webhooks. Update hub-webhooks.`
-        : `The state file "${this.path}" is damaged or was not written by hub-webhooks. Use another file (--state, or "state" in code), or move it away. It records which webhooks are registered: without it, find them with hub-webhooks list.`,
+        : `The state file "${this.path}" is damaged or was not written by hub-webhooks. Use another file (--state, or "state" in code), or move this file away. The file records which webhooks are registered. Without it, find them with hub-webhooks list.`,
       { code: "STATE_UNUSABLE" },
     );
   }
 
-  /** Atomic, even if the power fails. */
+  /** Writes the file atomically, even if the power fails. */
   #write(state: RegistrationState): void {
     const temporary = `${this.path}.${randomUUID()}`;
     try {

@@ -11,7 +11,7 @@ export interface RegistrationReport {
   readonly steps: readonly RegistrationStep[];
   /** The steps that succeeded. Empty in a dry run. */
   readonly done: readonly RegistrationStep[];
-  /** The steps that failed, with the reason. Later steps for the same webhook were not tried. */
+  /** The steps that failed, with the reason. Later steps for the same webhook were skipped. */
   readonly failed: readonly FailedStep[];
   /** The endpoints and webhooks that were not changed although they need your attention. */
   readonly skipped: readonly SkippedWebhook[];
@@ -24,7 +24,7 @@ export type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep
 
 /** The webhook that an endpoint declares, with the fields of a webhook on the Hub. */
 export interface DesiredWebhook {
-  /** Name of the endpoint. */
+  /** The name of the endpoint. */
   endpoint: string;
   url: string;
   watched: EndpointDetails["watch"];
@@ -36,7 +36,7 @@ export interface CreateStep extends DesiredWebhook {
   readonly action: "create";
   /** Whether the webhook gets a secret. */
   readonly secretIsSet: boolean;
-  /** Its id, once it is created. */
+  /** The ID of the webhook, once the webhook is created. */
   readonly id?: string;
 }
 
@@ -55,9 +55,9 @@ export interface EnableStep {
   readonly action: "enable" | "re-enable";
   readonly endpoint: string;
   readonly id: string;
-  /** Why the webhook does not deliver. */
+  /** The reason why the webhook does not deliver. */
   readonly reason: string;
-  /** What to check so that the Hub does not suspend it again. */
+  /** The check to make so that the Hub does not suspend the webhook again. */
   readonly remedy?: string;
 }
 
@@ -77,7 +77,7 @@ export type FieldChange =
   | { readonly field: "url" | "watched" | "domains"; readonly before: string; readonly after: string }
   | { readonly field: "secret"; readonly change: SecretChange };
 
-/** A step that failed, and why. The other steps were still tried. */
+/** A step that failed, and the error. The other steps were still tried. */
 export interface FailedStep {
   readonly step: RegistrationStep;
   readonly error: HubError;
@@ -86,16 +86,16 @@ export interface FailedStep {
 /** An endpoint or a webhook that was not changed although it needs your attention. */
 export interface SkippedWebhook {
   /**
-   * - `no-watch`: the endpoint does not declare what to watch.
+   * - `no-watch`: the endpoint has no watch list.
    * - `not-managed`: a webhook that was created elsewhere delivers to the endpoint.
-   * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer declares what to watch.
+   * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer has a watch list.
    * - `duplicate`: the endpoint has more than one managed webhook.
-   * - `secret-kept`: the webhook has a secret on the Hub, but none was given.
+   * - `secret-kept`: the webhook has a secret on the Hub, but no secret was given.
    */
   readonly reason: "no-watch" | "not-managed" | "endpoint-removed" | "duplicate" | "secret-kept";
   readonly endpoint: string;
-  /** Id of the webhook, if there is one. */
+  /** The ID of the webhook, if there is one. */
   readonly id?: string;
-  /** Describes the problem, and what to do. */
+  /** Describes the problem and the remedy. */
   readonly message: string;
 }

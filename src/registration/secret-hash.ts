@@ -7,26 +7,26 @@ const saltBytes = 16;
 const hashBytes = 32;
 
 /**
- * Hashes a secret for the state file, and checks whether a stored hash is of this secret. Hashes are cached: each takes
- * about 50 ms, and the webhooks of a server usually share a secret.
+ * Hashes a secret for the state file, and checks whether a stored hash matches the secret. Hashes are cached, because
+ * each takes about 50 ms and the webhooks of a server usually share a secret.
  */
 export class SecretHasher {
   readonly #secret: string | undefined;
   readonly #hashes = new Map<string, Promise<Buffer>>();
   #stored: Promise<SecretHash> | undefined;
 
-  /** @param secret `undefined` for no secret. */
+  /** @param secret the secret, or `undefined` for no secret. */
   constructor(secret: string | undefined) {
     this.#secret = secret;
   }
 
-  /** Returns the salted hash to store; `null` for no secret. */
+  /** Returns the salted hash to store, or `null` for no secret. */
   hash(): Promise<SecretHash> {
     this.#stored ??= this.#hashNew();
     return this.#stored;
   }
 
-  /** Whether the stored hash is of this secret. `undefined`, an unknown secret, never matches. */
+  /** Whether the stored hash matches this secret. `undefined` means that the secret is unknown, and never matches. */
   async matches(stored: SecretHash | undefined): Promise<boolean> {
     if (stored === undefined || stored === null || this.#secret === undefined) {
       return stored === null && this.#secret === undefined;

@@ -11,20 +11,20 @@ import {
   type RegistrationSession,
 } from "./registration-file.ts";
 
-/** How long a running session may take to answer. It is on this machine. */
+/** How long a running session, which is on this machine, may take to answer, in milliseconds. */
 const aliveTimeoutMs = 5_000;
 
 /** A webhook that was deleted. */
 export interface DeletedWebhook {
   readonly id: string;
-  /** Name of its endpoint. */
+  /** The name of the webhook's endpoint. */
   readonly endpoint: string;
   readonly url: string;
 }
 
-/** A webhook that could not be deleted. It stays in the state file. */
+/** A webhook that could not be deleted. Its entry stays in the state file. */
 export interface FailedDeletion {
-  /** Absent if the Hub did not list the webhooks. */
+  /** The ID of the webhook. Absent if the webhooks could not be listed. */
   readonly id?: string;
   readonly error: HubError;
 }
@@ -43,8 +43,8 @@ export interface DeleteStaleOptions {
 }
 
 /**
- * Deletes the temporary webhooks that sessions have left behind on this Hub. Webhooks of running sessions and on other Hubs
- * are kept; webhooks that cannot be deleted stay in the state file for the next time.
+ * Deletes the temporary webhooks that sessions have left behind on this Hub. Keeps webhooks of running sessions and
+ * webhooks on other Hubs. Webhooks that cannot be deleted stay in the state file, so that a later call can delete them.
  *
  * @throws `STATE_UNUSABLE`, and the reason of the signal.
  * @example
@@ -106,7 +106,7 @@ export async function deleteSessionWebhooks({
   return deleted.flat();
 }
 
-/** Rethrows other errors, such as the reason of the signal. */
+/** Returns a `HubError`, and throws every other error, such as the reason of the signal. */
 function requireHubError(error: unknown): HubError {
   if (HubError.isInstance(error)) return error;
   throw error;
@@ -120,16 +120,16 @@ function requireHubError(error: unknown): HubError {
 export function validateSession({ id, alive }: RegistrationSession): RegistrationSession {
   if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
   throw optionError(
-    'The session needs an id, and an "alive" URL on this machine with its answer, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
+    'The session is invalid. Set its "id", and set "alive" to a URL on this machine and the expected response, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
   );
 }
 
 /**
- * Whether a session is still running. Its URL must return its unguessable answer: another process may have taken over the
- * process id or the port.
+ * Whether a session is still running. The URL of the session must return its unguessable answer, because another
+ * process may have taken over the process ID or the port.
  */
 async function isRunning({ alive: { url, answer } }: RegistrationSession): Promise<boolean> {
-  // Another user may have written the state file: it must not cause requests to other machines.
+  // Another user may have written the state file, so it must not cause requests to other machines.
   if (!isOnThisMachine(url)) return false;
   const signal = AbortSignal.timeout(aliveTimeoutMs);
   try {
@@ -140,7 +140,7 @@ async function isRunning({ alive: { url, answer } }: RegistrationSession): Promi
   }
 }
 
-/** Reads no more than necessary. */
+/** Whether a body consists of this text. Reads no more than necessary. */
 async function hasBody({ body }: Response, text: string): Promise<boolean> {
   const expected = Buffer.from(text);
   let read = Buffer.alloc(0);

@@ -11,7 +11,7 @@ export interface TemporaryWebhooksOptions {
   client: HubConnection;
   /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
   state?: string | undefined;
-  /** The session that the webhooks belong to, with an id that is unique to this run. */
+  /** The session that owns the webhooks, with an ID that is unique to this run. */
   session: RegistrationSession;
   /** Logs each step. */
   log?: Logger;
@@ -19,17 +19,17 @@ export interface TemporaryWebhooksOptions {
 
 /** The server whose webhooks are reconciled. */
 export interface ReconcileInput {
-  /** Those with an empty `watch` get no webhook. */
+  /** The endpoints of the server. Endpoints with an empty `watch` get no webhook. */
   endpoints: ReconcileOptions["endpoints"];
-  /** The public address of the server. */
+  /** The public URL of the server. */
   publicUrl: string;
-  /** The secret of all webhooks; `null` for none. */
+  /** The secret of all webhooks, or `null` for no secret. */
   secret: string | null;
 }
 
 /**
- * Webhooks that exist as long as a session. Each is recorded in the state file before it is created, so that
- * `deleteStaleWebhooks` can delete it if the session crashes. The user's own webhooks are not touched.
+ * Webhooks that exist only while a session is running. Each webhook is recorded in the state file before it is created,
+ * so that `deleteStaleWebhooks` can delete it if the session crashes. The user's own webhooks are not changed.
  *
  * @example
  * ```ts
@@ -65,11 +65,11 @@ export class TemporaryWebhooks {
   }
 
   /**
-   * Reconciles the webhooks of this session: creates, updates and enables them, and deletes those of removed endpoints.
-   * Calls run one after the other.
+   * Reconciles the webhooks of this session: creates, updates and enables them, and deletes the webhooks of removed
+   * endpoints. Calls run one after the other.
    *
-   * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; `CLOSING` once it is closed;
-   * the reason of the signal. Failures of single webhooks are in `failed` of the report.
+   * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; `CLOSING` after {@link
+   * close} was called; the reason of the signal. Failures of single webhooks are in `failed` of the report.
    */
   reconcile({
     endpoints,
@@ -91,7 +91,7 @@ export class TemporaryWebhooks {
         endpoints,
         publicUrl: validatePublicUrl(publicUrl, { hubUrl: this.#client.hubUrl }),
         secret: validateSecret(secret ?? undefined),
-        // A temporary webhook has no secret that a user has set on the Hub.
+        // A user has not set secrets of temporary webhooks on the Hub, so they can be removed.
         removeSecret: secret === null,
       });
       for (const { action, endpoint, id } of report.done) this.#log?.info({ endpoint, webhook: id }, action);
@@ -102,8 +102,8 @@ export class TemporaryWebhooks {
   /**
    * Deletes the webhooks of this session. Safe to call twice.
    *
-   * @throws `STATE_UNUSABLE`; an error with the code of the Hub if some webhooks could not be deleted, after all were
-   * tried. They stay in the state file.
+   * @throws `STATE_UNUSABLE`; an error with the code of the Hub if some webhooks could not be deleted, after the
+   * deletion of all webhooks was tried. The remaining webhooks stay in the state file.
    */
   close(): Promise<void> {
     this.#closed ??= this.#enqueue(() => this.#deleteAll());

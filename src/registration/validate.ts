@@ -3,16 +3,16 @@ import { optionError } from "../core/option-error.ts";
 import { readBaseUrl } from "../core/urls.ts";
 
 /**
- * Validates the public address of a server and returns it without a trailing slash.
+ * Validates the public URL of a server, and returns the URL without a trailing slash.
  *
- * @throws `OPTION_INVALID` if it is not an http(s) address with at most a host and a path, or if a Hub on another machine
- * could not reach it.
+ * @throws `OPTION_INVALID` if the URL is not an http or https URL with only a host and a path, or if a Hub on another
+ * machine could not reach it.
  */
 export function validatePublicUrl(publicUrl: string, { hubUrl }: { hubUrl: string }): string {
   const url = readBaseUrl(publicUrl);
   if (url === undefined) {
     throw optionError(
-      "The public address of the server (--public-url, publicUrl in code) is invalid. Use an http or https address without user name, password, query and fragment, such as https://me-bot.hf.space.",
+      "The public URL of the server (--public-url, publicUrl in code) is invalid. Use an http or https URL without a username, password, query, or fragment, such as https://me-bot.hf.space.",
     );
   }
   const { origin, hostname } = new URL(url);
@@ -25,13 +25,13 @@ export function validatePublicUrl(publicUrl: string, { hubUrl }: { hubUrl: strin
 }
 
 /**
- * Validates that a secret can be sent as an HTTP header.
+ * Validates that a secret is valid in an HTTP header.
  *
- * @throws `OPTION_INVALID`, without the secret in its message.
+ * @throws `OPTION_INVALID`. The message does not contain the secret.
  */
 export function validateSecret(secret: string | undefined): string | undefined {
   if (secret === undefined || /^[!-~]([ -~]*[!-~])?$/.test(secret)) return secret;
   throw optionError(
-    "The secret cannot be sent as an HTTP header. Use printable ASCII characters without leading or trailing white space, for both the webhooks and the server.",
+    "The secret is not valid in an HTTP header. Use printable ASCII characters without leading or trailing whitespace, for both the webhooks and the server.",
   );
 }

@@ -23,7 +23,7 @@ export function isSameWatched(one: readonly Watched[], other: readonly Watched[]
   return isSameSet(formatWatched(one), formatWatched(other));
 }
 
-/** Whether both lists hold the same values, in any order and with any duplicates. */
+/** Whether both lists contain the same values. The order and duplicates do not matter. */
 export function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.every((text) => other.includes(text)) && other.every((text) => one.includes(text));
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 
 /** The timers of a tunnel. Tests pass a manual clock. */
 export interface TunnelClock {
-  /** Waits, at most until `signal` aborts. Never rejects. */
+  /** Waits until the time has passed or `signal` aborts. Never rejects. */
   pause(milliseconds: number, signal: AbortSignal): Promise<void>;
   /** Returns a signal that aborts after this time. */
   deadline(milliseconds: number): AbortSignal;

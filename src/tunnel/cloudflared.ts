@@ -1,6 +1,9 @@
 import { createProgramProvider } from "./program.ts";
 
-/** Opens a tunnel of trycloudflare.com with the program `cloudflared`. It needs no account, and its names are random. */
+/**
+ * Opens a tunnel of trycloudflare.com with the program `cloudflared`. The service requires no account and assigns
+ * random names.
+ */
 export const openCloudflared = createProgramProvider({
   name: "cloudflared",
   installUrl: "https://developers.cloudflare.com/cloudflare-one/connections/connect-networks/downloads/",
@@ -9,7 +12,7 @@ export const openCloudflared = createProgramProvider({
     let url: string | undefined;
     let isConnected = false;
     return (line) => {
-      // Error lines contain the address of the API.
+      // Error lines contain the URL of the API.
       url ??= /https:\/\/(?!api\.)[a-z0-9-]+\.trycloudflare\.com(?![\w.-])/.exec(line)?.[0];
       // The name is printed before it exists in DNS, and a resolver that is queried too early caches the failure.
       isConnected ||= /\bregistered\b.*\bconnIndex=/i.test(line);
@@ -19,7 +22,8 @@ export const openCloudflared = createProgramProvider({
   },
 });
 
-const notConnected = "It has a name, but is not connected to Cloudflare yet: a firewall may block port 7844.";
+const notConnected =
+  "The tunnel has a name, but it is not connected to Cloudflare yet. A firewall may block port 7844.";
 
 function findHint(line: string): string | undefined {
   if (/429 Too Many Requests|error code: 1015/.test(line)) {

@@ -2,8 +2,8 @@
  * The process that holds a tunnel's connections, forked by `localtunnel.ts`. It is a separate process because localtunnel
  * cannot be stopped while it connects, and because its uncaught errors would crash the user's process.
  *
- * It uses only `TunnelCluster` of the package. The outer class hides every failure and retries forever, so
- * `localtunnel-server.ts` requests the tunnel instead.
+ * The process uses only `TunnelCluster` from the package. The package's main class hides every failure and retries
+ * forever, so `localtunnel-server.ts` requests the tunnel instead.
  */
 import { setDefaultResultOrder } from "node:dns";
 
@@ -12,15 +12,16 @@ export interface LocaltunnelConfig {
   remoteHost: string;
   remotePort: number;
   localPort: number;
-  /** How many connections to keep open to the tunnel's server. */
+  /** How many connections to keep open to the tunnel server. */
   connections: number;
-  /** How long the tunnel may have no connection before it counts as lost. */
+  /** How long the tunnel may have no connection before it counts as lost, in milliseconds. */
   timeoutMs: number;
 }
 
 /**
  * A message of this process: the package is `missing`, the process is `ready` for its configuration, a connection is
- * established (`connected`), the server `refused` while there was no connection, or there was none for too long (`lost`).
+ * established (`connected`), the tunnel server `refused` a connection while no other one was open, or there was no
+ * connection for too long (`lost`).
  */
 export type LocaltunnelReport = "missing" | "ready" | "connected" | "refused" | "lost";
 
@@ -50,7 +51,8 @@ if (loaded) {
 }
 
 function connectTunnel(config: LocaltunnelConfig, TunnelCluster: NonNullable<typeof loaded>["default"]): void {
-  // No `local_host`: with it, localtunnel rewrites requests as text, which breaks bodies that are not ASCII.
+  // `local_host` is not set, because localtunnel would then rewrite requests as text, which breaks bodies that are not
+  // ASCII.
   const cluster = new TunnelCluster({
     remote_host: config.remoteHost,
     remote_port: config.remotePort,
@@ -64,14 +66,16 @@ function connectTunnel(config: LocaltunnelConfig, TunnelCluster: NonNullable<typ
     openConnections += 1;
     clearTimeout(lossTimer);
     report("connected");
-    // Not localtunnel's "dead" event: it is not emitted when the local server resets, and connections would run out.
+    // localtunnel's "dead" event is not used: it is not emitted when the local server resets a connection, so
+    // connections would run out.
     connection.once("close", () => {
       openConnections -= 1;
       if (openConnections === 0) lossTimer = setTimeout(report, config.timeoutMs, "lost");
       setTimeout(() => cluster.open(), reopenDelayMs);
     });
   });
-  // Not retried: a server that restarted may have assigned this port to another client.
+  // The connection is not retried, because a tunnel server that restarted may have assigned this port to another
+  // client.
   cluster.on("error", () => {
     if (openConnections > 0) return;
     clearTimeout(lossTimer);

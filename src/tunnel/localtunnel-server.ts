@@ -3,9 +3,9 @@ import { isPort, optionError } from "../core/option-error.ts";
 import { systemCode, tunnelFailure } from "./provider.ts";
 
 const defaultHost = "https://localtunnel.me";
-/** The response that assigns a tunnel has about 150 bytes. */
+/** The maximum length of a response. A response that assigns a tunnel has about 150 bytes. */
 const maxResponseLength = 65_536;
-/** The default of localtunnel's server. */
+/** The maximum number of connections, which is the default of the tunnel server. */
 const maxConnections = 10;
 
 /** Whether localtunnel servers accept a name: 4 to 63 lowercase letters, digits and hyphens. */
@@ -17,9 +17,9 @@ export function isSubdomain(name: unknown): name is string {
 export interface AssignedTunnel {
   /** The public origin. */
   url: string;
-  /** The name to request in order to get this URL again, if the server sent a valid one. */
+  /** The name to request in order to get this URL again. `undefined` if the server did not send a valid name. */
   name: string | undefined;
-  /** The host and port to which the tunnel's connections go. */
+  /** The host and port to which the tunnel connects. */
   remoteHost: string;
   remotePort: number;
   /** How many connections to keep open, 1 to 10. */
@@ -29,8 +29,8 @@ export interface AssignedTunnel {
 /**
  * Requests a tunnel from a localtunnel server and validates the response, which is not trusted.
  *
- * There is no health check before it: any other request would either reserve a tunnel that is never used or fetch an
- * unrelated page.
+ * There is no earlier health check, because any other request would either reserve a tunnel that is never used or fetch
+ * an unrelated page.
  *
  * @throws `TUNNEL_FAILED` with the reason.
  * @example
@@ -42,7 +42,7 @@ export async function requestTunnel(
   origin: string,
   { subdomain, signal }: { subdomain: string | undefined; signal: AbortSignal },
 ): Promise<AssignedTunnel> {
-  // Redirects are not followed: a server could redirect into the private network.
+  // Redirects are not followed, because a server could redirect to the private network.
   const response = await fetch(`${origin}/${subdomain ?? "?new"}`, { signal, redirect: "manual" }).catch(
     (error: unknown) => {
       throw tunnelFailure(`${origin} is not reachable${systemCode(error)}.`);
@@ -63,14 +63,14 @@ export async function requestTunnel(
 /**
  * Returns the origin of the localtunnel server: `host`, else `LOCALTUNNEL_HOST`, else `https://localtunnel.me`.
  *
- * @throws `OPTION_INVALID` if it is not an http(s) address.
+ * @throws `OPTION_INVALID` if it is not an http or https URL.
  */
 export function findServerOrigin(host: string | undefined): string {
   const address = host ?? (process.env.LOCALTUNNEL_HOST || defaultHost);
   const origin = httpOrigin(address);
   if (origin !== undefined) return origin;
   throw optionError(
-    `The address of the tunnel's server (LOCALTUNNEL_HOST, --tunnel-host for dev, or "host" in code) is invalid. Use an http or https address such as ${defaultHost}.`,
+    `The URL of the tunnel server (LOCALTUNNEL_HOST, --tunnel-host for dev, or "host" in code) is invalid. Use an http or https URL such as ${defaultHost}.`,
   );
 }
 
@@ -94,17 +94,17 @@ function parseObject(text: string, origin: string): object {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null) return parsed;
   } catch {
-    // Reported below without the parser's message, which quotes the response.
+    // The error is reported below. The message of the parser is omitted because it quotes the response.
   }
   const content = text.trimStart().startsWith("<") ? "a web page (HTML)" : "an unknown response";
   throw tunnelFailure(
-    `${origin} sent ${content} instead of a tunnel in JSON. It is not a tunnel server, or a proxy is in front of it.`,
+    `${origin} sent ${content} instead of a tunnel in JSON. Either this is not a tunnel server, or a proxy answers instead of the server.`,
   );
 }
 
 function readAssignedTunnel(response: object, origin: string): AssignedTunnel {
   const url = "url" in response && typeof response.url === "string" ? httpOrigin(response.url) : undefined;
-  if (url === undefined) throw tunnelFailure(`${origin} assigned a tunnel without a valid http(s) URL.`);
+  if (url === undefined) throw tunnelFailure(`${origin} assigned a tunnel without a valid http or https URL.`);
 
   const port = "port" in response ? response.port : undefined;
   if (!isPositiveInteger(port) || !isPort(port))
@@ -120,7 +120,10 @@ function readAssignedTunnel(response: object, origin: string): AssignedTunnel {
   };
 }
 
-/** The name becomes part of the next request, so it must be a valid subdomain: a server could send "../admin". */
+/**
+ * Returns the name that the server assigned, if it is a valid subdomain. The name becomes part of the next request, and
+ * a server could send "../admin".
+ */
 function findName(response: object, url: string): string | undefined {
   const [label] = new URL(url).hostname.split(".");
   return ["id" in response ? response.id : undefined, label].find(isSubdomain);
@@ -140,7 +143,10 @@ for (const [network, prefix] of [
   privateAddresses.addSubnet(network, prefix);
 }
 
-/** A server may send the address behind its load balancer. A private address would give it access to the local network. */
+/**
+ * Returns an address unless it is private. A server may send the address behind its load balancer, but a private
+ * address would give the server access to the local network.
+ */
 function publicAddress(address: unknown): string | undefined {
   return typeof address === "string" && isIPv4(address) && !privateAddresses.check(address) ? address : undefined;
 }
@@ -149,7 +155,10 @@ function hostnameOf(origin: string): string {
   return new URL(origin).hostname.replace(/^\[|\]$/g, ""); // URLs write IPv6 addresses in brackets, sockets do not.
 }
 
-/** Only the origin: a user name, path or query is never needed here and could leak a secret into a message. */
+/**
+ * Returns only the origin of a URL. A username, path or query is never needed here and could leak a secret into a
+ * message.
+ */
 function httpOrigin(address: string): string | undefined {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname.length > 253) return undefined;

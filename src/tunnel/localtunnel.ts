@@ -5,13 +5,13 @@ import type { LocaltunnelConfig, LocaltunnelReport } from "./localtunnel-process
 import { type AssignedTunnel, findServerOrigin, requestTunnel } from "./localtunnel-server.ts";
 import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
-/** A busy tunnel may have no connection for a moment. After this time, it counts as lost. */
+/** A busy tunnel may have no connection for a moment. After this time, the tunnel counts as lost. */
 const lossTimeoutMs = 5_000;
 
 /**
  * Opens a tunnel with the package `localtunnel`, in a child process that can be stopped at any time.
  *
- * @throws `TUNNEL_FAILED` with the reason; `OPTION_INVALID` if `request.host` is not an http(s) address.
+ * @throws `TUNNEL_FAILED` with the reason; `OPTION_INVALID` if `request.host` is not an http or https URL.
  */
 export async function openLocaltunnel(request: ProviderRequest): Promise<ProviderTunnel> {
   const { port, subdomain, signal } = request;
@@ -25,7 +25,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
 
   function close(): Promise<void> {
     phase = "closed";
-    child.kill("SIGKILL"); // It has no state to save, and SIGKILL cannot be delayed.
+    child.kill("SIGKILL"); // The process has no state to save, and SIGKILL cannot be delayed.
     return exited;
   }
 
@@ -40,7 +40,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
       assigned = await requestTunnel(origin, { subdomain, signal });
       if (phase === "closed") return;
       const { remoteHost, remotePort, connections } = assigned;
-      timeoutReason = `${origin} assigned a tunnel, but its port ${remotePort} did not answer in time: a firewall may block it.`;
+      timeoutReason = `${origin} assigned a tunnel, but port ${remotePort} did not answer in time. A firewall may block the port.`;
       const config: LocaltunnelConfig = {
         remoteHost,
         remotePort,
@@ -53,7 +53,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
 
     const reactions: Record<LocaltunnelReport, () => void> = {
       missing: () => fail(packageMissing()),
-      // Not earlier: a server revokes a tunnel to which nothing connects within a second.
+      // The tunnel is not requested earlier, because a server revokes a tunnel that has no connection within a second.
       ready: () => connect().catch(fail),
       connected() {
         if (phase !== "opening" || assigned === undefined) return;
@@ -74,7 +74,10 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
   });
 }
 
-/** The package is old and its server untrusted: the process gets no environment (tokens) and no terminal (escape codes). */
+/**
+ * Starts the process without environment variables (tokens) and without a terminal (escape codes), because the package
+ * is old and the tunnel server is not trusted.
+ */
 function startProcess(): ChildProcess {
   const file = programUrl("localtunnel-process", import.meta.url);
   return fork(file, { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
@@ -83,16 +86,17 @@ function startProcess(): ChildProcess {
 function waitForExit(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.once("exit", () => resolve());
-    // Never removed: sending a message to a child that has just died emits an error too, which must not crash this process.
+    // This listener is never removed. Sending a message to a child that has just died also emits an error, which must
+    // not crash this process.
     child.on("error", () => {
-      if (child.pid === undefined) resolve(); // It failed to start.
+      if (child.pid === undefined) resolve(); // The process failed to start.
     });
   });
 }
 
 function packageMissing(): WebhookError {
   return new WebhookError(
-    `The tunnel needs the optional package localtunnel. Run "npm install localtunnel", ${otherTunnels}.`,
+    `The tunnel requires the optional package localtunnel. Run "npm install localtunnel", ${otherTunnels("localtunnel")}.`,
     { code: "TUNNEL_FAILED" },
   );
 }

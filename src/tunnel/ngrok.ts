@@ -1,18 +1,23 @@
 import { createProgramProvider } from "./program.ts";
 
-/** Opens a tunnel with the program `ngrok`, which needs an account: set its token in its configuration or NGROK_AUTHTOKEN. */
+/**
+ * Opens a tunnel with the program `ngrok`, which requires an account. Set the token of the account in the configuration
+ * of ngrok or in NGROK_AUTHTOKEN.
+ */
 export const openNgrok = createProgramProvider({
   name: "ngrok",
   installUrl: "https://ngrok.com/download",
   argumentsFor: (port) => ["http", `127.0.0.1:${port}`, "--log", "stdout", "--log-format", "json"],
   createLineParser: () => (line) => {
     const [code] = /ERR_NGROK_\d{1,6}\b/.exec(line) ?? [];
-    const hint = code && `It reported ${code}: see https://ngrok.com/docs/errors/${code.toLowerCase()}.`;
+    const hint = code && `ngrok reported ${code}. See https://ngrok.com/docs/errors/${code.toLowerCase()}.`;
     return { url: findPublicUrl(line), hint };
   },
 });
 
-/** Only the line "started tunnel" contains the public URL; other lines contain URLs of ngrok's own services. */
+/**
+ * Returns the public URL. Only the line "started tunnel" contains it: other lines contain URLs of ngrok's own services.
+ */
 function findPublicUrl(line: string): string | undefined {
   if (!line.includes("started tunnel")) return undefined;
   try {

@@ -1,12 +1,12 @@
 /**
- * The process that runs a tunnel's program, forked by `program.ts`. The program keeps running when its parent
- * dies, so this process detects the death of its own parent, even by SIGKILL, and stops the program.
+ * The process that runs a tunnel's program, forked by `program.ts`. The program keeps running when its parent dies, so
+ * this process detects when its own parent dies, even by SIGKILL, and stops the program.
  *
  * Its arguments are the path of the program and the program's arguments. The program inherits its output streams.
  */
 import { spawn } from "node:child_process";
 
-/** How long the program may take to disconnect from its server. */
+/** How long the program may take to disconnect from its server, in milliseconds. */
 const gracePeriodMs = 1_000;
 
 const [file, ...programArguments] = process.argv.slice(2);

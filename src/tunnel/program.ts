@@ -8,7 +8,7 @@ import { otherTunnels, type Provider, type ProviderTunnel, tunnelFailure } from 
 
 /** A program that opens tunnels. */
 export interface TunnelProgram {
-  name: string;
+  name: "cloudflared" | "ngrok";
   /** The page with the installation instructions. */
   installUrl: string;
   argumentsFor(port: number): readonly string[];
@@ -17,23 +17,28 @@ export interface TunnelProgram {
 }
 
 /**
- * What a line of output means. A hint must not contain unchecked text of the line, which may contain tokens and escape
- * codes.
+ * The information in a line of output. A hint must not contain unchecked text of the line, which may contain tokens and
+ * escape codes.
  */
 export interface ProgramOutput {
   /** The public URL, once deliveries can arrive there. */
   url?: string | undefined;
-  /** A sentence about what is wrong or pending. */
+  /** A sentence that describes a problem or a pending step. */
   hint?: string | undefined;
 }
 
-/** The rest of a longer line is dropped: it is not a log line. */
+/** The maximum length of a line. The rest of a longer line is dropped, because it is not a log line. */
 const maxLineLength = 16_384;
 
-/** How long `program-process.ts` may take to stop the program. It sends SIGKILL after one second. */
+/**
+ * How long `program-process.ts` may take to stop the program, in milliseconds. That process sends SIGKILL after one
+ * second.
+ */
 const stopTimeoutMs = 3_000;
 
-/** The only environment variables that the program receives: paths, proxies and its own settings, but no other secrets. */
+/**
+ * The only environment variables that the program receives: paths, proxies and its own settings, but no other secrets.
+ */
 const allowedVariables =
   /^(PATH|HOME|TMPDIR|TEMP|TMP|SYSTEMROOT|USERPROFILE|APPDATA|LOCALAPPDATA|SSL_CERT_(FILE|DIR)|((HTTPS?|ALL|NO)_PROXY)|(XDG|NGROK|TUNNEL)_.+)$/i;
 
@@ -44,7 +49,7 @@ const allowedVariables =
  */
 export function createProgramProvider(program: TunnelProgram): Provider {
   const { name } = program;
-  const remedy = `Check the network, run ${name} yourself to see its output, ${otherTunnels}.`;
+  const remedy = `Check the network, run ${name} yourself to see its output, ${otherTunnels(name)}.`;
 
   return async ({ port, signal }) => {
     const file = findProgram(name);
@@ -115,7 +120,7 @@ function startProcess(programArguments: readonly string[]): ChildProcess {
   return fork(file, programArguments, {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => allowedVariables.test(name))),
     execArgv: [],
-    // Keeps the program's output off the terminal; `detached` keeps Ctrl+C from reaching it.
+    // The program's output must not appear on the terminal. `detached` keeps Ctrl+C from stopping the program.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     windowsHide: true,
@@ -127,10 +132,10 @@ async function waitForExit(child: ChildProcess): Promise<number | null> {
   const exited = new Promise<number | null>((resolve) => {
     child.once("exit", (code) => resolve(code));
     child.on("error", () => {
-      if (child.pid === undefined) resolve(null); // It failed to start.
+      if (child.pid === undefined) resolve(null); // The process failed to start.
     });
   });
-  // Not the child's "close" event: Node does not emit it after disconnect().
+  // The child's "close" event is not used, because Node does not emit it after disconnect().
   const outputEnds = [child.stdout, child.stderr].map(
     (stream) => new Promise((resolve) => (stream ? stream.once("close", resolve) : resolve(undefined))),
   );
@@ -145,13 +150,13 @@ async function stopProcess(child: ChildProcess, exited: Promise<unknown>): Promi
   clearTimeout(timer);
 }
 
-/** A detached process leads a process group, which includes the program. */
+/** Kills a process and its program. A detached process leads a process group, which includes the program. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
   } catch {
-    // It has already exited.
+    // The process has already exited.
   }
 }
 
@@ -170,7 +175,7 @@ function readLines(stream: Readable | null, onLine: (line: string) => void): voi
 
 function notInstalled({ name, installUrl }: TunnelProgram): WebhookError {
   return new WebhookError(
-    `${name} was not found on PATH or in node_modules/.bin. Install it (${installUrl}), ${otherTunnels}.`,
+    `${name} was not found on PATH or in node_modules/.bin. Install ${name} (${installUrl}), ${otherTunnels(name)}.`,
     { code: "TUNNEL_FAILED" },
   );
 }

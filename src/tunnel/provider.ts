@@ -4,19 +4,19 @@ import { WebhookError } from "../core/errors.ts";
 export interface ProviderRequest {
   /** The local port, 1 to 65535. */
   port: number;
-  /** The address of the provider's server. Default: the provider's own. */
+  /** The URL of the tunnel server. Default: the provider's own server. */
   host: string | undefined;
   /** The requested name in the public URL. */
   subdomain: string | undefined;
-  /** Cancels the opening, at the deadline or on behalf of the caller. Has no effect once the tunnel is open. */
+  /** Cancels the opening at the deadline or if the caller aborts. Has no effect once the tunnel is open. */
   signal: AbortSignal;
 }
 
 /** An open tunnel of a provider. Deliveries can arrive. */
 export interface ProviderTunnel {
-  /** The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
+  /** The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
   readonly url: string;
-  /** The name to request in order to get this URL again; `undefined` if the provider has no such names. */
+  /** The name to request in order to get this URL again. `undefined` if the provider does not support names. */
   readonly name: string | undefined;
   /**
    * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. A lost tunnel does
@@ -28,24 +28,31 @@ export interface ProviderTunnel {
 }
 
 /**
- * Opens a tunnel with one provider. There is one file per provider.
+ * Opens a tunnel with one provider. Each provider has its own file.
  *
  * Rejects as soon as `request.signal` aborts. When it rejects, no process or connection remains.
  */
 export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 
-/** The alternatives that error messages suggest, for every way to configure a tunnel. */
-export const otherTunnels =
-  'choose another provider (TUNNEL=cloudflared or TUNNEL=ngrok for a server, --tunnel for dev, "provider" in code), or run your own tunnel and set its address (PUBLIC_URL for a server, --public-url for dev, "publicUrl" in code)';
+/**
+ * Returns the alternatives to a provider that error messages suggest, for every way to configure a tunnel. They do not
+ * include the provider itself.
+ */
+export function otherTunnels(provider: "localtunnel" | "cloudflared" | "ngrok"): string {
+  const variables = ["localtunnel", "cloudflared", "ngrok"]
+    .filter((name) => name !== provider)
+    .map((name) => `TUNNEL=${name}`);
+  return `choose another provider (${variables.join(" or ")} for a server, --tunnel for dev, "provider" in code), or run your own tunnel and set its URL (PUBLIC_URL for a server, --public-url for dev, "publicUrl" in code)`;
+}
 
-const localtunnelRemedy = `Check the network and try again, set another server (LOCALTUNNEL_HOST, or "host" in code), ${otherTunnels}.`;
+const localtunnelRemedy = `Check the network and try again, set another tunnel server (LOCALTUNNEL_HOST, or "host" in code), ${otherTunnels("localtunnel")}.`;
 
 /**
- * Creates the error of a tunnel that cannot be opened or has stopped working. `remedy` is what to do next; the default is
- * for localtunnel.
+ * Creates the error of a tunnel that cannot be opened or has stopped working. `remedy` describes how to fix the
+ * problem; the default is for localtunnel.
  *
- * The server of a tunnel is not trusted: `reason` never contains text that it sent. There is no `cause` either, because
- * parser errors quote their input, and a terminal would run the escape codes in it.
+ * The tunnel server is not trusted, so `reason` must not contain text that the server sent. There is no `cause` either,
+ * because parser errors quote their input, and a terminal would interpret the escape codes in the input.
  *
  * @example
  * ```ts
@@ -56,7 +63,10 @@ export function tunnelFailure(reason: string, remedy = localtunnelRemedy): Webho
   return new WebhookError(`${reason} ${remedy}`, { code: "TUNNEL_FAILED", retryable: true });
 }
 
-/** Returns the system's code of a failed connection, as in " (ECONNREFUSED)". Its message may quote untrusted text. */
+/**
+ * Returns the system error code of a failed connection, such as " (ECONNREFUSED)". The message of the error is not
+ * used, because it may quote untrusted text.
+ */
 export function systemCode(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;

@@ -1,12 +1,12 @@
 import type { TunnelClock } from "./clock.ts";
 import { systemCode } from "./provider.ts";
 
-/** How long a public URL may take to answer. */
+/** How long a public URL may take to answer, in milliseconds. */
 const checkTimeoutMs = 10_000;
 
 /**
  * A request that only the server behind the tunnel can answer: it serves `answer` as `text/plain` at `path`. A page of
- * the tunnel's own service does not pass.
+ * the tunnel provider does not pass.
  */
 export interface ReachabilityCheck {
   /** An unguessable path, such as `/_hub-webhooks/reachability/6f1c…`. */
@@ -20,7 +20,7 @@ export function createReachabilityCheck(): ReachabilityCheck {
   return { path: `/_hub-webhooks/reachability/${randomText()}`, answer: randomText() };
 }
 
-/** Answers the request of a reachability check; returns `undefined` for every other request. */
+/** Answers the request of a reachability check. Returns `undefined` for every other request. */
 export function answerReachabilityCheck(reachabilityCheck: ReachabilityCheck, request: Request): Response | undefined {
   if (new URL(request.url).pathname !== reachabilityCheck.path) return undefined;
   return new Response(reachabilityCheck.answer, {
@@ -32,7 +32,8 @@ export function answerReachabilityCheck(reachabilityCheck: ReachabilityCheck, re
  * Requests a public URL over a new connection and checks that it points to the server. Without a
  * {@link ReachabilityCheck}, any status below 500 passes.
  *
- * @returns `undefined` if it does, or a sentence about what is wrong. The sentence contains no text of the response.
+ * @returns `undefined` if the URL passes, or a sentence that describes the problem. The sentence contains no text of
+ * the response.
  */
 export async function checkPublicUrl(
   url: string,
@@ -53,7 +54,7 @@ export async function checkPublicUrl(
         connection: "close",
         "accept-encoding": "identity",
         "cache-control": "no-cache",
-        // These services show browsers an interstitial page.
+        // Some providers show an interstitial page to browsers.
         "bypass-tunnel-reminder": "1",
         "ngrok-skip-browser-warning": "1",
       },
@@ -81,10 +82,12 @@ async function findFault(
   await response.body?.cancel().catch(() => {}); // The body may have been reset. Only the status matters.
   return status >= 300 && status < 400
     ? `${url} redirected (status ${status}). Redirects are not followed.`
-    : `${url} returned status ${status} instead of this server's answer.`;
+    : `${url} returned status ${status} instead of the expected response of this server.`;
 }
 
-/** Reads no more than necessary: an untrusted response may be endless. */
+/**
+ * Whether a response consists of this text. Reads no more than necessary, because an untrusted response may be endless.
+ */
 async function hasText(response: Response, text: string): Promise<boolean> {
   const decoder = new TextDecoder();
   let read = "";

@@ -6,15 +6,17 @@ import type { ProviderTunnel } from "./provider.ts";
 import { checkPublicUrl, type ReachabilityCheck } from "./reachability-check.ts";
 import { type TunnelEventListener, type TunnelEvents, TunnelListeners } from "./tunnel-events.ts";
 
-/** How long to wait between two reachability checks while opening. */
+/** How long to wait between two reachability checks during the opening, in milliseconds. */
 const probeIntervalMs = 500;
 /** The delays before the attempts to reopen a lost tunnel. */
 const reconnectBackoff = { firstMs: 1_000, maxMs: 30_000 };
 
-/** A local port that neither accepts nor refuses a connection within this time counts as busy. */
+/** A local port that neither accepts nor refuses a connection within this time, in milliseconds, counts as busy. */
 const localConnectTimeoutMs = 1_000;
 
-/** A single failed heartbeat can be a short network problem. */
+/**
+ * The number of failed heartbeats after which a tunnel counts as lost. A single failure can be a short network problem.
+ */
 const maxFailedHeartbeats = 2;
 
 /** The validated options of a tunnel. */
@@ -24,15 +26,15 @@ export interface TunnelConfig {
   reachabilityCheck: ReachabilityCheck | undefined;
   timeoutMs: number;
   heartbeatMs: number;
-  /** Opens the tunnel and requests this name. */
+  /** Opens the tunnel, with the requested name if there is one. */
   open(request: { subdomain: string | undefined; signal: AbortSignal }): Promise<ProviderTunnel>;
-  /** Creates the error of this kind of tunnel, with the remedy. */
+  /** Creates an error with the remedy for this kind of tunnel. */
   failure(reason: string): WebhookError;
 }
 
 /**
- * A tunnel that detects its loss, through its provider or by polling the public URL, and reopens itself, with the same
- * name if the provider supports names.
+ * A tunnel that reopens itself after a loss, with the same name if the provider supports names. The provider reports
+ * the loss, or polling of the public URL detects it.
  */
 export class ReconnectingTunnel {
   readonly #config: TunnelConfig;
@@ -45,7 +47,7 @@ export class ReconnectingTunnel {
   #closed: Promise<void> | undefined;
 
   /**
-   * Opens the tunnel for the first time. `signal` cancels this opening only.
+   * Opens the tunnel for the first time. `signal` cancels only this opening.
    *
    * @throws `TUNNEL_FAILED`, or the reason of `signal`.
    */
@@ -135,7 +137,7 @@ export class ReconnectingTunnel {
     for (let attempt = 1; !this.#isClosed; attempt += 1) {
       await this.#clock.pause(exponentialBackoff(attempt, reconnectBackoff), this.#closing.signal);
       if (this.#isClosed) return;
-      // The connection may have recovered, and a new one could change the URL.
+      // The connection may have recovered, and opening a new one could change the URL.
       if (mayRecover && (await this.#check()) === undefined) return this.#resume(this.#connection);
       try {
         if (!(await isListening(this.#config.port))) throw portNotListening(this.#config.port);
@@ -144,7 +146,8 @@ export class ReconnectingTunnel {
         const name = this.#config.subdomain ?? this.#connection.name;
         const next = await this.#openWith(name);
         if (name === undefined || next.name === name || !requiresName) return await this.#resume(next);
-        // Retried once: a server needs a moment to notice that the lost connections no longer use the name.
+        // The name is required only once more: the tunnel server takes a moment to release the name of the lost
+        // connections.
         requiresName = false;
         await next.close();
         throw nameStillHeld(name, next.url);
@@ -175,14 +178,14 @@ export class ReconnectingTunnel {
     this.#emit("up");
   }
 
-  /** Emits an error if the server assigned a name other than the requested one. */
+  /** Emits an error if the tunnel server assigned a name other than the requested one. */
   #reportOtherName(): void {
     const { subdomain } = this.#config;
     if (subdomain === undefined || this.#connection.name === subdomain) return;
     this.#emit("error", nameTaken(subdomain, this.url));
   }
 
-  /** A listener may close the tunnel: no events follow. */
+  /** Emits an event. A listener may close the tunnel, after which no further events follow. */
   #emit<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
     if (!this.#isClosed) this.#listeners.emit(event, ...values);
   }
@@ -213,7 +216,7 @@ async function waitUntilReachable(
       clock,
     });
     if (fault === undefined) return;
-    // The fault of an interrupted check is less specific than that of the check before it.
+    // The fault of an interrupted check is less specific than the fault of the previous check.
     if (reason === undefined || !ended.aborted) reason = fault;
     if (!ended.aborted) await clock.pause(probeIntervalMs, ended);
     if (!ended.aborted) continue;
@@ -227,7 +230,10 @@ function lossError({ lost }: ProviderTunnel, config: TunnelConfig): WebhookError
   return WebhookError.isInstance(reason) ? reason : config.failure("The tunnel was lost.");
 }
 
-/** If the local server is not running, the tunnel is not at fault and a new one would not help. */
+/**
+ * Creates the error for a failed check. If the local server is not running, the tunnel is not at fault, and a new
+ * tunnel would not help.
+ */
 async function faultError(fault: string, config: TunnelConfig): Promise<WebhookError> {
   return (await isListening(config.port)) ? config.failure(fault) : portNotListening(config.port);
 }
@@ -255,14 +261,14 @@ function portNotListening(port: number): WebhookError {
 
 function nameStillHeld(name: string, url: string): WebhookError {
   return new WebhookError(
-    `The tunnel's server assigned ${url} instead of the name ${name}, perhaps because it still reserves the name for the lost connections. The tunnel requests the name again; if it is still taken, it uses another name.`,
+    `The tunnel server assigned "${url}", not the name "${name}". It may still reserve the name for the lost connection. The tunnel requests the name again and, if the name is still taken, uses another one.`,
     { code: "TUNNEL_FAILED", retryable: true },
   );
 }
 
 function nameTaken(name: string, url: string): WebhookError {
   return new WebhookError(
-    `The name ${name} is taken: the tunnel's server assigned ${url} instead. Use that URL, or close the tunnel and request another name (option "subdomain").`,
+    `The tunnel server assigned "${url}", because the name "${name}" is taken. Use that URL, or close the tunnel and request another name (option "subdomain").`,
     { code: "TUNNEL_NAME_TAKEN", retryable: true },
   );
 }

@@ -5,13 +5,13 @@ import type { WebhookError } from "../core/errors.ts";
 export interface TunnelEvents {
   /** Deliveries arrive again after a `down`. */
   up: [];
-  /** Deliveries no longer arrive, and why. The tunnel reconnects until it is closed. */
+  /** Deliveries no longer arrive, for the reason in the error. The tunnel tries to reconnect until it is closed. */
   down: [error: WebhookError];
   /** The public URL has changed. Emitted before `up`: update webhooks that point to the old URL. */
   urlChanged: [url: string];
   /**
    * The tunnel was lost or could not be reopened (`TUNNEL_FAILED`), or the server assigned a name other than the
-   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener the error is dropped; it never ends the process.
+   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener, the error is dropped and does not end the process.
    */
   error: [error: WebhookError];
 }
@@ -20,8 +20,8 @@ export interface TunnelEvents {
 export type TunnelEventListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
 
 /**
- * The listeners of a tunnel. Not an `EventEmitter`, which throws an "error" event without a listener and would end the
- * process.
+ * The listeners of a tunnel. They do not use an `EventEmitter`, which throws if an "error" event has no listener and
+ * would end the process.
  *
  * @example
  * ```ts

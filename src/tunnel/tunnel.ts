@@ -14,7 +14,7 @@ import type { TunnelEventListener, TunnelEvents } from "./tunnel-events.ts";
 /** The tunnel providers, with the default timeout for opening a tunnel. */
 const providers = {
   localtunnel: { open: openLocaltunnel, timeout: "15s" },
-  // Its name is new: DNS resolvers need time until they find it.
+  // DNS resolvers take some time to find the new name.
   cloudflared: { open: openCloudflared, timeout: "30s" },
   ngrok: { open: openNgrok, timeout: "15s" },
 } as const satisfies Record<string, { open: Provider; timeout: string }>;
@@ -25,26 +25,29 @@ export type ProviderName = keyof typeof providers;
 /** The options of `openTunnel`. */
 export interface OpenTunnelOptions {
   /**
-   * The tunnel provider. Default `"localtunnel"`, which needs the package of that name. `"cloudflared"` and `"ngrok"`
-   * need the program of that name on `PATH` or in `node_modules/.bin`; it is never downloaded.
+   * The tunnel provider. Default `"localtunnel"`, which requires the package of that name. `"cloudflared"` and
+   * `"ngrok"` require the program of that name on `PATH` or in `node_modules/.bin`. Programs are never downloaded.
    */
   provider?: ProviderName;
   /**
-   * Your own http(s) address that already points to `port`, such as that of a named tunnel or a reverse proxy. No tunnel
-   * is started; the address is only polled. Excludes `provider`, `host` and `subdomain`.
+   * Your own http or https URL that already points to `port`, such as the URL of a named tunnel or a reverse proxy. No
+   * tunnel is started; the URL is only polled. Cannot be combined with `provider`, `host` or `subdomain`.
    */
   publicUrl?: string;
-  /** The local port to expose, 1 to 65535. Listen on it, on 127.0.0.1 or on all addresses, before opening the tunnel. */
+  /**
+   * The local port to expose, 1 to 65535. Before you open the tunnel, listen on this port, on 127.0.0.1 or on all
+   * addresses.
+   */
   port: number;
-  /** The address of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
+  /** The URL of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
   host?: string;
   /**
-   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name is
-   * taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`.
-   * Default: the server chooses a name, which is requested again after a loss.
+   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name
+   * is taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`. By
+   * default, the server chooses a name, which the tunnel requests again after a loss.
    */
   subdomain?: string;
-  /** Cancels the opening: the promise rejects with its reason. Has no effect on an open tunnel. */
+  /** Cancels the opening: the promise rejects with the reason of the signal. Has no effect on an open tunnel. */
   signal?: AbortSignal;
   /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
   timeout?: Duration;
@@ -58,8 +61,7 @@ export interface OpenTunnelOptions {
 /** An open tunnel from a public URL to a local port. It reconnects after a loss until it is closed. */
 export interface Tunnel {
   /**
-   * The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after
-   * `urlChanged`.
+   * The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after `urlChanged`.
    */
   readonly url: string;
   /** Whether deliveries arrive (`up`) or not (`down`), or the tunnel was closed. */
@@ -80,8 +82,8 @@ export interface Tunnel {
 }
 
 /**
- * Makes a local port reachable from the internet. A lost tunnel is reopened until it is closed, after 1 s, 2 s, 4 s and so
- * on, up to 30 s.
+ * Makes a local port reachable from the internet. Until the tunnel is closed, it is reopened after every loss, with
+ * delays of 1 s, 2 s, 4 s, and so on, up to 30 s.
  *
  * @throws `TUNNEL_FAILED` with the reason if there is no tunnel within `timeout`, `OPTION_INVALID` if an option is
  * invalid, and the reason of `signal` if it aborts first.
@@ -154,7 +156,7 @@ function checkSubdomain(subdomain: string | undefined): void {
   throw optionError({ option: "subdomain", value: subdomain, expected });
 }
 
-/** An option that would have no effect is an error. */
+/** Rejects options that would have no effect. */
 function checkExclusions({ provider, publicUrl, host, subdomain }: OpenTunnelOptions): void {
   const localtunnelOnly = Object.entries({ host, subdomain }).find(([, value]) => value !== undefined)?.[0];
   if (publicUrl !== undefined) {
@@ -164,22 +166,22 @@ function checkExclusions({ provider, publicUrl, host, subdomain }: OpenTunnelOpt
   }
   if (provider === undefined || provider === "localtunnel" || localtunnelOnly === undefined) return;
   throw optionError(
-    `Option "${localtunnelOnly}" is not supported with ${provider}, whose names belong to an account. Set up a named tunnel there, run it, and set its address as "publicUrl" instead of "provider".`,
+    `Option "${localtunnelOnly}" is not supported with ${provider}, whose names belong to an account. Set up a named tunnel in your account, run it, and set its URL as "publicUrl" instead of "provider".`,
   );
 }
 
-/** Reads the address of the user's own tunnel, which may contain a path. */
+/** Reads the URL of the user's own tunnel, which may contain a path. */
 function readPublicUrl(address: string): string {
   const url = readBaseUrl(address);
   if (url !== undefined) return url;
   throw optionError({
     option: "publicUrl",
     expected:
-      "the http(s) address that points to the port, such as https://hooks.example.com, without user name, query and fragment",
+      "the http or https URL that points to the port, such as https://hooks.example.com, without a username, password, query, or fragment",
   });
 }
 
-/** A tunnel that runs elsewhere: there is nothing to open or close. */
+/** Creates a tunnel that another program runs, so there is nothing to open or close. */
 function createExternalTunnel(url: string): ProviderTunnel {
   return { url, name: undefined, lost: new AbortController().signal, close: async () => {} };
 }

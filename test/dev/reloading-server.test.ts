@@ -158,7 +158,7 @@ describe.concurrent("A reloading server", () => {
     await expect(deliver("die")).rejects.toThrow();
     await expect
       .poll(() => events.slice(1), pollOptions)
-      .toContain("restarts: The server process exited unexpectedly. See its last output.");
+      .toContain("restarts: The server process exited unexpectedly. See the last output of the server.");
     expect(await deliver("word")).toEqual(["one", "first"]);
     expect(events.at(-1)).toBe("serves");
   });

@@ -46,7 +46,7 @@ describe("A failing tunnel server", () => {
     // The clock of this test never reaches the deadline by itself. A process takes long to start on a busy machine.
     expect(performance.now() - startedAt).toBeLessThan(45_000);
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true, message: expect.stringMatching(reason) });
-    expect(String(error)).toMatch(/try again, set another server .* choose another provider .* "publicUrl"/);
+    expect(String(error)).toMatch(/try again, set another tunnel server .* choose another provider .* "publicUrl"/);
     expect(holdsSecret([error, inspect(error, { depth: 10 })], secret)).toBe(false);
     expect(runningProcesses()).toEqual([]);
   });

@@ -14,13 +14,18 @@ const query = z.strictObject({ p: wholeNumber({ minimum: 0, maximum: 9, fallback
 
 describe("fieldProblems", () => {
   test.each<[what: string, schema: z.core.$ZodType, value: unknown, told: string[]]>([
-    ["that is empty", z.object({ name: z.string().min(1) }), { name: "" }, ["name: it is empty"]],
-    ["that has no items", z.object({ names: z.array(z.string()).min(1) }), { names: [] }, ["names: give at least one"]],
-    ["that is missing", z.object({ name: z.string() }), {}, ["name: it is missing"]],
+    ["that is empty", z.object({ name: z.string().min(1) }), { name: "" }, ["name: must not be empty"]],
+    [
+      "that has no items",
+      z.object({ names: z.array(z.string()).min(1) }),
+      { names: [] },
+      ["names: expected at least one item"],
+    ],
+    ["that is missing", z.object({ name: z.string() }), {}, ["name: required"]],
     ["that is unknown", z.strictObject({}), { "a b": 1 }, ['["a b"]: unknown field']],
     ["of another type", z.object({ on: z.boolean() }), { on: "yes" }, ["on: expected boolean, received string"]],
     ["of an enumeration", z.object({ a: z.enum(["x", "y"]) }), { a: "z" }, ['a: expected "x" or "y"']],
-    ["of a query that is given twice", query, { name: ["a", "b"] }, ["name: give it once"]],
+    ["of a query that is given twice", query, { name: ["a", "b"] }, ["name: expected only one value"]],
     ["that is not a whole number", query, { p: "1.5" }, ["p: expected a whole number from 0 to 9"]],
     [
       "that is above the maximum and the safe integers",
@@ -35,10 +40,10 @@ describe("fieldProblems", () => {
       ["at: expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"],
     ],
     [
-      "that is an incomplete e-mail address",
+      "that is an incomplete email address",
       memberOperations.list.request.query,
       { email: "ada@" },
-      ["email: expected a complete e-mail address"],
+      ["email: expected a complete email address"],
     ],
     ["that is the body itself", z.object({}), [], ["body: expected object, received array"]],
   ])("describes a field %s", (_what, schema, value, expected) => {

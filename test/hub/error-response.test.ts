@@ -78,14 +78,14 @@ describe("The message contains the reason that the Hub gives", () => {
 
   test("without a period after another punctuation mark", async () => {
     expect(await messageOf({ status: 400, json: { error: 'Did you mean "org.create"?' } })).toContain(
-      'returned status 400: Did you mean "org.create"? Correct the request',
+      'returned status 400: Did you mean "org.create"? Fix the request',
     );
   });
 
   test("with a hint about the token for a 403", async () => {
     const reason = { error: "This needs the plan Enterprise" };
     expect(await messageOf({ status: 403, json: reason })).toContain(
-      "Enterprise. If the token is the reason, use one with write",
+      "Enterprise. If the token lacks permission, use one with write",
     );
     expect(await messageOf({ status: 403 })).toContain("status 403. Use a token with write permission");
   });
@@ -93,7 +93,7 @@ describe("The message contains the reason that the Hub gives", () => {
   test("with the ID of the request", async () => {
     const headers = { "x-request-id": "Root=1-65b2f0a1" };
     expect(await refusal({ status: 400, headers })).toMatchObject({ requestId: "Root=1-65b2f0a1" });
-    expect(await messageOf({ status: 500, headers })).toContain("report the request ID Root=1-65b2f0a1");
+    expect(await messageOf({ status: 500, headers })).toContain("the request ID Root=1-65b2f0a1");
     expect(await refusal({ status: 400 })).toMatchObject({ requestId: undefined });
   });
 

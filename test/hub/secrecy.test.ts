@@ -90,7 +90,7 @@ describe("A secret that the Hub repeats is redacted in errors", () => {
     const hub = await openHub({ status: 400, json: { error } });
     const rejection = await rejectionOf(connect(hub.url).webhooks.create({ ...toUrl, ...changes }));
     expect(rejection).toMatchObject({
-      message: expect.stringContaining(`status 400: ${told.replace(/\.$/, "")}. Correct`),
+      message: expect.stringContaining(`status 400: ${told.replace(/\.$/, "")}. Fix`),
     });
     expect(inspect(rejection)).not.toMatch(/Planted/);
   });

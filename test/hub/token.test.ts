@@ -124,7 +124,7 @@ describe("Without a token, the client throws HUB_TOKEN_MISSING", () => {
   });
 });
 
-describe("A token with characters that are invalid in HTTP headers is HUB_TOKEN_INVALID, and is not quoted", () => {
+describe("A token with characters that are not valid in an HTTP header is HUB_TOKEN_INVALID, and is not quoted", () => {
   test.each(["hf_plan\nted", "hf_plan ted", "hf_plan\u0001ted", "hf_plan–ted", "hf_planted\u007fx"])(
     "%j",
     async (token) => {

@@ -90,7 +90,7 @@ describe("A tunnel of cloudflared", () => {
     [`process.kill(process.pid, "SIGSEGV")`, /exited with code 1 before it printed a URL/],
     [
       cloudflaredLines().replace("Registered", "Unregistered"),
-      /cloudflared did not print a URL in time. It has a name, but is not connected .* may block port 7844/,
+      /cloudflared did not print a URL in time. The tunnel has a name, but it is not connected .* may block port 7844/,
     ],
     [hostileLines, /cloudflared did not print a URL in time/],
     ["", /cloudflared did not print a URL in time/],
@@ -105,7 +105,7 @@ describe("A tunnel of cloudflared", () => {
       message: expect.stringMatching(reason),
     });
     expect(String(error)).toMatch(
-      /choose another provider \(.*TUNNEL=.*\), or run your own tunnel and set its address \(PUBLIC_URL/,
+      /choose another provider \(.*TUNNEL=.*\), or run your own tunnel and set its URL \(PUBLIC_URL/,
     );
     expect(inspect(error)).not.toContain(planted);
     expect(await program.isAlive()).toBe(false);
@@ -173,7 +173,7 @@ describe("A tunnel of ngrok", () => {
     const error = await failureOf("ngrok", program);
 
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
-    expect(String(error)).toContain("It reported ERR_NGROK_105: see https://ngrok.com/docs/errors/err_ngrok_105.");
+    expect(String(error)).toContain("ngrok reported ERR_NGROK_105. See https://ngrok.com/docs/errors/err_ngrok_105.");
     expect(inspect(error)).not.toContain(planted);
     expect(await program.isAlive()).toBe(false);
   });
@@ -203,9 +203,13 @@ describe("A tunnel's program", () => {
         code: "TUNNEL_FAILED",
         retryable: false,
         message: expect.stringMatching(
-          new RegExp(`^${name} was not found on PATH or in node_modules/.bin. Install it \\(https://[a-z./_-]+\\)`),
+          new RegExp(
+            `^${name} was not found on PATH or in node_modules/.bin. Install ${name} \\(https://[a-z./_-]+\\)`,
+          ),
         ),
       });
+      expect(error).not.toMatchObject({ message: expect.stringContaining(`TUNNEL=${name}`) });
+      expect(error).toMatchObject({ message: expect.stringContaining("TUNNEL=localtunnel") });
     },
   );
 
@@ -346,7 +350,7 @@ describe("A tunnel's program", () => {
     await expect(openTunnel({ provider, port: 1, ...options })).rejects.toMatchObject({
       code: "OPTION_INVALID",
       message: expect.stringMatching(
-        new RegExp(`^Option "${name}" is not supported with ${provider}.*set its address as`),
+        new RegExp(`^Option "${name}" is not supported with ${provider}.*set its URL as`),
       ),
     });
   });

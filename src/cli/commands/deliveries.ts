@@ -17,7 +17,7 @@ const subcommands = [addListDeliveries, addShowDelivery, addReplayDeliveries, ad
 export function addDeliveries(program: Command, invocation: Invocation): void {
   const deliveries = program
     .command("deliveries")
-    // Before the subcommands, which inherit it.
+    // The help must be configured before the subcommands are added, because they inherit it.
     .configureHelp(helpWithoutHubOptions())
     .description("inspect and replay deliveries in the inbox of a server's background endpoints")
     .option(
@@ -49,7 +49,7 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
   deliveries
     .command("counts")
     .description("count deliveries by endpoint and status")
-    .addOption(endpointOption("only count this endpoint of the server"))
+    .addOption(endpointOption("only count deliveries of this endpoint"))
     .addHelpText(
       "after",
       examples(
@@ -103,7 +103,7 @@ function row(name: string, { queued, running, succeeded, dead, total }: Counts):
 function addCompact(deliveries: Command, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("compact")
-    .description("shrink the file of a SQLite inbox; stop the receiver first")
+    .description("shrink the file of a SQLite inbox; stop the server first")
     .addHelpText("after", examples("deliveries compact", "deliveries compact --inbox sqlite:./data/inbox.db"))
     .action(() =>
       access.useUrl(async (url) => {

@@ -20,7 +20,7 @@ export function addHub(program: Command, invocation: Invocation): void {
     .command("hub")
     .description("run a local Hub that stores and delivers webhooks, without an account")
     .option("--port <port>", "port to listen on; 0 for any free port", parsePort, defaultHubPort)
-    .option("--state <file>", "store everything in this SQLite file (default: in memory)")
+    .option("--state <file>", "store all data in this SQLite file (default: in memory)")
     .option("--run-jobs", "run the command of a webhook's job as a process on this machine")
     .option("--allow-remote", "allow deliveries to other machines")
     .configureHelp(helpWithoutHubOptions())
@@ -48,16 +48,16 @@ export function addHub(program: Command, invocation: Invocation): void {
     });
 }
 
-/** The error names the option of this command. */
+/** Replaces the message of a `PORT_IN_USE` error with one that mentions `--port`. */
 function withPortAdvice(error: unknown, port: number): unknown {
   if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") return error;
   return new WebhookError(
-    `Port ${port} is in use, perhaps by another local Hub. Stop that process, or choose another port with --port (0 for any free one).`,
+    `Port ${port} is in use, perhaps by another local Hub. Stop that process, or choose another port with --port (0 for any free port).`,
     { code: error.code, cause: error },
   );
 }
 
-/** Only for text: in other formats, standard output contains only the result. */
+/** Creates the logger for text output. In other formats, standard output contains only the result. */
 async function terminalLogger(): Promise<Logger> {
   const { createNodeLogger } = await import("../../receiver/node/node-logger.ts");
   return createNodeLogger();

@@ -43,7 +43,7 @@ interface InitOptions {
 }
 
 /**
- * Creates a project and prints the next steps. Asks for missing options on a terminal.
+ * Creates a project and prints the next steps. Prompts for missing options on a terminal.
  *
  * @throws `ARGUMENT_INVALID`, `FOLDER_UNUSABLE`.
  */
@@ -52,17 +52,17 @@ async function runInit({
   options,
   invocation,
 }: {
-  /** As the user gave it. */
+  /** The `[directory]` argument, before it is resolved. */
   directory: string | undefined;
   options: InitOptions;
   invocation: Invocation;
 }): Promise<void> {
   const { output, shell } = invocation;
-  // Checked before the user answers any question.
+  // The name is checked before the user answers any prompt.
   if (options.name !== undefined) checkName(options.name);
   const named = options.example === undefined ? undefined : parseExample(options.example);
   const path = given ?? (await askDirectory(shell));
-  // Most likely an unset variable, which does not mean the current folder.
+  // An empty path is most likely an unset variable. It must not select the current folder.
   if (path === "") {
     throw usageError(
       "The folder name is empty. Add one, such as npx hub-webhooks init my-bot, or . for the current folder.",
@@ -85,7 +85,7 @@ async function runInit({
   output.print(nextSteps({ path, directory, name, template, example, fileCount: files.size }));
 }
 
-/** Without a template, asks for the template and for an example. */
+/** If no template is given, prompts for the template and for an example. */
 async function chooseProject(
   { template }: InitOptions,
   { named: example, shell }: { named: ExampleName | undefined; shell: Shell },
@@ -117,7 +117,7 @@ async function askTemplate(shell: Shell): Promise<TemplateName> {
   }
   const prompts = await import("@clack/prompts");
   const answer = await prompts.select({
-    message: "Where will it run?",
+    message: "Where will the server run?",
     options: templateNames.map((name) => ({ value: name, label: name, hint: templatePurposes[name] })),
     input: shell.stdin,
     output: shell.stderr,
@@ -125,7 +125,7 @@ async function askTemplate(shell: Shell): Promise<TemplateName> {
   return prompts.isCancel(answer) ? throwCanceled() : answer;
 }
 
-/** The choice of a project without an example. */
+/** The choice to use no example. */
 const none = "none";
 
 async function askExample(shell: Shell): Promise<ExampleName | undefined> {
@@ -149,7 +149,7 @@ function throwCanceled(): never {
 
 /** A project that was created. */
 interface CreatedProject {
-  /** As the user gave it. */
+  /** The `[directory]` argument, before it is resolved. */
   path: string;
   directory: string;
   name: string;
@@ -163,7 +163,7 @@ function nextSteps({ path, directory, name, template, example, fileCount }: Crea
   const origin = example ? `template ${template} and example ${example}` : `template ${template}`;
   return [
     `Created ${fileCount} files from ${origin} in ${plainText(directory)}`,
-    // Only if it differs from the folder name.
+    // The name is printed only if it differs from the folder name.
     ...(name === basename(directory) ? [] : [`Name in package.json: ${name}`]),
     "",
     ...(directory === resolve() ? [] : [`  cd ${toShellWord(plainText(path))}`]),

@@ -28,7 +28,7 @@ export function addSync(program: Command, invocation: Invocation): void {
     .description("create and update webhooks on the Hub to match the endpoints of a server")
     .option("--public-url <url>", "public URL of the server (default: PUBLIC_URL, else the URL of the Space)")
     .option("--dry-run", "show the changes without making them")
-    .option("--prune", "delete webhooks whose endpoint was removed; asks for confirmation unless --yes is given")
+    .option("--prune", "delete webhooks whose endpoint was removed; prompts for confirmation unless --yes is given")
     .option("--adopt", "take over webhooks that deliver to an endpoint but were not created by sync")
     .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
     .option("--secret-stdin", "read the secret from standard input (default: the secret of the server)")
@@ -118,7 +118,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
     json: removed.map((webhook) => ({ ...webhook, deleted: !dryRun })),
     quiet: removed.map(({ id }) => id),
     columns: [
-      { key: "id", title: "Id" },
+      { key: "id", title: "ID" },
       { key: "endpoint", title: "Endpoint" },
       { key: "url", title: "Target" },
       { key: "state", title: "State" },
@@ -127,7 +127,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   });
 }
 
-/** Resolves with `false` if the user declines; asks nothing when there is nothing to delete. */
+/** Resolves with `false` if the user declines. Does not prompt if there is nothing to delete. */
 async function confirmDeletion(
   invocation: Invocation,
   webhooks: readonly { id?: string; endpoint: string }[],
@@ -139,9 +139,9 @@ async function confirmDeletion(
 }
 
 /**
- * Finds the public URL of the server, in the same order as its launch.
+ * Finds the public URL of the server, in the same order of precedence as the launch of the server.
  *
- * @throws `ARGUMENT_INVALID` when it is not configured.
+ * @throws `ARGUMENT_INVALID` if no public URL is configured.
  */
 async function findPublicUrl({ publicUrl }: SyncOptions, { env }: Shell): Promise<string> {
   const { readSpace } = await import("../../receiver/runtime.ts");
@@ -152,7 +152,7 @@ async function findPublicUrl({ publicUrl }: SyncOptions, { env }: Shell): Promis
   );
 }
 
-/** @throws `ARGUMENT_INVALID` when `--clean` is combined with options for registering. */
+/** @throws `ARGUMENT_INVALID` if `--clean` is combined with options for registering. */
 function checkCleanOptions(file: string | undefined, options: SyncOptions): void {
   const others = {
     "a server file": file,
@@ -189,7 +189,7 @@ function printReport(output: Output, report: RegistrationReport, { dryRun }: { d
   for (const { step, error } of report.failed) {
     output.log(`error: ${step.endpoint}: Could not ${verbs[step.action]} its webhook. ${error.message}`);
   }
-  if (report.failed.length > 0) output.log("Run sync again to retry what failed.");
+  if (report.failed.length > 0) output.log("Run sync again to retry the failed changes.");
 }
 
 const verbs: Readonly<Record<RegistrationStep["action"], string>> = {
@@ -234,7 +234,10 @@ function stepDetails(step: RegistrationStep): readonly string[] {
         `secret   ${step.secretIsSet ? "set" : "none"}`,
       ];
     case "update":
-      return [...(step.isAdopted ? ["adopted: it was not created by sync"] : []), ...step.changes.map(changeLine)];
+      return [
+        ...(step.isAdopted ? ["adopted: the webhook was not created by sync"] : []),
+        ...step.changes.map(changeLine),
+      ];
     case "enable":
       return [`enable: ${step.reason}`];
     case "re-enable":

@@ -17,7 +17,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .command("trigger")
     .argument("[type:name]", "repository of the event; types: model, dataset, space, bucket, kernel")
     .description(
-      "send a test event to the webhooks of a local Hub, or to a URL with --url; fails unless every answer is 2xx",
+      "send a test event to the webhooks of a local Hub, or to a URL with --url; fails unless every response is 2xx",
     )
     .option(
       "--scope <scope>",
@@ -37,12 +37,12 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .option("--url <url>", "send to this URL directly, without a Hub")
     .option(
       "--secret <secret>",
-      "secret for --url (default: secret of its dev session, else WEBHOOK_SECRET); visible in the shell history and process list",
+      "secret for --url (default: secret of the dev session at this URL, else WEBHOOK_SECRET); visible in the shell history and process list",
     )
     .option("--secret-stdin", "read the secret for --url from standard input")
-    .option("--repeat <number>", "number of events, 1 to 10000", numberBetween(1, 10_000), 1)
-    .option("--concurrency <number>", "number of events at the same time, 1 to 100", numberBetween(1, 100), 1)
-    .option("--dry-run", "show the payload and its receivers without sending it")
+    .option("--repeat <number>", "number of events to send, 1 to 10000", numberBetween(1, 10_000), 1)
+    .option("--concurrency <number>", "number of events to send in parallel, 1 to 100", numberBetween(1, 100), 1)
+    .option("--dry-run", "show the payload and its destinations without sending it")
     .configureHelp(
       helpWithoutHubOptions(
         new Option("--hub-url <url>", `URL of the local Hub (default: HF_ENDPOINT, else ${defaultLocalHubUrl})`),
@@ -106,7 +106,7 @@ function parseSet(text: string): PayloadEdit {
 
 /**
  * Parses a value of `--unset`: the path of a field to remove. It is a separate option because any text after the `=` of
- * `--set` is a value: no text is the empty string, and `null` is null.
+ * `--set` is a value: an empty value is the empty string, and `null` is null.
  *
  * @throws `InvalidArgumentError` for an invalid path.
  */

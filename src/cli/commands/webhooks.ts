@@ -76,7 +76,7 @@ function addCreate(program: Command, invocation: Invocation): void {
       const webhook = await hub.webhooks.create({ domains: [...webhookDomains], ...described, watched: [...watch] });
       if (webhook.url !== undefined && described.secret === undefined) {
         invocation.output.log(
-          `note: The webhook has no secret, so anyone who knows its URL can send requests to it. To set one, run: npx hub-webhooks update ${webhook.id} --secret-stdin. Set WEBHOOK_SECRET of the receiver to the same value.`,
+          `note: The webhook has no secret, so anyone who knows its URL can send requests to the server. To set a secret, run: npx hub-webhooks update ${webhook.id} --secret-stdin. Then set WEBHOOK_SECRET on the server to the same value.`,
         );
       }
       printWebhook(invocation.output, webhook);
@@ -131,7 +131,10 @@ const emptyJob = {
   resourceGroupId: null,
 } satisfies Record<keyof Omit<WebhookJobRequest, "flavor" | "secrets">, null>;
 
-/** The client merges changes into the existing job, but a file is the complete job: it removes what it omits. */
+/**
+ * Sets every field that the file omits to `null`. The client merges changes into the existing job, but a file is the
+ * complete job.
+ */
 function replaceJob({
   job,
   before,
@@ -143,7 +146,7 @@ function replaceJob({
   return { ...emptyJob, ...job, secrets: job.secrets ? { ...removedSecrets, ...job.secrets } : null };
 }
 
-/** Commander treats `--no-secret` as the negation of `--secret`, and would silently let the last of both win. */
+/** Commander treats `--no-secret` as the negation of `--secret`, so the last of the two options would silently win. */
 function noSecretOption(): Option {
   const option = new Option("--no-secret", "remove the secret");
   option.negate = false;
@@ -178,7 +181,7 @@ function addDelete(program: Command, invocation: Invocation): void {
   program
     .command("delete")
     .argument("<id>", idDescription)
-    .description("delete a webhook permanently; asks for confirmation unless --yes is given")
+    .description("delete a webhook permanently; prompts for confirmation unless --yes is given")
     .addHelpText("after", examples(`delete ${exampleId}`, `delete ${exampleId} --yes    # in a script`))
     .action(async (id: string) => {
       requireConfirmable(invocation, "delete");
@@ -193,7 +196,7 @@ function addDelete(program: Command, invocation: Invocation): void {
         json: { id, deleted: true },
         quiet: [id],
         columns: [
-          { key: "id", title: "Id" },
+          { key: "id", title: "ID" },
           { key: "state", title: "State" },
         ],
         rows: [[id, "deleted"]],
@@ -207,7 +210,7 @@ function addReplay(program: Command, invocation: Invocation): void {
     .command("replay")
     .argument("<id>", idDescription)
     .argument("<log-id>", "delivery ID, as shown in the Activity tab of the webhook on the Hub")
-    .description("send a delivery again, to the webhook's current URL; fails unless the answer is 2xx")
+    .description("send a delivery again, to the webhook's current URL; fails unless the response is 2xx")
     .addHelpText(
       "after",
       examples(
@@ -232,7 +235,7 @@ function addReplay(program: Command, invocation: Invocation): void {
       });
       if (isSuccess(status)) return;
       const answer = status === 502 ? "answered 502 or did not answer" : `answered ${status}`;
-      output.log(`The receiver ${answer}. Check its log, fix it, and replay again.`);
+      output.log(`The server ${answer}. Check the log of the server, fix the problem, and replay the delivery again.`);
       invocation.exitCode = 1;
     });
 }

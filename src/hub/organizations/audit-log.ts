@@ -138,7 +138,7 @@ export const auditLogEvent = z.strictObject({
   _id: objectId,
   createdAt: timestamp,
   type: responseEnum(auditLogTypes),
-  /** Details that depend on the type. */
+  /** Details, which depend on the type. */
   data: z.optional(z.unknown()),
   message: z.string(),
   ip: z.optional(z.string()),

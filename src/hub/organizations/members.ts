@@ -17,7 +17,7 @@ export const organizationMember = z.strictObject({
   avatarUrl: z.string(),
   fullname: z.string(),
   isPro: z.boolean(),
-  /** The user name. */
+  /** The username. */
   user: z.string(),
   type: z.literal("user"),
   isFollowing: z.optional(z.boolean()),
@@ -26,7 +26,7 @@ export const organizationMember = z.strictObject({
     z.array(z.strictObject({ name: z.string(), id: z.string(), numUsers: z.number(), role: organizationRole })),
   ),
   twoFaEnabled: z.optional(z.boolean()),
-  /** Only for admins of organizations with a Team or Enterprise plan. */
+  /** Present only if the token belongs to an admin of an organization with a Team or Enterprise plan. */
   verifiedEmail: z.optional(z.nullable(z.string())),
   isExternalCollaborator: z.optional(z.boolean()),
 });
@@ -39,14 +39,14 @@ export const memberRoleChange = z.object({
 
 const search = z.object({
   search: z.optional(z.string()),
-  email: z.optional(z.email("expected a complete e-mail address")),
+  email: z.optional(z.email("expected a complete email address")),
   cursor: z.optional(z.string()),
   limit: wholeNumber({ minimum: 10, maximum: 10_000, fallback: 500 }),
 });
 
 /** A member of an organization. */
 export type OrganizationMember = z.output<typeof organizationMember>;
-/** A search for members. `limit` is the page size, `cursor` the start of a page. */
+/** A search for members. `limit` is the page size, and `cursor` is the start of the page. */
 export type MemberSearch = SearchOf<typeof search>;
 /** The new role of a member in the organization and in some of its resource groups. */
 export type MemberRoleChange = z.input<typeof memberRoleChange>;

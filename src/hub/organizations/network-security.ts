@@ -5,7 +5,7 @@ import { type CallOptions, jsonBody, type Operations } from "../operation.ts";
 import { organizationName, requestEnum, responseEnum } from "../schemas.ts";
 import type { Transport } from "../transport.ts";
 
-/** `pending`: requested, but not granted yet. */
+/** `pending` means requested, but not granted yet. */
 const isOnOrPending = z.union([z.boolean(), z.literal("pending")]);
 
 const contentResources = ["*", ...repoTypes] as const;
@@ -99,10 +99,11 @@ export class HubNetworkSecurity {
   }
 
   /**
-   * Changes the given settings and returns all of them. `allowedContents` and `blockedContents` replaced `allowedUrls` and
-   * `blockedUrls` on 2026-05-04. If you pass one of these, the current settings are read first.
+   * Changes the given settings and returns all of them. `allowedContents` and `blockedContents` replaced `allowedUrls`
+   * and `blockedUrls` on 2026-05-04. If you pass any of these four fields, the method first reads the current settings.
    *
-   * @throws `ARGUMENT_INVALID`, before anything is changed, if the Hub uses the other names and would ignore yours.
+   * @throws `ARGUMENT_INVALID`, before anything is changed, if the Hub uses the other names and would ignore the given
+   * fields.
    * @example
    * ```ts
    * await hub.organizations.networkSecurity.update("acme", {

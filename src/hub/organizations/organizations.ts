@@ -65,7 +65,7 @@ export const avatarOperations = {
 
 const isSupported = z.boolean();
 
-/** The SCIM configuration of an organization. hub-api.md documents neither `sort` nor the remaining fields. */
+/** The SCIM configuration of an organization. hub-api.md does not document `sort` or the remaining fields. */
 export const scimConfig = z.looseObject({
   schemas: z.array(z.string()),
   documentationUri: z.string(),
@@ -93,10 +93,10 @@ export const scimOperations = {
 
 /**
  * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
- * need a token of an admin, and a paid plan.
+ * require an admin's token and a paid plan.
  */
 export class HubOrganizations {
-  /** Groups of repositories with their own members and roles. Enterprise only. */
+  /** Groups of repositories with their own members and roles. They require an Enterprise plan. */
   readonly resourceGroups: HubResourceGroups;
   /** Which networks can access the organization, and which content its members can access. */
   readonly networkSecurity: HubNetworkSecurity;
@@ -110,7 +110,8 @@ export class HubOrganizations {
   }
 
   /**
-   * Revokes the access of a token to the organization. The token still works elsewhere. Enterprise only.
+   * Revokes the access of a token to the organization. The token keeps its access to everything else. Requires an
+   * Enterprise plan.
    *
    * @example
    * ```ts
@@ -132,8 +133,8 @@ export class HubOrganizations {
   }
 
   /**
-   * Streams the audit log, the newest event first, up to 100,000 events. Yields each event as soon as it arrives and never
-   * holds the whole log in memory. Team or Enterprise.
+   * Streams up to 100,000 events of the audit log, newest first. Yields each event as soon as it arrives and never
+   * holds the whole log in memory. Requires a Team or Enterprise plan.
    *
    * @example
    * ```ts
@@ -166,7 +167,7 @@ export class HubOrganizations {
   }
 
   /**
-   * Changes the role of a member in the organization and in the given resource groups. Needs a paid plan.
+   * Changes the role of a member in the organization and in the given resource groups. Requires a paid plan.
    *
    * @example
    * ```ts
@@ -177,7 +178,7 @@ export class HubOrganizations {
     await this.#transport.call(memberOperations.setRole, { params: { name, username }, body: change }, options);
   }
 
-  /** Returns the SCIM configuration. Enterprise Plus only; needs a token of an owner with write access. */
+  /** Returns the SCIM configuration. Requires an Enterprise Plus plan and an owner's token with write access. */
   scimConfig(name: string, options?: CallOptions): Promise<ScimConfig> {
     return this.#transport.call(scimOperations.config, { params: { name } }, options);
   }

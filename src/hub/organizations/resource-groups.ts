@@ -37,7 +37,7 @@ export const resource = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("scheduled-job"), ...namedResource }),
 ]);
 
-/** The Hub documents no unit. */
+/** The Hub does not document the unit of this limit. */
 const spendLimit = z.optional(z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)));
 
 /** A group of resources of an organization, with its own members and roles. */
@@ -74,7 +74,7 @@ export const resourceGroup = z
   .check(
     z.refine(({ resources, repos }) => resources !== undefined || repos !== undefined, {
       path: ["resources"],
-      error: "it is missing",
+      error: "required",
     }),
   );
 
@@ -82,7 +82,7 @@ export const resourceGroup = z
 export const resourceGroupRequest = z.object({
   name: z.string().check(z.minLength(1), z.maxLength(200)),
   description: z.optional(z.string().check(z.maxLength(500))),
-  /** The members, by user name. */
+  /** The members, by username. */
   users: z._default(z.array(z.object({ user: z.string(), role: organizationRole })), []),
   repos: z._default(z.array(repoRef), []),
   autoJoin: z.optional(autoJoin),

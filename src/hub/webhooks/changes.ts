@@ -13,7 +13,7 @@ import { webhookUpdate } from "./schemas.ts";
 const field = webhookUpdate.shape;
 const jobField = webhookJobRequest.shape;
 
-/** All fields are optional. `null` removes a field; the hardware cannot be removed. */
+/** All fields are optional. `null` removes a field. The hardware cannot be removed. */
 const jobChanges = z.object({
   flavor: z.optional(jobField.flavor),
   spaceId: z.nullable(jobField.spaceId),
@@ -46,7 +46,7 @@ const webhookChanges = z
       ({ url, job, jobSourceId }) => [url, job, jobSourceId].filter((target) => target !== undefined).length < 2,
       {
         path: ["url"],
-        error: 'give at most one of "url", "job" and "jobSourceId"',
+        error: 'expected at most one of "url", "job" and "jobSourceId"',
       },
     ),
   );
@@ -71,7 +71,7 @@ export function checkChanges(changes: unknown): { checked: WebhookChanges; unkno
   if (Object.values(checked).some((value) => value !== undefined)) {
     return { checked, unknownParts: findUnknownParts(webhookChanges, changes) };
   }
-  throw argumentInvalid([{ field: "changes", problem: "give at least one" }]);
+  throw argumentInvalid([{ field: "changes", problem: "expected at least one field" }]);
 }
 
 /**
@@ -97,12 +97,12 @@ export function mergeChanges(webhook: Webhook, changes: WebhookChanges): Webhook
     watched: changes.watched ?? webhook.watched.map(({ type, name }) => ({ type, name })),
     domains: changes.domains ?? webhook.domains,
     ...(job ? { job: changedJob(job, changes.job ?? {}) } : target),
-    // An empty secret, since the Hub may keep the current one if the update has none.
+    // `null` becomes an empty secret, because the Hub may keep the current secret if the update has none.
     ...(secret !== undefined && { secret: secret ?? "" }),
   };
 }
 
-/** The job, if it stays the target. With `jobSourceId`, the returned job is only a copy of the target. */
+/** Returns the job if it remains the target. With `jobSourceId`, the returned job is only a copy of the target. */
 function keptJob(webhook: Webhook, { url, jobSourceId }: WebhookChanges): WebhookJob | undefined {
   const given = [url, jobSourceId, webhook.url, webhook.jobSourceId];
   return given.every((target) => target === undefined) ? webhook.job : undefined;
@@ -152,7 +152,7 @@ function unreadableOf(job: WebhookJob, changes: JobChanges): string[] {
 }
 
 function valueUnreadable(fields: readonly string[]): HubError {
-  const shown = createRedact([])(fields.join(", ")); // It contains names of secrets, which the Hub returned.
+  const shown = createRedact([])(fields.join(", ")); // The list is sanitized because it contains names of secrets from the Hub.
   return new HubError(
     `Nothing was changed: the Hub does not return ${shown} of this webhook, so the update would remove them. Pass each with its value, or null to remove it.`,
     { code: "VALUE_UNREADABLE", fields },

@@ -10,17 +10,17 @@ export const suspendedAfterFailure = "suspended-after-failure";
 
 const domains = z.array(requestEnum(webhookDomains)).check(z.minLength(1));
 
-/** URI characters only: spaces and non-ASCII letters must be percent-encoded. */
+/** Allows only the characters of a URI: spaces and non-ASCII letters must be percent-encoded. */
 const httpUri = /^[hH][tT][tT][pP][sS]?:\/\/(?![/?#])(?:[a-zA-Z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9a-fA-F]{2})+$/;
 const expectedUrl = "expected an http or https URL, percent-encoded";
 
-/** The URL that receives the deliveries. Not `z.url`, which trims. */
+/** The URL that receives the deliveries. `z.url` is not used because it trims its input. */
 export const targetUrl = z.string().check(
   z.regex(httpUri, { error: expectedUrl, abort: true }),
   z.refine((url) => URL.canParse(url), expectedUrl),
 );
 
-/** Printable ASCII and DEL, as on the Hub, although HTTP headers cannot carry DEL. */
+/** Allows printable ASCII and DEL, like the Hub, although DEL is not valid in an HTTP header. */
 const secret = z.string().check(z.regex(/^[\x20-\x7F]*$/, "expected printable ASCII characters"));
 
 /** A webhook as the Hub returns it. */
@@ -66,15 +66,18 @@ function hasOtherField(body: Readonly<Record<string, unknown>>): boolean {
 export const webhookRequest = z.object(requestFields).check(
   z.refine((body) => targetsIn(body) === 1 || (targetsIn(body) === 0 && hasOtherField(body)), {
     path: ["url"],
-    error: 'give exactly one of "url", "job" and "jobSourceId"',
+    error: 'expected exactly one of "url", "job" and "jobSourceId"',
   }),
 );
 
-/** The body of a request to update a webhook: the complete webhook. Without a target, the webhook keeps its own. */
+/**
+ * The body of a request to update a webhook: the complete webhook. Without a target, the webhook keeps its current
+ * target.
+ */
 export const webhookUpdate = z.object(requestFields).check(
   z.refine((body) => targetsIn(body) <= 1, {
     path: ["url"],
-    error: 'give at most one of "url", "job" and "jobSourceId"',
+    error: 'expected at most one of "url", "job" and "jobSourceId"',
   }),
 );
 
@@ -82,7 +85,7 @@ export const webhookUpdate = z.object(requestFields).check(
 export type Webhook = z.output<typeof webhook>;
 /** A webhook to create, with exactly one of `url`, `job` and `jobSourceId`. */
 export type WebhookRequest = z.input<typeof webhookRequest>;
-/** A complete webhook to replace another. Without a target, the webhook keeps its own. */
+/** A complete webhook to replace another. Without a target, the webhook keeps its current target. */
 export type WebhookUpdate = z.input<typeof webhookUpdate>;
 
 const webhookId = z.object({ webhookId: z.string() });

@@ -87,7 +87,7 @@ export class HubWebhooks {
 
   /**
    * Sends a past delivery again, with the current URL and secret of the webhook. `status` is the HTTP status of the
-   * receiver. Find the log ID in the Activity tab of the webhook on the Hub.
+   * receiver's response. Find the log ID in the Activity tab of the webhook on the Hub.
    */
   replay(webhookId: string, logId: string, options?: CallOptions): Promise<{ status: number }> {
     return this.#transport.call(webhookOperations.replay, { params: { webhookId, logId } }, options);

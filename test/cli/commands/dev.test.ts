@@ -233,12 +233,12 @@ describe("hub-webhooks dev", () => {
     [
       "a port for a Hub that it does not start",
       ["--hub", "real", "--hub-port", "1"],
-      "--hub-port cannot be used together with --hub real",
+      "--hub-port sets the port of the local Hub",
     ],
     [
       "two ways from outside",
       ["--public-url", "https://a.example", "--tunnel", "ngrok"],
-      "--public-url cannot be used together with",
+      "--public-url replaces the tunnel",
     ],
     ["a Hub that there is not", ["--hub", "fake"], "Allowed choices are local, real."],
     ["a tunnel that there is not", ["--tunnel", "frp"], "Allowed choices are localtunnel, cloudflared, ngrok."],

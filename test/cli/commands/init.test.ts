@@ -364,7 +364,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     const command = startOnTerminal("init", nobody, { cwd: folder });
     await command.says("Folder of the project");
     command.stdin.write("bot\r");
-    await command.says("Where will it run?");
+    await command.says("Where will the server run?");
     command.stdin.write("\u001b[B\r");
     await command.says("Start from an example?");
     command.stdin.write("\r");
@@ -375,14 +375,14 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
 
   test("starts from the chosen example, and does not ask for a given one", async () => {
     const command = startOnTerminal("init bot", nobody, { cwd: folder });
-    await command.says("Where will it run?");
+    await command.says("Where will the server run?");
     command.stdin.write("\r");
     await command.says("Start from an example?");
     command.stdin.write("\u001b[B\r");
     expect(await command.ended).toMatchObject({ exitCode: 0 });
     expect(command.stdout).toContain(`from template space and example ${exampleNames[0]}`);
     const given = startOnTerminal("init other --example trigger-training", nobody, { cwd: folder });
-    await given.says("Where will it run?");
+    await given.says("Where will the server run?");
     given.stdin.write("\r");
     expect(await given.ended).toMatchObject({ exitCode: 0 });
     expect(given.stdout).not.toContain("from an example");
@@ -390,7 +390,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
 
   test("writes nothing after Ctrl+C", async () => {
     const command = startOnTerminal("init bot", nobody, { cwd: folder });
-    await command.says("Where will it run?");
+    await command.says("Where will the server run?");
     command.stdin.write("\u0003");
     expect(await command.ended).toMatchObject({ exitCode: 2 });
     expect(command.stdout).toContain("Nothing was created");
@@ -403,6 +403,6 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     expect(first.stdout).not.toContain("?");
     const second = await startOnTerminal("init bot", nobody, { cwd: folder }).ended;
     expect(second.exitCode).toBe(1);
-    expect(second.stdout).not.toContain("Where will it");
+    expect(second.stdout).not.toContain("Where will the server");
   });
 });

@@ -45,7 +45,7 @@ describe("A request to create or update a webhook", () => {
     expect(error && fieldProblems(error, { name: "body" })).toEqual([
       {
         field: "job.environment.A",
-        problem: "expected a letter, then letters, digits or _, two characters or more",
+        problem: "expected at least two characters: a letter, then letters, digits or _",
       },
       { field: "job.secrets._", problem: "expected a letter, then letters, digits or _" },
       { field: 'job.labels[""]', problem: "expected 1 to 100 letters, digits, dots, _ or -" },

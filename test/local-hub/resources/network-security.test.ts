@@ -51,7 +51,7 @@ describe("The network security of an organization", () => {
   test("rejects an empty list of ranges, as hub-api.md requires", async () => {
     const hub = await openLocalHub();
     const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body: { ipRanges: [] } });
-    expect([answer.status, answer.body]).toEqual([400, { error: "ipRanges: give at least one" }]);
+    expect([answer.status, answer.body]).toEqual([400, { error: "ipRanges: expected at least one item" }]);
   });
 
   test("ignores an unknown field", async () => {

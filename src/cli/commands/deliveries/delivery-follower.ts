@@ -2,11 +2,14 @@ import type { DeliveryKey, DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/server-inbox.ts";
 import { type DeliverySummary, listDeliveries, summarize } from "./delivery-list.ts";
 
-/** How many of the newest deliveries each poll compares, finished ones too: they may be replayed. */
+/**
+ * The number of newest deliveries that each poll compares. Finished deliveries are included, because they may be
+ * replayed.
+ */
 const pageSize = 100;
-/** How many new deliveries one poll reads. */
+/** The maximum number of new deliveries that one poll reads. */
 const maxNew = 1_000;
-/** How many are remembered; the least recently changed are forgotten. */
+/** The maximum number of deliveries to follow. The least recently changed deliveries are dropped first. */
 const maxFollowed = 2_000;
 
 /** The result of a poll. */
@@ -18,7 +21,7 @@ export interface PollResult {
 }
 
 interface Followed extends DeliveryKey {
-  /** Changes with every status and every attempt. */
+  /** A text that changes with every status and every attempt. */
   state: string;
   isDone: boolean;
 }
@@ -30,10 +33,10 @@ interface Followed extends DeliveryKey {
 export class DeliveryFollower {
   readonly #inbox: ServerInbox;
   readonly #filter: { endpoint?: string };
-  // In the order of their latest change.
+  // Ordered by the latest change of each delivery.
   readonly #followed = new Map<string, Followed>();
 
-  /** @param options.endpoint Follows only this endpoint. Default: all. */
+  /** @param options.endpoint The only endpoint to follow. Default: all endpoints. */
   constructor({ inbox, endpoint }: { inbox: ServerInbox; endpoint: string | undefined }) {
     this.#inbox = inbox;
     this.#filter = endpoint === undefined ? {} : { endpoint };
@@ -46,7 +49,7 @@ export class DeliveryFollower {
     if (last === 0) return [];
     const shown = await listDeliveries(this.#inbox, { ...this.#filter, ...(status && { status }), limit: last });
     shown.deliveries.reverse();
-    // Includes changes made in the meantime.
+    // The second list includes changes that were made after the first one.
     this.#record(shown.deliveries);
     return shown.deliveries;
   }
@@ -57,7 +60,10 @@ export class DeliveryFollower {
     return { changed: this.#record([...others, ...newest.reverse()]), hasMissed };
   }
 
-  /** The newest, down to the oldest that is already followed: older ones existed before. */
+  /**
+   * Reads the newest deliveries, down to the oldest one that is already followed. Deliveries before that are older than
+   * the start.
+   */
   async #readNewest(): Promise<{ newest: DeliverySummary[]; hasMissed: boolean }> {
     const isFollowed = (delivery: DeliverySummary) => this.#followed.has(keyOf(delivery));
     const newest: DeliverySummary[] = [];
@@ -78,7 +84,7 @@ export class DeliveryFollower {
     };
   }
 
-  /** Unfinished deliveries that are no longer among the newest. */
+  /** Reads the unfinished deliveries that are no longer among the newest. */
   async #readUnfinished(seen: ReadonlySet<string>): Promise<DeliverySummary[]> {
     const found: DeliverySummary[] = [];
     for (const [key, { id, endpoint, isDone }] of this.#followed) {
@@ -90,7 +96,7 @@ export class DeliveryFollower {
     return found;
   }
 
-  /** Follows these, and returns those that have changed. */
+  /** Follows these deliveries, and returns the ones that have changed. */
   #record(deliveries: readonly DeliverySummary[]): DeliverySummary[] {
     const changed = deliveries.filter((delivery) => {
       const { id, endpoint, status, attempts } = delivery;

@@ -7,13 +7,13 @@ import type { Column, Result } from "../../output.ts";
 
 /** A delivery without its body, which may be large. */
 export interface DeliverySummary extends Omit<StoredDelivery, "body"> {
-  /** Such as `repo.content update`; absent if the body does not contain it, or was removed. */
+  /** The event, such as `repo.content update`. Absent if the body was removed or contains no event. */
   event?: string;
-  /** Such as `dataset:me/data`. */
+  /** The repository, such as `dataset:me/data`. */
   repo?: string;
 }
 
-/** Deliveries per read, each with a body of up to 10 MB. */
+/** The number of deliveries per read. Each has a body of up to 10 MB. */
 const pageSize = 20;
 
 const statusColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
@@ -22,14 +22,14 @@ const statusColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
   dead: "red",
 };
 
-/** The color of a status. */
+/** Returns the color of a status. */
 export function statusColor(status: string): "green" | "yellow" | "red" | undefined {
   return statusColors[status];
 }
 
 /** The columns of a list. */
 export const deliveryColumns: readonly Column[] = [
-  { key: "id", title: "Id" },
+  { key: "id", title: "ID" },
   { key: "endpoint", title: "Endpoint" },
   { key: "status", title: "Status", color: statusColor },
   { key: "event", title: "Event" },
@@ -40,7 +40,7 @@ export const deliveryColumns: readonly Column[] = [
   { key: "note", title: "Last error or next attempt" },
 ];
 
-/** A delivery as a row of {@link deliveryColumns}. */
+/** Formats a delivery as a row of {@link deliveryColumns}. */
 export function deliveryRow(delivery: DeliverySummary): readonly string[] {
   const { id, endpoint, status, event = "", repo = "", receivedAt, attempts } = delivery;
   const durationMs = attempts.at(-1)?.durationMs;
@@ -51,7 +51,7 @@ export function deliveryRow(delivery: DeliverySummary): readonly string[] {
   ];
 }
 
-/** The result for a list of deliveries. */
+/** Creates the result for a list of deliveries. */
 export function deliveriesResult(deliveries: readonly DeliverySummary[]): Result {
   return {
     json: deliveries,
@@ -70,7 +70,7 @@ export function summarize({ body, ...delivery }: StoredDelivery): DeliverySummar
 }
 
 /**
- * Lists deliveries without their bodies. Reads a few at a time, so that their bodies are never all in memory.
+ * Lists deliveries without their bodies. Reads a few deliveries at a time, so that the bodies are never all in memory.
  *
  * @param options `limit` may be `Infinity`.
  */
@@ -92,7 +92,7 @@ export async function listDeliveries(
   return { deliveries, ...(next !== undefined && { next }) };
 }
 
-/** The message for an empty list; an unknown endpoint may be a typo. */
+/** Returns the message for an empty list. An unknown endpoint may be a typo. */
 export async function describeEmptyList(inbox: ServerInbox, { endpoint }: { endpoint: string | undefined }) {
   const known = Object.keys(await inbox.counts()).sort();
   if (known.length === 0) return "The inbox contains no deliveries yet.";
@@ -106,7 +106,7 @@ function noteFor({ status, dueAt, attempts }: DeliverySummary): string {
   return [due, message].filter((part) => part !== undefined).join(": ");
 }
 
-/** The error for an unknown delivery ID; the exit code is 1. */
+/** Creates the error for an unknown delivery ID. The exit code is 1. */
 export function deliveryUnknown({ id, endpoint }: { id: string; endpoint: string | undefined }): WebhookError {
   const owner = endpoint === undefined ? "" : ` of endpoint "${endpoint}"`;
   return new WebhookError(

@@ -4,7 +4,7 @@ import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { Invocation } from "../../invocation.ts";
 import type { InboxAccess } from "./inbox-access.ts";
 
-/** What the subcommands of `deliveries` share. */
+/** Context shared by the `deliveries` subcommands. */
 export interface DeliveriesContext {
   invocation: Invocation;
   access: InboxAccess;
@@ -15,10 +15,10 @@ export function endpointOption(description: string): Option {
   return new Option("--endpoint <name>", description);
 }
 
-// Only the type is imported: the help does not load the inbox. The compiler checks that the list is complete.
+// Only the type is imported, so that the help does not load the inbox. The compiler checks that the list is complete.
 const statuses = { queued: true, running: true, succeeded: true, dead: true } satisfies Record<DeliveryStatus, true>;
 
-/** `--status`. */
+/** Creates the option `--status`. */
 export function statusOption(description: string): Option {
   return new Option("--status <status>", description).choices(Object.keys(statuses));
 }

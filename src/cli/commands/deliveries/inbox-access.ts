@@ -9,14 +9,14 @@ import type { Shell } from "../../shell.ts";
 
 interface InboxAccessOptions {
   shell: Shell;
-  /** Called when a command runs: the options are not parsed before. */
+  /** Called when a command runs, because the options are not parsed earlier. */
   readOptions: () => { inbox?: string };
 }
 
-// Its warnings are for servers that store deliveries; what affects a reader is thrown.
+// The warnings of the inbox are for servers that store deliveries. Problems that affect a reader are thrown.
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
-/** Opens the inbox that the options name, for one command. */
+/** Opens the inbox that the options select, for one command. */
 export class InboxAccess {
   readonly #options: InboxAccessOptions;
 
@@ -25,9 +25,10 @@ export class InboxAccess {
   }
 
   /**
-   * Runs a function with the inbox, then closes it. Never creates an inbox. Errors never contain secrets of its URL.
+   * Runs a function with the inbox, then closes it. Never creates an inbox. Errors never contain secrets from the URL
+   * of the inbox.
    *
-   * @throws `INBOX_UNUSABLE`, `OPTION_INVALID`, and whatever `work` throws.
+   * @throws `INBOX_UNUSABLE`, `OPTION_INVALID`, and the errors of `work`.
    */
   use(work: (inbox: ServerInbox) => Promise<void>): Promise<void> {
     return this.useUrl(async (url) => {
@@ -44,10 +45,13 @@ export class InboxAccess {
     });
   }
 
-  /** Runs a function with the URL of the inbox; `undefined` for the default. Errors never contain its secrets. */
+  /**
+   * Runs a function with the URL of the inbox, or `undefined` for the default. Errors never contain secrets from the
+   * URL.
+   */
   async useUrl(work: (url: string | undefined) => Promise<void>): Promise<void> {
     const { shell, readOptions } = this.#options;
-    // An empty variable counts as not set.
+    // An empty variable counts as unset.
     const named = readOptions().inbox ?? (shell.env.INBOX_URL || undefined);
     const found = named === undefined ? findInbox(process.cwd()) : undefined;
     if (found) shell.stderr.write(`note: ${found.note}\n`);
@@ -60,20 +64,20 @@ export class InboxAccess {
   }
 }
 
-/** The URL of the inbox, empty for the default, and whether `--inbox` sets it. */
+/** The URL of the inbox, which is empty for the default, and whether `--inbox` sets it. */
 interface NamedInbox {
   url: string;
   isOption: boolean;
 }
 
-/** An error that is safe to print; without its cause, which may contain the URL. */
+/** Creates an error that is safe to print. It has no cause, because the cause may contain the URL. */
 function toUserError(error: unknown, { url, isOption }: NamedInbox): Error {
   const reason = withoutSecrets(messageOf(error), url);
   if (WebhookError.isInstance(error))
     return new WebhookError(withOptionName(error, { reason, url, isOption }), { code: error.code });
-  // An error with a code comes from the inbox engine or the system, not from a bug here.
+  // An error with a code comes from the inbox engine or the system, not from a bug in this package.
   if (error instanceof Error && "code" in error) {
-    return new WebhookError(`The inbox could not be read or written (${reason}). Fix that, or try again.`, {
+    return new WebhookError(`The inbox could not be read or written (${reason}). Fix the cause, or try again.`, {
       code: "INBOX_UNUSABLE",
     });
   }
@@ -84,17 +88,17 @@ function withOptionName(
   { code, cause }: WebhookError,
   { reason, url, isOption }: NamedInbox & { reason: string },
 ): string {
-  // The inbox only refers to the variable, which servers use.
+  // The errors of the inbox mention only the variable, which servers use.
   if (isOption) {
     const message = reason.replace('INBOX_URL (or the option "inbox")', "--inbox").replaceAll("INBOX_URL", "--inbox");
     if (code !== "INBOX_UNAVAILABLE") return message;
-  } else if (code === "INBOX_UNUSABLE") return `${reason} For this command, --inbox URL sets it as well.`;
+  } else if (code === "INBOX_UNUSABLE") return `${reason} For this command, you can also set the URL with --inbox.`;
   if (code !== "INBOX_UNAVAILABLE") return reason;
   const detail = cause === undefined ? "" : ` (${withoutSecrets(messageOf(cause), url)})`;
   return `The inbox could not be written${detail}. Try again.`;
 }
 
-/** Shorter secrets may be words such as "postgres", and are only masked inside a URL. */
+/** Shorter secrets may be words such as "postgres", so they are only masked inside a URL. */
 const minUniqueLength = 12;
 
 function withoutSecrets(text: string, url: string): string {
@@ -111,14 +115,15 @@ function withoutSecrets(text: string, url: string): string {
 
 /** The inbox to read by default, and a note for the user. */
 interface FoundInbox {
-  /** `undefined`: the default inbox. */
+  /** The URL of the inbox, or `undefined` for the default inbox. */
   url: string | undefined;
   note: string;
 }
 
 /**
- * Finds the inboxes of `hub-webhooks dev` in a folder. The latest one is the default if the server has no inbox, and
- * mentioned if it is newer than the server's. `undefined` if there is nothing to note.
+ * Finds the inboxes of `hub-webhooks dev` in a folder. If the server has no inbox, the latest of them is the default.
+ * If the latest is newer than the inbox of the server, the note mentions it. Returns `undefined` if there is nothing to
+ * note.
  */
 export function findInbox(folder: string): FoundInbox | undefined {
   const inboxes = join(folder, ".hub-webhooks");
@@ -141,7 +146,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** When the file or its write-ahead log was last written. */
+/** Returns the time of the last write to the file or its write-ahead log. */
 function writtenAt(folder: string, name: string): number {
   const times = [name, `${name}-wal`].map(
     (file) => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0,

@@ -19,10 +19,10 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
     .command("list")
     .alias("ls")
     .description("list deliveries, newest first")
-    .addOption(endpointOption("only list this endpoint of the server"))
-    .addOption(statusOption("only list this status"))
+    .addOption(endpointOption("only list deliveries of this endpoint"))
+    .addOption(statusOption("only list deliveries with this status"))
     .option("--limit <number>", "maximum number, 1 to 1000", numberBetween(1, 1_000), 50)
-    .option("--cursor <cursor>", "continue after the previous list, which prints this value")
+    .option("--cursor <cursor>", "continue after an earlier list, which printed this value")
     .addOption(new Option("--all", "list all deliveries").conflicts("limit"))
     .addHelpText(
       "after",
@@ -45,10 +45,12 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
         output.printResult(deliveriesResult(found.deliveries));
         if (found.deliveries.length === 0) output.log(await describeEmptyList(inbox, { endpoint }));
         if (found.next === undefined) return;
-        // The last page may be full.
+        // A full page may be the last one.
         const { deliveries: more } = await inbox.list({ ...filter, cursor: found.next, limit: 1 });
         if (more.length > 0)
-          output.log(`There are more deliveries. Add --cursor ${toShellWord(found.next)} for the next ones, or --all.`);
+          output.log(
+            `There are more deliveries. Add --cursor ${toShellWord(found.next)} to list the next ones, or --all to list all of them.`,
+          );
       });
     });
 }

@@ -17,7 +17,7 @@ interface ReplayOptions {
 interface Replayed {
   id: string;
   endpoint: string;
-  /** Its previous status. */
+  /** The status before the replay. */
   was: DeliveryStatus;
 }
 
@@ -28,7 +28,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     .argument("[ids...]", "delivery IDs, as shown by list")
     .description("queue deliveries of any status again; the server of the inbox runs them")
     .addOption(endpointOption("endpoint of the deliveries; required with --dead"))
-    .option("--dead", "replay all dead deliveries of the endpoint; asks for confirmation unless --yes is given")
+    .option("--dead", "replay all dead deliveries of the endpoint; prompts for confirmation unless --yes is given")
     .addHelpText(
       "after",
       examples(
@@ -73,7 +73,7 @@ async function replayEach(inbox: ServerInbox, { ids, endpoint, invocation }: Eac
       }
     }
   } finally {
-    // Also before an error that stops the command: these were replayed.
+    // The replayed deliveries are printed even if an error stops the command.
     printReplayed(output, replayed);
   }
 }
@@ -93,7 +93,7 @@ function printReplayed(output: Output, replayed: readonly Replayed[]): void {
     json: replayed,
     quiet: replayed.map(({ id }) => id),
     columns: [
-      { key: "id", title: "Id" },
+      { key: "id", title: "ID" },
       { key: "endpoint", title: "Endpoint" },
       { key: "was", title: "Was", color: statusColor },
       { key: "replayed", title: "Replayed" },
@@ -102,7 +102,7 @@ function printReplayed(output: Output, replayed: readonly Replayed[]): void {
       id,
       endpoint,
       was,
-      was === "running" ? "after the running attempt" : "as soon as a server runs",
+      was === "running" ? "after the running attempt" : "by the running server, or at its next start",
     ]),
   });
 }

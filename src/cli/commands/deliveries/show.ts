@@ -37,7 +37,7 @@ function printDelivery(output: Output, delivery: StoredDelivery): void {
     json: delivery,
     quiet: [id],
     columns: [
-      { key: "id", title: "Id" },
+      { key: "id", title: "ID" },
       { key: "endpoint", title: "Endpoint" },
       { key: "status", title: "Status", color: statusColor },
       { key: "receivedAt", title: "Received" },
@@ -54,7 +54,7 @@ function printDelivery(output: Output, delivery: StoredDelivery): void {
     printAttempts(output, delivery);
   }
   if (body === undefined) {
-    output.log("The body was removed after its retention time.");
+    output.log("The body was removed because its retention period has ended.");
     return;
   }
   output.print("");

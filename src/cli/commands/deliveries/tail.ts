@@ -22,7 +22,7 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
   deliveries
     .command("tail")
     .description("print a line when a delivery arrives or its status changes, until stopped")
-    .addOption(endpointOption("only follow this endpoint of the server"))
+    .addOption(endpointOption("only print deliveries of this endpoint"))
     .addOption(statusOption("only print deliveries with this status"))
     .option("--last <number>", "number of existing deliveries to print first, 0 to 100", numberBetween(0, 100), 10)
     .option<Duration>("--interval <duration>", "poll interval", parseDuration, "1s")
@@ -53,14 +53,14 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
           }
           if (hasMissed)
             output.log("Some deliveries were missed: more arrived than one poll reads. Use a shorter --interval.");
-          // Output for a slow reader must not pile up in memory.
+          // Waits for a slow reader, so that output does not accumulate in memory.
           if (shell.stdout.writableNeedDrain) await once(shell.stdout, "drain", { signal: stop.signal }).catch(onStop);
         }
       });
     });
 }
 
-/** Waits for the next poll; resolves with `false` when stopped. */
+/** Waits until the next poll. Resolves with `false` if the command is stopped. */
 async function waitForPoll(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await wait(milliseconds, undefined, { signal });
@@ -70,7 +70,10 @@ async function waitForPoll(milliseconds: number, signal: AbortSignal): Promise<b
   }
 }
 
-/** Lines are printed one by one, so that the widest value is unknown; most IDs of the Hub have 36 characters. */
+/**
+ * The widths of columns. They are fixed because lines are printed one at a time. Most IDs of the Hub have 36
+ * characters.
+ */
 const widths: Readonly<Record<string, number>> = {
   id: 36,
   endpoint: 16,

@@ -9,7 +9,7 @@ import { formatDelivery, type LogLine, parseLogLine, sanitizeLine } from "./log-
 
 type Color = Parameters<typeof styleText>[0];
 
-/** How many deliveries are remembered to recognize retries. */
+/** The number of deliveries that are remembered to recognize retries. */
 const maxKnown = 1_000;
 
 /** Options of {@link DevLines}. */
@@ -24,21 +24,21 @@ export interface DevLinesOptions {
 /** Formats the events of a session as lines for a terminal. */
 export class DevLines {
   readonly #options: DevLinesOptions;
-  /** IDs of the latest deliveries. */
+  /** The IDs of the latest deliveries. */
   readonly #known = new Set<string>();
 
   constructor(options: DevLinesOptions) {
     this.#options = options;
   }
 
-  /** The lines of an event; may be empty. */
+  /** Returns the lines for an event. There may be none. */
   format(event: DevEvent): readonly string[] {
     switch (event.event) {
       case "ready":
         return [];
       case "delivery": {
         const { endpoint, status, reason } = event;
-        // The server's own log line contains more than the answer.
+        // If the server answered, its log line describes the delivery in more detail.
         return reason === undefined
           ? []
           : [
@@ -58,7 +58,9 @@ export class DevLines {
           this.#line("green", "✓", `reloaded: ${event.endpoints.map(({ name }) => name).join(", ") || "no endpoints"}`),
         ];
       case "broken": {
-        const next = event.isRestarted ? "Restarting it." : "Deliveries get 503 until you fix it.";
+        const next = event.isRestarted
+          ? "The server is restarting."
+          : "Deliveries receive a 503 response until you fix the file.";
         return [this.#line("red", "✗", `${sentence(event.reason)} ${next}`), ...extraStackLines(event)];
       }
       case "down":
@@ -74,7 +76,7 @@ export class DevLines {
     }
   }
 
-  /** The summary once deliveries can arrive. */
+  /** Returns the summary to print once deliveries can arrive. */
   ready(
     state: DevState,
     {
@@ -93,7 +95,7 @@ export class DevLines {
       ...(publicUrl === url ? [] : [["public", publicUrl]]),
       ["Hub", hub.kind === "local" ? `${hub.url}  (local, no account)` : hub.url],
       ...(inbox === undefined ? [] : [["inbox", `${inbox}  (this session)`]]),
-      ...(secret === undefined ? [] : [["secret", `${secret}  (this session; sent by its Hub and by trigger)`]]),
+      ...(secret === undefined ? [] : [["secret", `${secret}  (this session; sent by the local Hub and by trigger)`]]),
     ];
     return [
       "",
@@ -132,7 +134,7 @@ export class DevLines {
     return [logged ? formatForTerminal(text).trimEnd() : sanitizeLine(text)];
   }
 
-  /** Whether an earlier line logged an answer to this delivery: the Hub retries failed deliveries. */
+  /** Whether an earlier line logged this delivery. The Hub retries failed deliveries. */
   #isKnown({ deliveryId, status }: LogLine): boolean {
     if (typeof deliveryId !== "string" || status === undefined) return false;
     if (this.#known.has(deliveryId)) return true;

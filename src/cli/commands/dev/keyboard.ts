@@ -12,14 +12,14 @@ const actions: Readonly<Record<string, KeyAction>> = {
   r: "replay",
   o: "open",
   q: "quit",
-  // In raw mode, Ctrl+C and Ctrl+D are keys too.
+  // In raw mode, Ctrl+C and Ctrl+D arrive as keys.
   "\u0003": "quit",
   "\u0004": "quit",
 };
 
 /**
- * Reads single keys from a terminal; a key without an action is `help`. Returns the function that restores the
- * terminal. Without a terminal, reads nothing.
+ * Reads single keys from a terminal. A key without an action counts as `help`. Returns the function that restores the
+ * terminal. Without a terminal, the function reads nothing.
  */
 export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) => void): () => void {
   if (!stdin.isTTY || !stdin.setRawMode) return () => {};
@@ -29,7 +29,7 @@ export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) =
     const keys = text.startsWith("\u001b") ? [text] : [...text];
     for (const key of keys) {
       const action = actions[key.toLowerCase()] ?? "help";
-      // Users press Enter to insert a blank line.
+      // Enter has no action, because users press it to insert a blank line.
       if (key !== "\r" && key !== "\n") onAction(action);
     }
   };
@@ -49,7 +49,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
   win32: ["cmd", "/c", "start", '""'],
 };
 
-/** Opens a URL in the user's browser. Resolves with whether the program for it could be started. */
+/** Opens a URL in the user's browser. Resolves with `true` if a program that opens URLs could be started. */
 export function openPage(url: string): Promise<boolean> {
   const [program, ...words] = openers[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {

@@ -23,7 +23,7 @@ export interface FormattedDelivery {
   sign: "✓" | "✗" | "·";
   color: "green" | "red" | "gray";
   text: string;
-  /** The error that its handler threw. */
+  /** The stack of the error that the handler threw. */
   stack: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export function formatDelivery(logged: LogLine, { isRetry }: { isRetry: boolean 
   if (typeof endpoint !== "string" || (typeof status !== "number" && typeof outcome !== "string")) return undefined;
   const isFailure = typeof status === "number" ? status > 299 : outcome !== "succeeded" && outcome !== "ignored";
   const parts = [
-    // A delivery that waits for a retry is queued: its attempt has failed.
+    // `retrying` means that the attempt failed and the delivery waits for another one.
     status ?? (outcome === "retrying" ? "failed" : outcome),
     endpoint,
     repo,
@@ -58,21 +58,27 @@ export function formatDelivery(logged: LogLine, { isRetry }: { isRetry: boolean 
   };
 }
 
-/** Why the handler did not run, or what failed. */
+/** Returns the reason why the handler did not run, or describes the failure. */
 function detailOf(
   { reason, duplicate, code, msg, status, outcome, nextAttemptInMs, err }: LogLine,
   isFailure: boolean,
 ): string | undefined {
   if (typeof reason === "string") return `ignored: ${reason}`;
   if (duplicate === true) return "duplicate, not run again";
-  // The error follows on the next lines.
+  // The next lines contain the error.
   if (typeof nextAttemptInMs === "number" && err !== undefined)
     return `next attempt in ${formatDuration(nextAttemptInMs)}`;
+  if (outcome === "dead") return causeOf(err) ?? String(msg ?? code ?? "").replace(/^delivery is dead: /, "");
   if (isFailure) return typeof msg === "string" ? msg : String(code ?? "");
   return status === 202 && outcome === undefined ? "accepted" : undefined;
 }
 
-/** Deceptive characters and line breaks, except for the escape codes of colors. */
+/** Returns the message of the error that the handler threw, if there is one. */
+function causeOf(err: unknown): string | undefined {
+  return typeof err === "object" && err !== null && "message" in err ? String(err.message) : undefined;
+}
+
+/** Matches deceptive characters and line breaks, but not the escape codes of colors. */
 const unsafeCharacters = new RegExp(`(?!\\u001b\\[[\\d;]*m)(?:${deceptiveCharacters.source}|[\\r\\n])`, "gu");
 
 /** Keeps the colors of a line that the user's code prints, but no other control characters. */

@@ -34,7 +34,7 @@ export interface DevCommandOptions {
 
 /** One run of `hub-webhooks dev`. */
 export interface DevRun {
-  /** As the user gave it. */
+  /** The `[file]` argument, before it is resolved. */
   file: string | undefined;
   options: DevCommandOptions;
   invocation: Invocation;
@@ -58,7 +58,7 @@ export async function runDev(run: DevRun): Promise<void> {
     : () => {};
   const stopping = new AbortController();
   const stopped = shell.untilStopped().then(() => {
-    // From here on Ctrl+C is a signal again, which exits immediately.
+    // From here on, Ctrl+C sends a signal again, and the signal exits the process immediately.
     stopListening();
     if (output.isText)
       output.log("Stopping: deleting the webhooks of this session. Press Ctrl+C again to exit immediately.");
@@ -87,7 +87,7 @@ export async function runDev(run: DevRun): Promise<void> {
     }
     await stopped;
   } catch (error) {
-    // Stopped during the start.
+    // The session was stopped during the start.
     if (!stopping.signal.aborted) throw error;
   } finally {
     stopListening();
@@ -105,14 +105,14 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   }
   if (hub === "real" && hubPort !== undefined) {
     throw usageError(
-      "--hub-port cannot be used together with --hub real: it sets the port of the local Hub. Remove one of them.",
+      "--hub-port sets the port of the local Hub, so it cannot be combined with --hub real. Remove one of them.",
     );
   }
   const tunnel = { ...(provider && { provider }), ...(host && { host }), ...(subdomain && { subdomain }) };
   const wantsTunnel = Object.keys(tunnel).length > 0;
   if (wantsTunnel && publicUrl !== undefined) {
     throw usageError(
-      "--public-url cannot be used together with --tunnel, --tunnel-host or --subdomain: it replaces the tunnel.",
+      "--public-url replaces the tunnel, so it cannot be combined with --tunnel, --tunnel-host or --subdomain. Remove one or the other.",
     );
   }
   return {
@@ -171,7 +171,7 @@ function show(event: DevEvent, { run, lines }: { run: DevRun; lines: DevLines })
 /**
  * Creates a starter server. Never overwrites a file.
  *
- * @throws `SERVER_FILE_INVALID` when it cannot be written.
+ * @throws `SERVER_FILE_INVALID` if the file cannot be written.
  */
 export async function copyStarterFile(path: string): Promise<void> {
   try {

@@ -6,13 +6,13 @@ import { withoutComments } from "./template.ts";
 
 /** An example, described without reading its files. */
 interface Example {
-  /** What it does, in one line. */
+  /** A one-line description. */
   purpose: string;
   /** The `trigger` command that its README tries first. */
   trigger: string;
-  /** Whether its endpoint runs in the background, which needs storage for deliveries. */
+  /** Whether the endpoint of the example runs in the background, which requires storage for deliveries. */
   isBackground: boolean;
-  /** The variables that its `start.ts` requires, with a description of each. */
+  /** The variables that `start.ts` of the example requires, with a description of each. */
   environment: Readonly<Record<string, string>>;
 }
 
@@ -24,11 +24,11 @@ export const projectExamples = {
     isBackground: true,
     environment: {
       HF_TOKEN: "a token with permission to start jobs",
-      JOB_NAMESPACE: "the user or organization that pays for them",
+      JOB_NAMESPACE: "the user or organization that pays for the jobs",
     },
   },
   "discussion-bot": {
-    purpose: "replies to comments that mention it",
+    purpose: "replies to comments that mention the bot",
     trigger: 'trigger model:local-user/net --scope discussion.comment --set comment.content="@my-bot hello"',
     isBackground: true,
     environment: {
@@ -42,7 +42,7 @@ export const projectExamples = {
     isBackground: true,
     environment: {
       HF_TOKEN: "a token with permission to write discussions",
-      BOT_NAME: "the account name of that token",
+      BOT_NAME: "the account name of the token's owner",
     },
   },
   "mirror-repository": {
@@ -125,7 +125,7 @@ function joinReadme({
   template: string;
   /** The endpoint of the example, which replaces the template's. */
   endpoint: string;
-  /** The variables that the example needs besides the secret. */
+  /** The variables that the example requires in addition to the secret. */
   variables: readonly string[];
   isBackground: boolean;
 }): string {
@@ -136,7 +136,7 @@ function joinReadme({
   return [
     frontMatter.replace(/^title: .*$/m, `title: ${title}`),
     head,
-    // The example explains how to start it.
+    // The README of the example explains how to start the server.
     install.replace(/^(?:npm start|npx hub-webhooks dev).*\n/gm, ""),
     ...parts.map((part) => `${part.trimEnd()}\n\n`),
     ...deployment
@@ -145,12 +145,12 @@ function joinReadme({
   ].join("");
 }
 
-/** Turns the general statement about background endpoints into one about this endpoint. */
+/** Replaces the general statement about background endpoints with a statement about this endpoint. */
 function asBackground(section: string): string {
   return section.replace("An endpoint with `background: true` keeps", "Its endpoint has `background: true` and keeps");
 }
 
-/** Adapts an example's README to a project: its quotes are about this repository. */
+/** Adapts an example's README to a project: removes quoted notes about this repository and adapts links. */
 function forProject(readme: string): string {
   return withoutComments(readme)
     .replace(/^>.*\n/gm, "")
@@ -158,7 +158,7 @@ function forProject(readme: string): string {
     .replaceAll("](../../docs/", "](node_modules/hub-webhooks/docs/");
 }
 
-/** Splits at the second-level headings; the first section is what precedes them. */
+/** Splits a README at its second-level headings. The first section is the text before them. */
 function sectionsOf(readme: string): string[] {
   return readme.split(/^(?=## )/m);
 }

@@ -5,7 +5,7 @@ import { describeError } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { usageError } from "../../usage.ts";
 
-/** Allowed in an empty folder: `git init` creates it. */
+/** `git init` creates this folder, so it is allowed in an empty folder. */
 const gitFolder = ".git";
 
 /**
@@ -27,10 +27,10 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
 }
 
 /**
- * Writes files into a folder, which is created if needed. If one cannot be written, removes all that were created.
- * Never overwrites a file.
+ * Writes files into a folder, which is created if needed. If a file cannot be written, removes all files and folders
+ * that were created. Never overwrites a file.
  *
- * @throws `FOLDER_UNUSABLE`; the message lists what could not be removed.
+ * @throws `FOLDER_UNUSABLE`; the message lists the files that could not be removed.
  */
 export async function writeFiles(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
   const created: string[] = [];
@@ -39,7 +39,8 @@ export async function writeFiles(folder: string, files: ReadonlyMap<string, stri
     for (const [name, text] of files) {
       const path = join(folder, name);
       const writing = writeFile(path, text, { flag: "wx" });
-      // A full disk leaves half a file. A file that already existed must stay.
+      // If the disk is full, an incomplete file remains and must be removed. A file that already existed must not be
+      // removed.
       await writing.then(
         () => created.push(path),
         async (error: unknown) => {
@@ -78,7 +79,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Removes files and empty folders, the latest first. Returns what remains. */
+/** Removes files and empty folders, latest first. Returns the paths that remain. */
 async function removeAll(paths: readonly string[]): Promise<readonly string[]> {
   const remaining: string[] = [];
   for (const path of paths.toReversed()) {
@@ -100,11 +101,14 @@ function codeOf(error: unknown): string {
   return String(code ?? message);
 }
 
-/** Used when no part of the folder name is valid. */
+/** Used if no part of the folder name is valid. */
 const fallbackName = "my-hub-webhooks";
 const maxNameLength = 214;
 
-/** Reserved by npm, and our own: npm does not install a dependency with the name of the package itself. */
+/**
+ * Names that npm reserves, and the name of this package: npm does not install a dependency with the same name as the
+ * project.
+ */
 const reservedNames: ReadonlySet<string> = new Set(["node_modules", "favicon.ico", "hub-webhooks"]);
 
 /**
@@ -136,8 +140,8 @@ export function checkName(name: string): void {
 
 function findNameProblem(name: string): string | undefined {
   if (name.length > maxNameLength) return `Use at most ${maxNameLength} characters.`;
-  if (reservedNames.has(name)) return "It is reserved. Choose another name.";
-  if (isBuiltin(name)) return "It is the name of a Node module. Choose another name.";
+  if (reservedNames.has(name)) return "This name is reserved. Choose another name.";
+  if (isBuiltin(name)) return "This is the name of a Node module. Choose another name.";
   if (!/^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(name)) {
     return `Use lowercase letters, digits, hyphens, dots and underscores, such as "${nameFromFolder(name)}".`;
   }

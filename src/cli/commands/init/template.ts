@@ -7,7 +7,7 @@ export const templateNames = ["space", "server"] as const;
 /** The name of a template. */
 export type TemplateName = (typeof templateNames)[number];
 
-/** What each template is for. */
+/** The purpose of each template. */
 export const templatePurposes: Readonly<Record<TemplateName, string>> = {
   space: "a Docker Space on the Hub",
   server: "your own machine, with or without Docker",
@@ -49,7 +49,7 @@ function fillManifest(text: string, { name, version }: { name: string; version: 
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
-/** Removes the comments in a README that are for the tests of this repository. */
+/** Removes the comments in a README that only the tests of this repository need. */
 export function withoutComments(readme: string): string {
   return readme.replace(/^ *<!--.*-->\n/gm, "");
 }

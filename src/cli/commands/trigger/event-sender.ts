@@ -1,7 +1,7 @@
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { UnfiredWebhook } from "../../../local-hub/events/trigger.ts";
 
-/** A delivery that was sent; the IDs of a Hub are absent if it was sent directly. */
+/** A delivery that was sent; the IDs of a Hub are absent if the delivery was sent directly. */
 export type TriggeredDelivery = Omit<HubDelivery, "webhookId" | "logId"> &
   Partial<Pick<HubDelivery, "webhookId" | "logId">>;
 
@@ -19,7 +19,7 @@ export function isWithoutEffect({ deliveries, notified }: TriggerOutcome): boole
   return deliveries.length === 0 && notified.length === 0;
 }
 
-/** What an event would send. */
+/** The payload that an event would send, and its destinations. */
 export interface TriggerPreview {
   payload: unknown;
   receivers: readonly { url: string; webhookId?: string }[];
@@ -29,16 +29,16 @@ export interface TriggerPreview {
 /** Sends events to the webhooks of a local Hub, or to a URL. */
 export interface EventSender {
   /**
-   * Sends the event once, and waits for its effects.
+   * Sends the event once, and waits until its deliveries are done.
    *
    * @throws `HUB_UNREACHABLE`, `HUB_RESPONSE_INVALID`, `ARGUMENT_INVALID`; any error once the signal is aborted.
    */
   trigger(signal: AbortSignal): Promise<TriggerOutcome>;
-  /** Determines what would be sent, without sending it. */
+  /** Returns the payload and its destinations, without sending anything. */
   preview(): Promise<TriggerPreview>;
-  /** Explains why nothing was sent, and what to do; one string per line. */
+  /** Returns the reasons why nothing was sent, and the remedies. Each string is one line. */
   explainNothingSent(notFired: readonly UnfiredWebhook[]): readonly string[];
-  /** What to do about failed deliveries and webhooks that did not fire; one string per line. */
+  /** Returns remedies for failed deliveries and for webhooks that did not fire. Each string is one line. */
   advise(outcome: TriggerOutcome): readonly string[];
   close(): void;
 }

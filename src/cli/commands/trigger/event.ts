@@ -16,20 +16,20 @@ import {
 
 /** The options that describe an event. */
 export interface EventOptions {
-  /** As `type:name`. */
+  /** The repository, as `type:name`. */
   repo: string | undefined;
   scope: string | undefined;
   action: string | undefined;
   /** The content of `--file`. */
   file: Fields | undefined;
-  /** In the given order. */
+  /** The values of `--set` and `--unset`, in the given order. */
   edits: readonly PayloadEdit[];
 }
 
 /** An event to send. */
 export interface EventDescription {
   event: ParsedEvent;
-  /** Likely mistakes: what the Hub is not known to send. Each is a sentence. */
+  /** Warnings about values that the Hub is not known to send, which are likely mistakes. Each is a sentence. */
   warnings: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const actionsByScope: Readonly<Record<KnownScope, readonly [string, ...string[]]
   "discussion.comment": ["create", "update"],
 };
 
-/** Base of the URLs in a payload that no local Hub creates. */
+/** The base of the URLs in payloads that are sent without a local Hub. */
 export const hubUrl = "https://huggingface.co";
 
 /**
@@ -67,7 +67,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
   const edits = [
     ...(isComplete ? replacingEdits(file) : []),
     ...webhookEdits(file, { withId: !hasWebhooks }),
-    // A name that the API of the local Hub reserves.
+    // The API of the local Hub reserves the name `edits`.
     ...(Object.hasOwn(file, "edits") ? [{ path: "edits", value: file.edits }] : []),
     ...options.edits,
   ];
@@ -82,7 +82,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     webhook: undefined,
     edits,
   });
-  // Reports invalid edits before a secret is read.
+  // Invalid edits are reported before a secret is read.
   resolveEvent({ event, hubUrl, createId, createSha });
   return { event, warnings: findWarnings({ type: repo.type, scope, action }) };
 }
@@ -90,7 +90,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
 function scopeAndAction({ scope: givenScope, action: givenAction, file = {} }: EventOptions) {
   const recordedScope = textAt(file, "event", "scope");
   const scope = parseScope(givenScope ?? recordedScope ?? "repo.content");
-  // An action only applies to its scope.
+  // A recorded action only applies to the recorded scope.
   const recordedAction = scope === recordedScope ? textAt(file, "event", "action") : undefined;
   const defaultAction = isKnownScope(scope) ? actionsByScope[scope][0] : "update";
   return { scope, action: givenAction ?? recordedAction ?? defaultAction };
@@ -107,7 +107,7 @@ function parseRepo(text: string): { type: string; name: string } {
   }
   if (type === "user" || type === "org") {
     throw usageError(
-      `Events happen on repositories. Use a repository of the ${type}, such as dataset:${name.split("/")[0] || "me"}/data.`,
+      `Events only occur on repositories. Use a repository of the ${type}, such as dataset:${name.split("/")[0] || "me"}/data.`,
     );
   }
   if (!repoTypes.some((known) => known === type)) {

@@ -12,11 +12,14 @@ import { triggerArguments } from "../../../local-hub/trigger-arguments.ts";
 import type { EventSender, TriggerOutcome, TriggerPreview } from "./event-sender.ts";
 import { isSecretRejected } from "./results.ts";
 
-/** How long a local Hub may take for a simple answer. */
+/** How long a local Hub may take to answer a simple request. */
 const timeoutMs = 10_000;
 
-/** How many webhooks of the Hub are listed when none has fired. */
+/** The maximum number of webhooks to list if none has fired. */
 const maxListed = 5;
+
+/** The last line of every explanation: an event can also be sent without a webhook. */
+const directHint = `To send the event directly to an endpoint, without a webhook, add --url http://127.0.0.1:${defaultPort}/webhooks/NAME.`;
 
 const reason = z.enum(["domain", "private", "disabled", "suspended", "used-up"]);
 const notFired = z.array(z.object({ webhookId: z.string(), url: z.string(), reason })) satisfies z.ZodType<
@@ -72,8 +75,8 @@ export class LocalHubSender implements EventSender {
   /**
    * Connects to the local Hub.
    *
-   * @throws `OPTION_INVALID` when the URL is not on this machine; `HUB_UNREACHABLE` when nothing listens there,
-   * `HUB_RESPONSE_INVALID` when it is not a local Hub.
+   * @throws `OPTION_INVALID` if the URL is not on this machine, `HUB_UNREACHABLE` if no server listens at the URL,
+   * `HUB_RESPONSE_INVALID` if the server is not a local Hub.
    */
   static async connect(options: LocalHubSenderOptions): Promise<LocalHubSender> {
     const { hubUrl } = options;
@@ -101,15 +104,16 @@ export class LocalHubSender implements EventSender {
       return [
         `The local Hub at ${hubUrl} has no webhooks yet. To create one, run:`,
         `  ${this.#command("create", ["--url", `http://127.0.0.1:${defaultPort}/webhooks/NAME`, "--watch", this.#repo])}`,
+        directHint,
       ];
     }
     const explained = notFired.map((webhook) => this.#explain(webhook));
-    if (explained.length > 0) return [`No webhook at ${hubUrl} fired for ${what}.`, ...explained];
-    return [`No enabled webhook at ${hubUrl} watches ${what}.`, ...this.#describeWatched()];
+    if (explained.length > 0) return [`No webhook at ${hubUrl} fired for ${what}.`, ...explained, directHint];
+    return [`No enabled webhook at ${hubUrl} watches ${what}.`, ...this.#describeWatched(), directHint];
   }
 
   advise({ deliveries, notFired }: TriggerOutcome): readonly string[] {
-    // Other webhooks may have another domain, or no access to a private repository.
+    // A webhook with another domain, or without access to a private repository, works as configured.
     const stopped = notFired.filter(({ reason }) => reason !== "domain" && reason !== "private");
     const rejected = deliveries.find(isSecretRejected)?.webhookId;
     return [
@@ -117,13 +121,13 @@ export class LocalHubSender implements EventSender {
       ...(rejected === undefined
         ? []
         : [
-            `A ${deliveries.find(isSecretRejected)?.status} usually means that the secrets of webhook and receiver differ. To set the secret of the webhook, run: ${this.#command("update", [rejected, "--secret-stdin"])}`,
+            `A ${deliveries.find(isSecretRejected)?.status} usually means that the secrets of the webhook and the server differ. To set the secret of the webhook, run: ${this.#command("update", [rejected, "--secret-stdin"])}`,
           ]),
     ];
   }
 
   close(): void {
-    // Its connections belong to fetch, which closes them itself.
+    // There is nothing to close: `fetch` closes its connections itself.
   }
 
   get #repo(): string {
@@ -160,7 +164,7 @@ export class LocalHubSender implements EventSender {
       case "disabled":
         return `${subject} is disabled. To enable it, run: ${enable}`;
       case "suspended":
-        return `${subject} is suspended because its deliveries failed. Fix its receiver, then run: ${enable}`;
+        return `${subject} is suspended because its deliveries failed. Fix the server that receives them, then run: ${enable}`;
       case "used-up":
         return `${subject} has reached its daily limit of triggers (default 1,000). Create another webhook.`;
       case "private":
@@ -180,13 +184,13 @@ export class LocalHubSender implements EventSender {
     });
     const remaining = enabled.length - listed.length;
     return [
-      "Watched repositories, and commands that fire:",
+      "These webhooks are enabled. To trigger one, run its command:",
       ...listed,
       ...(remaining > 0 ? [`  and ${remaining} more`] : []),
     ];
   }
 
-  /** A command that manages webhooks of this Hub, with a token of their owner. */
+  /** Returns a command that manages webhooks of this Hub, with a token of their owner. */
   #command(name: string, args: readonly string[], owner?: string): string {
     const known = developmentTokens.filter(({ tokenRole }) => tokenRole === "write");
     const token = (known.find(({ user }) => user === owner) ?? known[0])?.token ?? "hf_local";
@@ -194,7 +198,7 @@ export class LocalHubSender implements EventSender {
     return ["npx hub-webhooks", name, ...[...args, ...globals].map(toShellWord)].join(" ");
   }
 
-  /** A command that fires this webhook. */
+  /** Returns a command that triggers this webhook. */
   #trigger({ watched, domains }: Pick<WebhookSummary, "watched" | "domains">): string {
     const { hubUrl } = this.#options;
     const words = triggerArguments({ watched, scopes: domains });
@@ -208,19 +212,19 @@ interface RequestOptions<Schema> {
   path: string;
   schema: Schema;
   signal: AbortSignal;
-  /** Creates the error for a server that does not answer, or not with HTTP. */
+  /** Creates the error for a server that does not answer, or does not use HTTP. */
   onNoResponse: () => HubError;
-  /** JSON; sent with POST. */
+  /** A JSON body, which is sent with POST. */
   body?: string;
 }
 
 const rejection = z.object({ error: z.string() });
 
 /**
- * Sends a request to the API of a local Hub, and parses the answer.
+ * Sends a request to the API of a local Hub, and parses the response.
  *
- * @throws `HUB_UNREACHABLE` when nothing listens, `HUB_RESPONSE_INVALID` when it is not a local Hub, `ARGUMENT_INVALID`
- * when it rejects the request.
+ * @throws `HUB_UNREACHABLE` if no server listens, `HUB_RESPONSE_INVALID` if the server is not a local Hub,
+ * `ARGUMENT_INVALID` if the local Hub rejects the request.
  */
 async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>): Promise<z.output<Schema>> {
   const { hubUrl, path, schema, signal, onNoResponse, body } = options;
@@ -238,7 +242,7 @@ async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>
   if (response.ok && read.success) return read.data;
   const rejected = rejection.safeParse(answer);
   if (response.status === 400 && rejected.success) {
-    throw new HubError(`The local Hub rejects this: ${rejected.data.error}`, { code: "ARGUMENT_INVALID" });
+    throw new HubError(`The local Hub rejected the request: ${rejected.data.error}`, { code: "ARGUMENT_INVALID" });
   }
   throw notALocalHub(hubUrl);
 }
@@ -251,7 +255,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Whether nothing listens: the system error is a cause of the error that fetch throws. */
+/** Whether no server listens at the URL. The system error is a cause of the error that `fetch` throws. */
 function isConnectionRefused(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isConnectionRefused);
   if (!(error instanceof Error)) return false;
@@ -265,25 +269,25 @@ function nothingListens(hubUrl: string): HubError {
   );
 }
 
-/** The error for a local Hub that stopped after answering earlier. */
+/** Creates the error for a local Hub that answered earlier requests but has stopped. */
 function hubStopped(hubUrl: string): HubError {
   return new HubError(`The local Hub at ${hubUrl} stopped before it answered. Check its output, and restart it.`, {
     code: "HUB_UNREACHABLE",
   });
 }
 
-/** The error for another program at that URL. */
+/** Creates the error for another program at the URL. */
 function notALocalHub(hubUrl: string): HubError {
   return new HubError(
-    `The server at ${hubUrl} is not a local Hub. Set the URL of a local Hub with --hub-url or HF_ENDPOINT, or send to a receiver directly with --url.`,
+    `The server at ${hubUrl} is not a local Hub. Set the URL of a local Hub with --hub-url or HF_ENDPOINT, or send events to a server directly with --url.`,
     { code: "HUB_RESPONSE_INVALID" },
   );
 }
 
-/** The error for a URL that is not on this machine. */
+/** Creates the error for a URL that is not on this machine. */
 function notLocal(hubUrl: string): HubError {
   return new HubError(
-    `Only a local Hub accepts test events, but ${hubUrl} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --hub-url ${defaultLocalHubUrl}, or send to a receiver directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
+    `Only a local Hub accepts test events, but ${hubUrl} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --hub-url ${defaultLocalHubUrl}, or send events to a server directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
     { code: "OPTION_INVALID", fields: ["hubUrl"] },
   );
 }

@@ -7,10 +7,16 @@ import { usageError } from "../../usage.ts";
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** In MiB. Payloads of the Hub are much smaller: ten thousand files of a bucket need less than two. */
+/**
+ * The maximum size in MiB. Payloads of the Hub are much smaller: a payload with ten thousand files of a bucket needs
+ * less than 2 MiB.
+ */
 const maxMebibytes = 4;
 
-/** The fields of a payload besides `event`, `repo` and `webhook`: those missing in a recorded payload were not sent. */
+/**
+ * The fields of a payload besides `event`, `repo` and `webhook`. Fields that are missing in a recorded payload were not
+ * sent.
+ */
 const optionalFields = [
   "movedTo",
   "updatedRefs",
@@ -34,7 +40,7 @@ const identity = {
 /**
  * Reads `--file`: fields of a payload, or a complete payload.
  *
- * @throws `ARGUMENT_INVALID` when it is unreadable or not a JSON object.
+ * @throws `ARGUMENT_INVALID` if the file is unreadable or does not contain a JSON object.
  */
 export async function readPayloadFile({ file, shell }: { file: string; shell: Shell }): Promise<Fields> {
   const value = await readJson({ option: "--file", file, shell, maxMebibytes });
@@ -47,19 +53,21 @@ export function isCompletePayload(fields: Fields): boolean {
   return schemaOf(textAt(fields, "event", "scope"), textAt(fields, "repo", "type")).safeParse(fields).success;
 }
 
-/** The string in a nested field, if there is one. */
+/** Returns the string in a nested field, if there is one. */
 export function textAt(fields: Fields, outer: string, inner: string): string | undefined {
   const within = Object.hasOwn(fields, outer) ? fields[outer] : undefined;
   const value = isFields(within) && Object.hasOwn(within, inner) ? within[inner] : undefined;
   return typeof value === "string" ? value : undefined;
 }
 
-/** The fields for another repository: without those that depend on the name of the recorded one. */
+/**
+ * Removes the fields that depend on the name of the recorded repository, so that the rest can be used for another one.
+ */
 export function withoutIdentity(fields: Fields): Fields {
   return isFields(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
 }
 
-/** The edits that turn any payload into the recorded one, except for its `webhook`. */
+/** Returns the edits that turn any payload into the recorded payload, except for `webhook`. */
 export function replacingEdits(payload: Fields): readonly PayloadEdit[] {
   return ["event", "repo", ...optionalFields].map((path) =>
     Object.hasOwn(payload, path) ? { path, value: payload[path] } : { path, remove: true },
@@ -67,8 +75,8 @@ export function replacingEdits(payload: Fields): readonly PayloadEdit[] {
 }
 
 /**
- * The edits for `webhook`, which a local Hub sets itself and a file may override: without its ID if a webhook fires, which
- * has its own.
+ * Returns the edits for `webhook`. A local Hub sets this field, and a file may override it. The recorded ID is omitted
+ * if a webhook fires, because that webhook has its own ID.
  */
 export function webhookEdits({ webhook }: Fields, { withId }: { withId: boolean }): readonly PayloadEdit[] {
   if (webhook === undefined) return [];

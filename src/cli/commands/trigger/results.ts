@@ -9,18 +9,18 @@ export interface TriggerSummary {
   deliveries: number;
   succeeded: number;
   failed: number;
-  /** Number of deliveries per status; `none` for no answer. */
+  /** The number of deliveries per status. `none` counts deliveries without a response. */
   byStatus: Readonly<Record<string, number>>;
-  /** Duration of the latest attempts in milliseconds; `null` without any. */
+  /** The durations of the latest attempts in milliseconds, or `null` if there are none. */
   durationMs: { p50: number | null; p95: number | null; max: number | null };
   /** Deliveries per second. */
   perSecond: number;
 }
 
-/** How many deliveries are listed; if there are more, only failed ones are listed. */
+/** The maximum number of deliveries to list. If there are more, only failed deliveries are listed. */
 const maxListed = 10;
 
-/** Whether the answer is 2xx. */
+/** Whether the response is 2xx. */
 function isSuccessful({ status }: Pick<TriggeredDelivery, "status">): boolean {
   return status !== null && status >= 200 && status <= 299;
 }
@@ -64,7 +64,7 @@ export class Tally {
     return this.#failures;
   }
 
-  /** All deliveries if there are few or all are kept; otherwise the first failed ones. */
+  /** Returns all deliveries if there are few or all are kept. Otherwise, returns the first failed deliveries. */
   get listed(): readonly TriggeredDelivery[] {
     return this.#keepAll || this.#count <= maxListed ? this.#kept : this.#failed;
   }
@@ -83,15 +83,15 @@ export class Tally {
   }
 }
 
-/** Nearest-rank percentile. */
+/** Returns the nearest-rank percentile. */
 function percentile(sorted: readonly number[], percent: number): number | null {
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? null;
 }
 
-/** Characters of an answer in a table. */
+/** The maximum number of characters of a response in a table. */
 const maxAnswerLength = 200;
 
-/** The result for deliveries; `json` is the complete output for programs. */
+/** Creates the result for deliveries. `json` is the complete output for programs. */
 export function deliveriesResult(deliveries: readonly TriggeredDelivery[], { json }: { json: unknown }): Result {
   return {
     json,
@@ -102,7 +102,7 @@ export function deliveriesResult(deliveries: readonly TriggeredDelivery[], { jso
       { key: "durationMs", title: "Duration (ms)" },
       { key: "attempts", title: "Attempts" },
       { key: "deliveryId", title: "Delivery" },
-      { key: "answer", title: "Answer" },
+      { key: "answer", title: "Response" },
     ],
     rows: deliveries.map((delivery) => [
       delivery.url,
@@ -115,11 +115,11 @@ export function deliveriesResult(deliveries: readonly TriggeredDelivery[], { jso
   };
 }
 
-/** The summary in one line. */
+/** Formats the summary on one line. */
 export function describeSummary(summary: TriggerSummary): string {
   const { deliveries, succeeded, failed, byStatus, durationMs, perSecond } = summary;
   const statuses = Object.entries(byStatus).map(
-    ([status, count]) => `${status === "none" ? "no answer" : status}: ${count}`,
+    ([status, count]) => `${status === "none" ? "no response" : status}: ${count}`,
   );
   const { p50, p95, max } = durationMs;
   return [
@@ -130,7 +130,7 @@ export function describeSummary(summary: TriggerSummary): string {
   ].join(" ");
 }
 
-/** The answer, or why there is none. */
+/** Returns the response, or the reason why there is none. */
 function describeAnswer({ status, answer, error }: TriggeredDelivery): string {
   const text = plainText(answer ?? "").trim();
   return shorten(isSuccessful({ status }) ? text : text || (error ?? ""), maxAnswerLength);
@@ -141,14 +141,14 @@ function isSuccessText(status: string): boolean {
 }
 
 interface ProgressOptions {
-  /** Nothing is drawn unless this is a terminal. */
+  /** The progress bar is drawn only if this stream is a terminal. */
   stream: OutputStream;
   total: number;
-  /** Milliseconds. Default: a monotonic clock. */
+  /** Returns the time in milliseconds. Default: a monotonic clock. */
   now?: () => number;
 }
 
-/** In characters. */
+/** The width of the bar in characters. */
 const barWidth = 30;
 const redrawIntervalMs = 100;
 

@@ -25,7 +25,7 @@ export interface TriggerOptions {
 
 /** One run of `hub-webhooks trigger`. */
 export interface TriggerRun {
-  /** As `type:name`. */
+  /** The repository, as `type:name`. */
   repo: string | undefined;
   options: TriggerOptions;
   /** The values of `--set` and `--unset`, in the given order. */
@@ -130,8 +130,8 @@ async function send(sender: EventSender, { options: { repeat, concurrency }, inv
 }
 
 /**
- * Triggers an event many times. Stops early when an event has no effect, since the next would have none either, and on
- * an error that is not the receiver's, which is returned. Never rejects.
+ * Triggers an event many times. Stops early if an event has no effect, because the next event would have no effect
+ * either. Also stops at an error that is not a failed delivery, and returns this error. Never rejects.
  */
 async function repeatTrigger({
   sender,
@@ -142,11 +142,11 @@ async function repeatTrigger({
 }: {
   sender: EventSender;
   times: number;
-  /** How many run at the same time. */
+  /** The number of events to send in parallel. */
   concurrency: number;
   /** Stops without waiting for running events. */
   signal: AbortSignal;
-  /** Called with each event whose deliveries are done. */
+  /** Called with the outcome of each event, once its deliveries are done. */
   onOutcome: (outcome: TriggerOutcome) => void;
 }): Promise<{ error?: unknown }> {
   const failed = new AbortController();

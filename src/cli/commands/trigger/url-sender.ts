@@ -17,10 +17,10 @@ interface UrlSenderOptions {
   event: ParsedEvent;
 }
 
-/** How long the Hub waits for a complete answer. */
+/** How long the Hub waits for a complete response. */
 const timeoutMs = 30_000;
 
-/** Posts deliveries to a URL in the same way as the Hub: without retries, each with a new ID. */
+/** Posts deliveries to a URL with the same headers as the Hub. Each delivery has a new ID and is not retried. */
 export class UrlSender implements EventSender {
   readonly #options: UrlSenderOptions;
   readonly #webhookId = createId();
@@ -56,7 +56,7 @@ export class UrlSender implements EventSender {
     const isUnknown = deliveries.some(({ status }) => status === 404);
     const isClosed = deliveries.some(({ error }) => error?.includes("ECONNREFUSED"));
     return [
-      ...(isClosed ? [`Nothing listens at ${new URL(this.#options.url).host}. Start the receiver, or fix --url.`] : []),
+      ...(isClosed ? [`No server listens at ${new URL(this.#options.url).host}. Start the server, or fix --url.`] : []),
       ...(isRefused ? [this.#adviseSecret()] : []),
       ...(isUnknown
         ? ["A 404 usually means that the path is wrong. Endpoints of a server are at /webhooks/NAME."]
@@ -70,8 +70,8 @@ export class UrlSender implements EventSender {
 
   #adviseSecret(): string {
     return this.#options.secret === undefined
-      ? "The receiver requires a secret. Set WEBHOOK_SECRET, or add --secret-stdin or --secret."
-      : "The receiver rejects this secret. Use the value of its WEBHOOK_SECRET.";
+      ? "The server requires a secret. Set WEBHOOK_SECRET, or add --secret-stdin or --secret."
+      : "The server rejected this secret. Use the value of WEBHOOK_SECRET on the server.";
   }
 
   #body(): string {
@@ -83,7 +83,7 @@ export class UrlSender implements EventSender {
 function checkUrl(url: string): void {
   const parsed = URL.parse(url);
   if (parsed && /^https?:$/.test(parsed.protocol)) return;
-  // Not quoted: it may contain a password.
+  // The value is not quoted, because it may contain a password.
   throw usageError(
     `Invalid --url. Use an http:// or https:// URL, such as http://127.0.0.1:${defaultPort}/webhooks/NAME.`,
   );

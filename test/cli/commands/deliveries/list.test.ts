@@ -114,7 +114,9 @@ describe("hub-webhooks deliveries list", () => {
     const first = await runCommand(argv, { env });
     expect(idsOf(first)).toEqual(["4", "3"]);
     const [, cursor = ""] =
-      /^There are more deliveries\. Add --cursor (\S+) for the next ones, or --all\.\n$/.exec(first.stderr) ?? [];
+      /^There are more deliveries\. Add --cursor (\S+) to list the next ones, or --all to list all of them\.\n$/.exec(
+        first.stderr,
+      ) ?? [];
     expect(await runCommand([...argv, "--cursor", cursor], { env })).toEqual({
       exitCode: 0,
       stdout: "2\n1\n",

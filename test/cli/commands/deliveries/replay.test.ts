@@ -6,7 +6,7 @@ import { canMakeTerminal, startCommand, startOnTerminal } from "../../command-pr
 import { runCommand } from "../../run-command.ts";
 import { filledInbox, livelyInbox, patiently, received, settled } from "./filled-inbox.ts";
 
-const soon = "as soon as a server runs";
+const soon = "by the running server, or at its next start";
 
 describe("hub-webhooks deliveries replay", () => {
   test("queues deliveries of any status again, and lists them", async () => {

@@ -15,7 +15,7 @@ describe("hub-webhooks deliveries show", () => {
     expect(exitCode).toBe(0);
     const [delivery = "", attempts = "", body] = stdout.split("\n\n");
     expect(delivery.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
-      ["Id", "bad"],
+      ["ID", "bad"],
       ["Endpoint", "retrain"],
       ["Status", "dead"],
       ["Received", hour],
@@ -106,7 +106,10 @@ describe("hub-webhooks deliveries show", () => {
     await inbox.prune();
     const env = { INBOX_URL: `sqlite:${file}` };
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "show", "old"], { env });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "The body was removed after its retention time.\n" });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: "The body was removed because its retention period has ended.\n",
+    });
     expect(stdout).toContain("old\tretrain\tsucceeded");
   });
 

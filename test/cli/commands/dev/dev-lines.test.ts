@@ -42,7 +42,7 @@ describe("Ready", () => {
 
   test("shows the secret that was made for the session", () => {
     expect(lines.ready(state, { ...start, secret: "5e55ion" })).toContain(
-      "  secret     5e55ion  (this session; sent by its Hub and by trigger)",
+      "  secret     5e55ion  (this session; sent by the local Hub and by trigger)",
     );
   });
 
@@ -92,9 +92,9 @@ describe("An event is one line", () => {
     [{ event: "reloaded", endpoints: [] }, "✓ reloaded: no endpoints"],
     [
       { event: "broken", reason: "server.ts failed to load.", isRestarted: false },
-      "✗ server.ts failed to load. Deliveries get 503 until you fix it.",
+      "✗ server.ts failed to load. Deliveries receive a 503 response until you fix the file.",
     ],
-    [{ event: "broken", reason: "It has ended.", isRestarted: true }, "✗ It has ended. Restarting it."],
+    [{ event: "broken", reason: "It has ended.", isRestarted: true }, "✗ It has ended. The server is restarting."],
     [
       { event: "down", reason: "The tunnel is gone." },
       "✗ DOWN: the public URL is not reachable. The tunnel is gone. Reconnecting.",
@@ -117,7 +117,7 @@ describe("An event is one line", () => {
     const reason = "server.ts failed to load. TypeError: boom (lib.ts:3:7)";
     const stack = "TypeError: boom\n    at deep (/me/lib.ts:3:7)\n    at /me/server.ts:1:1";
     expect(lines.format({ event: "broken", reason, stack, isRestarted: false })).toEqual([
-      `03:04:05 ✗ ${reason}. Deliveries get 503 until you fix it.`,
+      `03:04:05 ✗ ${reason}. Deliveries receive a 503 response until you fix the file.`,
       "        at deep (/me/lib.ts:3:7)",
       "        at /me/server.ts:1:1",
     ]);

@@ -54,6 +54,24 @@ describe("formatDelivery", () => {
       "500  retrain  dataset:me/data  repo.content update  5 ms  The handler failed.",
     ],
     [
+      "a dead delivery, with the message of the cause",
+      {
+        outcome: "dead",
+        attempt: 3,
+        code: "HANDLER_FAILED",
+        msg: 'delivery is dead: The handler of endpoint "retrain" failed. Replay it.',
+        err: { message: "boom" },
+      },
+      "✗",
+      "dead  retrain  dataset:me/data  repo.content update  attempt 3  boom",
+    ],
+    [
+      "a dead delivery without a cause",
+      { outcome: "dead", attempt: 3, msg: "delivery is dead: The body does not match." },
+      "✗",
+      "dead  retrain  dataset:me/data  repo.content update  attempt 3  The body does not match.",
+    ],
+    [
       "a failed attempt with a retry",
       { outcome: "retrying", attempt: 1, ms: 5, nextAttemptInMs: 30_000, msg: "Timed out." },
       "✗",

@@ -40,7 +40,7 @@ describe("hub-webhooks trigger --url", () => {
 
   test.each([
     [{}, 401, "requires a secret. Set WEBHOOK_SECRET"],
-    [{ WEBHOOK_SECRET: "another" }, 403, "rejects this secret"],
+    [{ WEBHOOK_SECRET: "another" }, 403, "rejected this secret"],
     [{ WEBHOOK_SECRET: "" }, 401, "requires a secret"],
   ])("says what to do where the receiver refuses: %j", async (env, status, told) => {
     const receiver = await openReceiver((server) => void server.webhook("hook", () => "done"));
@@ -69,7 +69,7 @@ describe("hub-webhooks trigger --url", () => {
   test("fails after one attempt if nothing answers", async () => {
     const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", "http://127.0.0.1:1/"]);
     expect(exitCode).toBe(1);
-    expect(stderr).toBe("Nothing listens at 127.0.0.1:1. Start the receiver, or fix --url.\n");
+    expect(stderr).toBe("No server listens at 127.0.0.1:1. Start the server, or fix --url.\n");
     expect(stdout).toMatch(/\t\t\d+\t1\t\w+\tconnect ECONNREFUSED/);
   });
 

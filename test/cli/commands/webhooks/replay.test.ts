@@ -17,7 +17,9 @@ describe("hub-webhooks replay", () => {
     expect(result).toMatchObject({ exitCode, stdout: `${status}\n` });
     expect(hub.requests).toMatchObject([{ method: "POST", path: `/api/settings/webhooks/${idOf(1)}/replay/log-1` }]);
     expect(result.stderr).toBe(
-      exitCode === 0 ? "" : `The receiver answered ${status}. Check its log, fix it, and replay again.\n`,
+      exitCode === 0
+        ? ""
+        : `The server answered ${status}. Check the log of the server, fix the problem, and replay the delivery again.\n`,
     );
   });
 
