@@ -18,7 +18,7 @@ export function validatePublicUrl(publicUrl: string, { hubUrl }: { hubUrl: strin
   const { origin, hostname } = new URL(url);
   if (isLoopbackHost(hostname) && !isLoopbackHost(new URL(hubUrl).hostname)) {
     throw optionError(
-      `The Hub at ${hubUrl} cannot reach ${origin}, which is only reachable from this machine. Set the public address of the server, or use hub-webhooks dev, which opens a tunnel.`,
+      `The Hub at ${hubUrl} cannot reach ${origin}, which is only reachable from this machine. Set the public URL of the server, or use hub-webhooks dev, which opens a tunnel.`,
     );
   }
   return url;

@@ -30,7 +30,7 @@ describe("Registering a server", () => {
         secret,
       },
     ]);
-    expect(report).toMatchObject({ hub: testHub.hub.url, publicUrl, failed: [], skipped: [], unchanged: [] });
+    expect(report).toMatchObject({ hubUrl: testHub.hub.url, publicUrl, failed: [], skipped: [], unchanged: [] });
     expect(report.done.map(({ action, endpoint, id }) => ({ action, endpoint, id }))).toEqual([
       { action: "create", endpoint: "retrain", id: webhooks[0]?.id },
       { action: "create", endpoint: "all", id: webhooks[1]?.id },

@@ -93,7 +93,7 @@ describe("A tunnel whose server crashes", () => {
     host.giveNamesAway();
     host.comeBack();
     await clock.pass(1_000);
-    await expect.poll(() => heard.at(-1)).toMatch(/^error TUNNEL_FAILED: .* instead of the name quiet-owl-12/);
+    await expect.poll(() => heard.at(-1)).toMatch(/^error TUNNEL_FAILED: .*"quiet-owl-12"/);
     expect(tunnel.url).toBe(urlBefore);
     await clock.pass(2_000);
 
@@ -114,7 +114,7 @@ describe("A tunnel whose server crashes", () => {
     await expect.poll(() => tunnel.status).toBe("up");
     expect(heard.slice(3)).toEqual([
       `urlChanged ${tunnel.url}`,
-      expect.stringMatching(/^error TUNNEL_NAME_TAKEN: The name my-bot is taken: .* assigned http/),
+      expect.stringMatching(/^error TUNNEL_NAME_TAKEN: .*"my-bot"/),
       "up",
     ]);
 
@@ -207,7 +207,7 @@ describe("A requested name that is taken", () => {
     await expect
       .poll(() => heard)
       .toEqual([
-        `error TUNNEL_NAME_TAKEN: The name my-bot is taken: the tunnel's server assigned ${second.url} instead. Use that URL, or close the tunnel and request another name (option "subdomain").`,
+        `error TUNNEL_NAME_TAKEN: The tunnel server assigned "${second.url}", because the name "my-bot" is taken. Use that URL, or close the tunnel and request another name (option "subdomain").`,
       ]);
     expect(second.url).not.toBe(first.url);
     expect(second.status).toBe("up");

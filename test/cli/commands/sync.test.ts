@@ -184,7 +184,7 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     const planned = await project.sync("--dry-run --format json");
     expect(JSON.parse(planned.stdout)).toMatchObject({
-      ...{ hub: project.testHub.hub.url, publicUrl, dryRun: true, done: [], failed: [], skipped: [], unchanged: [] },
+      ...{ hubUrl: project.testHub.hub.url, publicUrl, dryRun: true, done: [], failed: [], skipped: [], unchanged: [] },
       steps: [{ action: "create", endpoint: "retrain", watched: [{ type: "dataset", name: "me/data" }] }],
     });
     const { stdout } = await project.sync("--format quiet");
@@ -230,7 +230,7 @@ describe("hub-webhooks sync", () => {
     expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Nothing to change/) });
     expect(told.stderr).toMatch(new RegExp(`^note: Webhook ${id} .*--adopt.*\n$`));
     const { stdout } = await project.sync("--adopt");
-    expect(stdout).toContain(`~ retrain  ${id}\n    adopted: it was not created by sync\n`);
+    expect(stdout).toContain(`~ retrain  ${id}\n    adopted: the webhook was not created by sync\n`);
     expect(await project.testHub.webhooks()).toMatchObject([{ id, secret }]);
   });
 

@@ -65,7 +65,7 @@ describe("The inbox that is looked into", () => {
   test("names INBOX_URL, and the option as an alternative", async () => {
     const env = { INBOX_URL: `sqlite:${inboxFile()}` };
     const { stderr } = await runCommand(["deliveries", "list"], { env });
-    expect(stderr).toMatch(/^error: There is no inbox at .*INBOX_URL.*--inbox URL.*\n$/);
+    expect(stderr).toMatch(/^error: There is no inbox at .*INBOX_URL.*--inbox.*\n$/);
   });
 
   test.each(["redis://127.0.0.1:1/0", "redis://[::1", "mysql://127.0.0.1/db"])(

@@ -13,7 +13,7 @@ describe("hub-webhooks info", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toBe(
       [
-        `Id            ${idOf(1)}`,
+        `ID            ${idOf(1)}`,
         "State         enabled",
         "Target        https://example.com/hook",
         "Watched       dataset:me/data",
