@@ -7,7 +7,7 @@ const publicEntries = ["index", "client", "dev", "job", "local-hub", "testing"];
 const programs = [
   "inbox/bullmq/lease-renewer-thread",
   "inbox/sqlite/background-maintenance-thread",
-  "server-file/server-process",
+  "server-file/server-process-child",
   "tunnel/localtunnel-process",
   "tunnel/program-process",
 ];
@@ -20,7 +20,7 @@ const replacedInWorkers = [
   "receiver/landing/landing-page",
   "receiver/landing/worker-pages",
   "receiver/metrics",
-  "receiver/node/open-server-inbox",
+  "receiver/node/open-configured-inbox",
   "receiver/node/launch",
   "receiver/node/node-logger",
   "receiver/node/signals",

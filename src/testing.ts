@@ -1,2 +1,2 @@
 export { type DeepPartial, webhookPayload } from "./payload/samples.ts";
-export { deliveryRequest, settled } from "./receiver/test-helpers.ts";
+export { deliveryRequest, settled } from "./receiver/testing.ts";

@@ -204,7 +204,7 @@ describe("In a runtime without Node", () => {
   ])("the bundle %s has no import() of a variable, which bundlers and workers reject", async (_what, of) => {
     // Removes comments, because some contain "import()".
     const { code } = await transform(await of(), { minify: true });
-    expect(code).toContain("This runtime has no inbox");
+    expect(code).toContain("This runtime does not support the built-in inbox");
     expect(code.match(/\bimport\([^)]*\)?/g) ?? []).toEqual([]);
   });
 

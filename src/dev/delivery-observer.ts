@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders } from "../core/http-headers.ts";
-import { webhooksPath } from "../receiver/delivery-request.ts";
+import { webhooksPath } from "../core/paths.ts";
 import type { ProxiedDelivery, ReplayResult } from "./dev-event.ts";
 
 /** A delivery that is being proxied. */

@@ -1,8 +1,8 @@
+import { webhooksPath } from "../core/paths.ts";
 import { maskUrl } from "../core/urls.ts";
 import { triggerArguments } from "../local-hub/trigger-arguments.ts";
 import type { WatchedItem } from "../payload/watch.ts";
 import { dashboardPath } from "../receiver/dashboard/serve.ts";
-import { webhooksPath } from "../receiver/delivery-request.ts";
 import type { EndpointDetails } from "../receiver/server-control.ts";
 import { formatWatched } from "../registration/webhook-fields.ts";
 import { defaultWatch } from "./default-watch.ts";

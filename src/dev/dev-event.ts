@@ -1,4 +1,4 @@
-import type { OutputLine } from "../server-file/server-process-handle.ts";
+import type { OutputLine } from "../server-file/server-process.ts";
 
 /** An endpoint of a session. */
 export interface DevEndpoint {

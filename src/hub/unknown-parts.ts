@@ -1,6 +1,6 @@
 import * as core from "zod/v4/core";
 import type { Logger } from "../core/logger.ts";
-import { suggest } from "../core/option-error.ts";
+import { suggest } from "../core/suggest.ts";
 import { fieldName } from "./field-problems.ts";
 import { findVariant, isWrapper } from "./lenient.ts";
 import { packageVersion } from "./package-version.ts";

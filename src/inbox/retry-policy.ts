@@ -1,6 +1,7 @@
 import { exponentialBackoff } from "../core/backoff.ts";
+import { checkCount } from "../core/check-option.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
-import { checkCount, optionError } from "../core/option-error.ts";
+import { optionError } from "../core/option-error.ts";
 
 /**
  * The waits between the attempts of a delivery: either a list of waits, whose last wait repeats, or waits that double from `first`

@@ -1,9 +1,9 @@
 import type { Hono } from "hono";
+import { checkCount, checkPort } from "../core/check-option.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { createSafeLogger } from "../core/logger.ts";
-import { checkCount, checkPort } from "../core/option-error.ts";
 import type { Job } from "../hub/jobs.ts";
 import { type Listener, type ListenOptions, listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";

@@ -1,4 +1,4 @@
-import { suggest } from "../core/option-error.ts";
+import { suggest } from "../core/suggest.ts";
 
 // This file must not import schemas, because the command line loads it to print help.
 

@@ -20,9 +20,9 @@ interface BackgroundWorkOptions {
 /** Opens the inbox of a server when it is first needed, and runs the background endpoints on it. */
 export class BackgroundWork {
   readonly #options: BackgroundWorkOptions;
-  #opened: Promise<Inbox> | undefined;
+  #opening: Promise<Inbox> | undefined;
   /** The inbox that runs the endpoints, including endpoints that are added later. */
-  #running: Inbox | undefined;
+  #inbox: Inbox | undefined;
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
   /** The URL that overrides the URL in the options. */
   #inboxUrl: string | undefined;
@@ -33,7 +33,7 @@ export class BackgroundWork {
 
   /** The inbox that is open or opening, or `undefined` before the inbox is first opened. */
   get opened(): Promise<Inbox> | undefined {
-    return this.#opened;
+    return this.#opening;
   }
 
   /**
@@ -43,16 +43,16 @@ export class BackgroundWork {
    * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
    */
   open(): Promise<Inbox> {
-    this.#opened ??= this.#start().catch((error) => {
-      this.#opened = undefined;
+    this.#opening ??= this.#start().catch((error) => {
+      this.#opening = undefined;
       throw error;
     });
-    return this.#opened;
+    return this.#opening;
   }
 
   /** Opens the inbox if there is a background endpoint. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
   async openIfNeeded(): Promise<void> {
-    if (this.#options.endpoints.background.length === 0) return;
+    if (this.#options.endpoints.backgroundEndpoints.length === 0) return;
     await this.#warnOrphaned(await this.open());
   }
 
@@ -70,8 +70,8 @@ export class BackgroundWork {
    * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
    */
   add(endpoint: Endpoint): void {
-    if (endpoint.background && typeof this.#options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
-    if (this.#running) this.#work(this.#running, endpoint);
+    if (endpoint.queue && typeof this.#options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
+    if (this.#inbox) this.#work(this.#inbox, endpoint);
   }
 
   /** Limits the wait before each later retry, unless the handler requests a longer wait. */
@@ -86,11 +86,11 @@ export class BackgroundWork {
 
   /** Waits up to `graceMs` for running handlers, and then returns unfinished deliveries to the queue. */
   async close(graceMs: number): Promise<void> {
-    const opened = this.#opened;
+    const opened = this.#opening;
     const inbox = await opened?.catch(() => undefined);
-    this.#running = undefined;
+    this.#inbox = undefined;
     await inbox?.close(graceMs);
-    if (this.#opened === opened) this.#opened = undefined;
+    if (this.#opening === opened) this.#opening = undefined;
   }
 
   /** Warns about deliveries of renamed or removed endpoints, which stay queued unless another server runs them. */
@@ -99,7 +99,7 @@ export class BackgroundWork {
     const counts = await inbox.counts().catch(() => ({}));
     for (const [endpoint, { queued, running }] of Object.entries(counts)) {
       const waiting = queued + running;
-      if (waiting === 0 || endpoints.byName.get(endpoint)?.background) continue;
+      if (waiting === 0 || endpoints.byName.get(endpoint)?.queue) continue;
       log().warn(
         { endpoint, waiting },
         "The inbox contains deliveries for a background endpoint that this server does not have. Register the endpoint again, unless another server on the same inbox runs it.",
@@ -109,26 +109,26 @@ export class BackgroundWork {
 
   async #start(): Promise<Inbox> {
     const inbox = await this.#openInbox();
-    this.#running = inbox;
-    for (const endpoint of this.#options.endpoints.background) this.#work(inbox, endpoint);
+    this.#inbox = inbox;
+    for (const endpoint of this.#options.endpoints.backgroundEndpoints) this.#work(inbox, endpoint);
     return inbox;
   }
 
   async #openInbox(): Promise<Inbox> {
     const { inbox, log, now } = this.#options;
     if (typeof inbox === "object") return inbox;
-    const { openServerInbox } = await import("./node/open-server-inbox.ts");
-    const opened = await openServerInbox({ url: this.#inboxUrl ?? inbox, log, now });
+    const { openConfiguredInbox } = await import("./node/open-configured-inbox.ts");
+    const opened = await openConfiguredInbox({ url: this.#inboxUrl ?? inbox, log, now });
     if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
     return opened.inbox;
   }
 
   #work(inbox: Inbox, endpoint: Endpoint): void {
-    if (!endpoint.background) return;
-    const { policy } = endpoint.background;
+    if (!endpoint.queue) return;
+    const { policy } = endpoint.queue;
     const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
     const run = (claimed: ClaimedDelivery, signal: AbortSignal) => this.#options.run(endpoint, claimed, signal);
-    inbox.startWorker({ endpoint: endpoint.name, ...endpoint.background, policy: { ...policy, waitAfter }, run });
+    inbox.startWorker({ endpoint: endpoint.name, ...endpoint.queue, policy: { ...policy, waitAfter }, run });
   }
 }
 

@@ -43,11 +43,11 @@ export class DeliveryRecorder {
     },
   ): void {
     // The Hub counts every status but 2xx as a failure, even when the handler chose it.
-    const refused = outcome.status === "succeeded" && status !== undefined && (status < 200 || status > 299);
+    const hasErrorResponse = outcome.status === "succeeded" && status !== undefined && (status < 200 || status > 299);
     // A run is counted only for the first arrival of its delivery.
     if (!duplicate) {
       this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
-      this.#activity.ended(endpoint.activity, refused ? "failed" : outcome.status);
+      this.#activity.ended(endpoint.activity, hasErrorResponse ? "failed" : outcome.status);
       if (outcome.status !== "ignored") this.#activity.ran(endpoint.name, handlerMs);
     }
     const fields = {
@@ -60,7 +60,7 @@ export class DeliveryRecorder {
     const log = this.#log();
     if (outcome.status === "failed") {
       log.error({ ...fields, code: outcome.error.code, err: outcome.error.cause }, outcome.error.message);
-    } else if (refused) log.warn(fields, "delivery failed: the handler returned an error response");
+    } else if (hasErrorResponse) log.warn(fields, "delivery failed: the handler returned an error response");
     else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
     else log.info(fields, "delivery succeeded");
   }

@@ -19,14 +19,14 @@ export class EndpointRegistry {
   }
 
   /** The background endpoints. */
-  get background(): readonly Endpoint[] {
-    return this.all.filter(({ background }) => background !== undefined);
+  get backgroundEndpoints(): readonly Endpoint[] {
+    return this.all.filter(({ queue }) => queue !== undefined);
   }
 
   /** Describes the endpoints for the CLI and for registration. */
   describe(): readonly EndpointDetails[] {
-    return this.all.map(({ name, watch, domains, repos, scopes, background, warnings }) => {
-      return { name, watch, domains, repos, scopes, warnings, background: background !== undefined };
+    return this.all.map(({ name, watch, domains, repos, scopes, queue, warnings }) => {
+      return { name, watch, domains, repos, scopes, warnings, background: queue !== undefined };
     });
   }
 

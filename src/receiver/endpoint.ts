@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { checkCount } from "../core/check-option.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { checkCount, optionError } from "../core/option-error.ts";
+import { optionError } from "../core/option-error.ts";
 import type { EndpointQueue } from "../inbox/inbox.ts";
 import { defaultRetentionMs } from "../inbox/retention.ts";
 import { type Backoff, createRetryPolicy } from "../inbox/retry-policy.ts";
@@ -13,7 +14,7 @@ import type { WebhookPayload } from "../payload/schema.ts";
 import type { PayloadOf } from "../payload/scope.ts";
 import type { Watch, WatchedItem, WebhookDomain } from "../payload/watch.ts";
 import { EndpointActivity } from "./activity.ts";
-import { parseJson } from "./json-body.ts";
+import { parseJson } from "./parse-json.ts";
 import { readDomainsOption, readWatchOption } from "./watch-options.ts";
 
 /**
@@ -117,7 +118,7 @@ export interface Endpoint {
   readonly requiresJson: boolean;
   readonly timeoutMs: number;
   /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
-  readonly background?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs">;
+  readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs">;
   /**
    * Parses and validates the body, then applies the filter.
    *
@@ -177,7 +178,7 @@ export function createEndpoint(declaration: {
     domains: readDomainsOption(options.domains, { scopes }),
     requiresJson: schema !== null,
     timeoutMs,
-    ...backgroundOf(options),
+    ...queueOf(options),
     parse: schema === undefined ? parserOfHub(filter) : schema === null ? parseNothing : parserOfSchema(schema, filter),
     // `parse` returns the payload type from which the handler's type is derived.
     handler: handler as Handler<unknown>,
@@ -215,7 +216,7 @@ function checkOptions(options: EndpointOptions): void {
   );
 }
 
-function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
+function queueOf(options: EndpointOptions): Pick<Endpoint, "queue"> {
   if (!options.background) {
     const useless = backgroundOptions.find((name) => options[name] !== undefined);
     if (useless === undefined) return {};
@@ -224,7 +225,7 @@ function backgroundOf(options: EndpointOptions): Pick<Endpoint, "background"> {
   const { concurrency = defaultConcurrency, retention = defaultRetentionMs } = options;
   checkCount(concurrency, "concurrency");
   const retentionMs = toMilliseconds(retention, "retention");
-  return { background: { concurrency, policy: createRetryPolicy(options), retentionMs } };
+  return { queue: { concurrency, policy: createRetryPolicy(options), retentionMs } };
 }
 
 function parserOfHub(filter: Filter | undefined): Endpoint["parse"] {

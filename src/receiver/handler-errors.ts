@@ -96,7 +96,7 @@ export function dropInvalidRetryTime(
     claimed,
     now,
   }: {
-    endpoint: Pick<Endpoint, "name" | "background">;
+    endpoint: Pick<Endpoint, "name" | "queue">;
     claimed: Pick<ClaimedDelivery, "isLastAttempt">;
     now: () => number;
   },
@@ -104,7 +104,7 @@ export function dropInvalidRetryTime(
   if (outcome.status !== "failed" || outcome.retryAt === undefined) return outcome;
   const { error, retryAt } = outcome;
   if (claimed.isLastAttempt || !error.retryable) return outcome;
-  const latest = now() + (endpoint.background?.retentionMs ?? Number.POSITIVE_INFINITY);
+  const latest = now() + (endpoint.queue?.retentionMs ?? Number.POSITIVE_INFINITY);
   const requested = retryAt.getTime();
   if (requested <= latest) return outcome;
   const problem = Number.isNaN(requested)

@@ -57,7 +57,7 @@ export async function openMetrics(
       for (const endpoint of endpoints.values()) {
         for (const outcome of activityOutcomes) {
           // Includes zeros, because rate() ignores the first delivery of a series that starts at one.
-          if (outcome === "retrying" && !endpoint.background) continue;
+          if (outcome === "retrying" && !endpoint.queue) continue;
           this.inc({ endpoint: endpoint.name, outcome }, endpoint.activity.countOf(outcome));
         }
       }
@@ -93,8 +93,8 @@ export async function openMetrics(
       this.reset();
       const counts = await inbox.read();
       if (counts === undefined || counts === "unknown") return;
-      for (const { name, background } of endpoints.values()) {
-        if (!background) continue;
+      for (const { name, queue } of endpoints.values()) {
+        if (!queue) continue;
         const { queued = 0, running = 0, succeeded = 0, dead = 0 } = counts[name] ?? {};
         for (const [status, count] of Object.entries({ queued, running, succeeded, dead })) {
           this.set({ endpoint: name, status }, count);

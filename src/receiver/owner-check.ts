@@ -2,8 +2,8 @@ import type { Context } from "hono";
 import { readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import { readSpace } from "../core/space.ts";
 import { errorAnswer, toResponse } from "../http-server/answer.ts";
-import { readSpace } from "./runtime.ts";
 import { SecretCheck } from "./secret-check.ts";
 
 export interface OwnerCheckOptions {

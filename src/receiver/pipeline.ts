@@ -6,10 +6,11 @@ import type { Outcome } from "../payload/delivery.ts";
 import { unknownNames } from "../payload/schema.ts";
 import type { Activity } from "./activity.ts";
 import { DeliveryRecorder } from "./delivery-recorder.ts";
-import { type DeliveryRequest, refuseCrossSite, requireJson } from "./delivery-request.ts";
+import type { DeliveryRequest } from "./delivery-request.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
 import { dropInvalidRetryTime } from "./handler-errors.ts";
 import { answerAccepted, answerDuplicate, answerOutcome, internalError } from "./outcome-answer.ts";
+import { refuseCrossSite, requireJson } from "./request-checks.ts";
 import { type RunSource, runHandler } from "./run-handler.ts";
 import type { SecretCheck } from "./secret-check.ts";
 
@@ -72,7 +73,7 @@ export class DeliveryPipeline {
       const body = await request.readBody(bodyLimit);
       const parsing = this.#parse(endpoint, { body, id: usableId(request.header("webhook-id")) });
       const parsed = parsing instanceof Promise ? await parsing : parsing;
-      if (endpoint.background && parsed.ignored === undefined) return await this.#store(endpoint, parsed, startedAt);
+      if (endpoint.queue && parsed.ignored === undefined) return await this.#store(endpoint, parsed, startedAt);
       const ranAt = performance.now();
       const { running, duplicate } = this.#runOnce(endpoint, parsed, request);
       const first = answerOutcome(await running);

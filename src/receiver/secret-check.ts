@@ -39,7 +39,7 @@ export class SecretCheck {
   }
 
   /** Whether `secret: false` opens the server to everyone. */
-  get isOff(): boolean {
+  get isSecretDisabled(): boolean {
     return this.#options.secret === false && !this.isSet();
   }
 

@@ -46,7 +46,7 @@ export interface JobDelivery {
 /** Describes and controls a server for the tools of this package. */
 export interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
-  readonly isOpenOnPurpose: boolean;
+  readonly isSecretDisabled: boolean;
   /** Describes the server. The secret is only read when it is accessed, because a job does not require a secret. */
   describe(): ServerDescription;
   /** Adds a valid secret, or makes it the only valid secret with `isOnly`. */

@@ -1,12 +1,12 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
+import { isTestRun } from "../core/test-run.ts";
 import type { BackgroundWork } from "./background-work.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 import { isPubliclyReachable } from "./launch-options.ts";
 import type { MetricsRoute } from "./metrics-route.ts";
 import type { Launch, ServerParts } from "./node/launch.ts";
 import type { RefusalLog } from "./refusal-log.ts";
-import { isTestRun } from "./runtime.ts";
 
 const defaultGrace: Duration = "30s";
 

@@ -45,7 +45,7 @@ export class StartupReport {
       return;
     }
     if (!announce) return;
-    if (secretCheck.isOff) {
+    if (secretCheck.isSecretDisabled) {
       log().info("The endpoints are open to everyone, because { secret: false } is set.");
       return;
     }
@@ -67,7 +67,7 @@ export class StartupReport {
    * Records a `webhook` call without a handler, whose result should be applied as a decorator. Logs a warning unless the
    * caller calls the returned function when the decorator is applied.
    */
-  expectMethod(call: string): () => void {
+  trackDecoratorCall(call: string): () => void {
     const expected = { call };
     this.#unapplied.add(expected);
     // Decorators are applied while their class is defined, before this microtask runs.

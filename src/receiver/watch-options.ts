@@ -1,4 +1,5 @@
-import { optionError, suggest } from "../core/option-error.ts";
+import { optionError } from "../core/option-error.ts";
+import { suggest } from "../core/suggest.ts";
 import { coversScope } from "../payload/scope.ts";
 import { parseDomain, parseWatch, type WatchedItem, type WebhookDomain, webhookDomains } from "../payload/watch.ts";
 

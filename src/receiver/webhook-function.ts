@@ -104,11 +104,11 @@ interface WebhookFunctionOptions {
    * Called for each `webhook` call without a handler, such as `webhook("retrain", { scope })`. Returns a function to call
    * when the result is applied as a decorator.
    */
-  expectMethod: (call: string) => () => void;
+  trackDecoratorCall: (call: string) => () => void;
 }
 
 /** Creates the function that registers endpoints. */
-export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOptions): WebhookFunction {
+export function createWebhookFunction({ add, trackDecoratorCall }: WebhookFunctionOptions): WebhookFunction {
   function webhook<Declared extends Handler>(handler: Declared): Declared;
   function webhook<Declared extends Handler>(name: string, handler: Declared): Declared;
   function webhook<const Options extends EndpointOptions, Result>(
@@ -139,7 +139,7 @@ export function createWebhookFunction({ add, expectMethod }: WebhookFunctionOpti
   }
 
   function decorator(name: string | undefined, options: EndpointOptions): WebhookDecorator<never> {
-    const onApplied = expectMethod(callText(name, options));
+    const onApplied = trackDecoratorCall(callText(name, options));
     return (method, context) => {
       onApplied();
       checkDecorated(context);

@@ -1,11 +1,13 @@
 import type { Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
+import { webhooksPath } from "../core/paths.ts";
 import { toResponse } from "../http-server/answer.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { Activity } from "./activity.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { serveDashboard } from "./dashboard/serve.ts";
-import { RoutedRequest, webhooksPath } from "./delivery-request.ts";
+import { serveDefaultExport, stopServingDefaultExport } from "./default-export.ts";
+import { RoutedRequest } from "./delivery-request.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { EndpointRegistry } from "./endpoint-registry.ts";
 import { checkedBodyLimit } from "./hono-body.ts";
@@ -18,7 +20,6 @@ import { OwnerCheck } from "./owner-check.ts";
 import { DeliveryPipeline } from "./pipeline.ts";
 import { ReadyRoute } from "./ready-route.ts";
 import { RefusalLog } from "./refusal-log.ts";
-import { serveDefaultExport, stopServingDefaultExport } from "./runtime.ts";
 import { SecretCheck } from "./secret-check.ts";
 import { ServerApp } from "./server-app.ts";
 import { type ServerControl, serverControl } from "./server-control.ts";
@@ -54,7 +55,7 @@ export class WebhooksServer {
    */
   readonly app: Hono;
   /** The deliveries of the background endpoints. */
-  readonly inbox: ServerInbox = new ServerInbox(() => this.#background.open());
+  readonly inbox: ServerInbox = new ServerInbox(() => this.#backgroundWork.open());
 
   readonly #options: WebhooksServerOptions;
   readonly #serverApp: ServerApp;
@@ -65,7 +66,7 @@ export class WebhooksServer {
   readonly #secretCheck: SecretCheck;
   readonly #ownerCheck: OwnerCheck;
   readonly #pipeline: DeliveryPipeline;
-  readonly #background: BackgroundWork;
+  readonly #backgroundWork: BackgroundWork;
   readonly #activity: Activity;
   readonly #inboxCounts: InboxCountsReader;
   readonly #metrics: MetricsRoute;
@@ -94,7 +95,7 @@ export class WebhooksServer {
     this.app = this.#serverApp.hono;
     this.webhook = createWebhookFunction({
       add: (endpoint) => this.#add(endpoint),
-      expectMethod: (call) => this.#report.expectMethod(call),
+      trackDecoratorCall: (call) => this.#report.trackDecoratorCall(call),
     });
     this.#activity = new Activity(this.#now);
     this.#secretCheck = new SecretCheck({
@@ -109,8 +110,8 @@ export class WebhooksServer {
       refusalLog: this.#refusalLog,
       isPublic: () => this.#lifecycle.isPublic,
     });
-    this.#background = this.#createBackgroundWork();
-    this.#inboxCounts = new InboxCountsReader({ inbox: () => this.#background.opened, now: this.#now });
+    this.#backgroundWork = this.#createBackgroundWork();
+    this.#inboxCounts = new InboxCountsReader({ inbox: () => this.#backgroundWork.opened, now: this.#now });
     this.#pipeline = this.#createPipeline();
     this.#metrics = this.#createMetricsRoute();
     this.#report = new StartupReport({
@@ -221,10 +222,10 @@ export class WebhooksServer {
           return secretCheck.first;
         },
       }),
-      isOpenOnPurpose: secretCheck.isOff,
+      isSecretDisabled: secretCheck.isSecretDisabled,
       useSecret: (text, options) => secretCheck.use(text, options),
-      useInbox: (url) => this.#background.useInbox(url),
-      limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
+      useInbox: (url) => this.#backgroundWork.useInbox(url),
+      limitRetryWaits: (maxMs) => this.#backgroundWork.limitRetryWaits(maxMs),
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#lifecycle.prepare();
         return this.#pipeline.runJob(this.#endpoints.find(endpoint), delivery);
@@ -240,7 +241,7 @@ export class WebhooksServer {
   #add(endpoint: Endpoint): void {
     const { name } = endpoint;
     this.#endpoints.assertNew(name);
-    this.#background.add(endpoint);
+    this.#backgroundWork.add(endpoint);
     this.#endpoints.add(endpoint);
     if (this.#serverApp.isDirect(`${webhooksPath}${name}`)) this.#direct.add(name);
     this.#report.added(endpoint);
@@ -272,7 +273,7 @@ export class WebhooksServer {
       refusalLog: this.#refusalLog,
       now: this.#now,
       createId: this.#options.createId ?? (() => crypto.randomUUID()),
-      store: (delivery) => this.#background.store(delivery),
+      store: (delivery) => this.#backgroundWork.store(delivery),
       activity: this.#activity,
     });
   }
@@ -290,7 +291,7 @@ export class WebhooksServer {
 
   #createLifecycle(): ServerLifecycle {
     return new ServerLifecycle({
-      background: this.#background,
+      background: this.#backgroundWork,
       metrics: this.#metrics,
       openLogger: () => this.#openLogger(),
       refusalLog: this.#refusalLog,
@@ -310,7 +311,7 @@ export class WebhooksServer {
   }
 
   #addRoutes(app: Hono): void {
-    const background = () => this.#endpoints.background;
+    const background = () => this.#endpoints.backgroundEndpoints;
     const shared = { mountPoint: this.#serverApp.mountPoint, now: this.#now };
     app.all(`${webhooksPath}*`, async (context) => {
       // A parent app calls this route without `fetch`, which would otherwise log the report.
@@ -320,7 +321,7 @@ export class WebhooksServer {
     app.get("/health", (context) => context.json({ status: "ok" }));
     new ReadyRoute({
       needsInbox: () => background().length > 0,
-      inbox: () => this.#background.opened,
+      inbox: () => this.#backgroundWork.opened,
       isClosed: () => this.#lifecycle.isClosed,
       ownerCheck: this.#ownerCheck,
       now: this.#now,

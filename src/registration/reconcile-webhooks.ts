@@ -1,4 +1,4 @@
-import { webhooksPath } from "../receiver/delivery-request.ts";
+import { webhooksPath } from "../core/paths.ts";
 import type { EndpointDetails } from "../receiver/server-control.ts";
 import { applySteps } from "./apply.ts";
 import { recordResolved, resolvePending } from "./pending.ts";

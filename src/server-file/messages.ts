@@ -1,4 +1,4 @@
-/** The messages between `server-process-handle.ts` and `server-process.ts`, the child process that runs a server file. */
+/** The messages between `server-process.ts` and `server-process-child.ts`, the child process that runs a server file. */
 import * as z from "zod";
 import { watchedTypes, webhookDomains } from "../payload/watch.ts";
 import type { LaunchedServer } from "../receiver/launch-options.ts";

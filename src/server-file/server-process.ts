@@ -1,104 +1,219 @@
-/** The entry of the child process that runs a server file. `server-process-handle.ts` starts and controls the process. */
-import { deliveryOnlyUrl } from "../receiver/launch-options.ts";
-import { type ServerControl, serverControl } from "../receiver/server-control.ts";
-import type { WebhooksServer } from "../receiver/webhooks-server.ts";
-import { type Command, parseCommand, type SentReport, type SessionSecret } from "./messages.ts";
-import { ServerFileLoader } from "./server-file-loader.ts";
+import { type ChildProcess, fork } from "node:child_process";
+import { basename } from "node:path";
+import { createInterface } from "node:readline";
+import { defaultPort } from "../core/defaults.ts";
+import type { WebhookError } from "../core/errors.ts";
+import { programUrl } from "../core/package-root.ts";
+import type { LaunchedServer } from "../receiver/launch-options.ts";
+import type { ServerDescription } from "../receiver/server-control.ts";
+import { serverFileInvalid } from "./load-failure.ts";
+import { type Command, parseReport, type Report, type SessionSecret } from "./messages.ts";
 
-/** How long a reload waits for running handlers after a file is saved. */
-const shutdownGrace = "3s";
+/** A line that the child process prints. */
+export interface OutputLine {
+  stream: "stdout" | "stderr";
+  text: string;
+}
 
-/** Limits the wait before a retry, so that a developer who has changed a handler sees the next attempt within seconds. */
-const maxRetryWaitMs = 5_000;
+/** Options of {@link ServerProcess}. */
+export interface ServerProcessOptions {
+  /** The absolute path of the file. */
+  path: string;
+  /** The result of `launch()` in the file. */
+  launchResult: LaunchedServer;
+  /** Environment variables that override the variables of this process. */
+  environment?: Readonly<Record<string, string>>;
+  /** Called with the path of each of the user's files before it is loaded. */
+  onLoading?: (path: string) => void;
+  onOutput?: (line: OutputLine) => void;
+}
 
-const loader = new ServerFileLoader();
-let publicUrl = "";
-let served: WebhooksServer | undefined;
+/** A running server, which listens on 127.0.0.1. */
+export interface Serving {
+  port: number;
+  description: ServerDescription;
+}
 
-// Exits with the parent process, because the server is not reachable without it.
-process.once("disconnect", () => process.exit());
-if (!process.connected) process.exit();
+const defaultUrl = `http://localhost:${defaultPort}`;
+/** The time after which a stopping child is killed. Handlers have three seconds; the rest is for closing the server. */
+const killAfterMs = 5_000;
+/** How long to read the remaining output after the child has exited. */
+const lastOutputMs = 500;
 
-process.on("message", (message) => {
-  const command = parseCommand(message);
-  if (command) void run(command);
-});
+/**
+ * Loads a server file in a child process and describes its server. The server does not listen.
+ *
+ * @throws `SERVER_FILE_INVALID` when the file throws or creates no server.
+ * @example
+ * ```ts
+ * const { endpoints } = await describeServerFile(findServerFile({ file: "server.ts" }));
+ * ```
+ */
+export function describeServerFile(
+  path: string,
+  {
+    publicUrl = defaultUrl,
+    onOutput,
+    signal,
+  }: {
+    /** The public URL that `launch()` returns in the file. Default `http://localhost:7860`. */
+    publicUrl?: string | undefined;
+    /** Called with each line that the file prints. */
+    onOutput?: (line: OutputLine) => void;
+    signal?: AbortSignal | undefined;
+  } = {},
+): Promise<ServerDescription> {
+  const launchResult = { port: defaultPort, url: defaultUrl, publicUrl };
+  return ServerProcess.describe({ path, launchResult, signal, ...(onOutput && { onOutput }) });
+}
 
-async function run(command: Command): Promise<void> {
-  if (command.command === "publicUrl") {
-    publicUrl = command.publicUrl;
-    return;
-  }
-  if (command.command === "stop") {
-    await served?.close();
-    return exit(0);
-  }
-  process.once("uncaughtException", fail);
-  try {
-    publicUrl = command.launchResult.publicUrl;
-    const inbox = command.command === "serve" ? command.inbox : undefined;
-    // The user's code may read this variable, and secrets in the URL are redacted.
-    if (inbox !== undefined) process.env.INBOX_URL = inbox;
-    const { path, launchResult } = command;
-    const server = await loader.load({
-      path,
-      launchResult,
-      onLoad: (file) => send({ report: "loading", path: file }),
+/**
+ * A child process that runs a server file. A separate process can load a changed file again, and changes that the file makes
+ * to its process do not affect this process.
+ */
+export class ServerProcess {
+  /** Resolves when the process has exited and its output has been read. */
+  readonly ended: Promise<void>;
+  readonly #path: string;
+  readonly #child: ChildProcess;
+  readonly #report = Promise.withResolvers<Report>();
+
+  private constructor(options: ServerProcessOptions) {
+    const child = startChild(options);
+    this.#path = options.path;
+    this.#child = child;
+    const ended = Promise.withResolvers<void>();
+    this.ended = ended.promise;
+    // A busy child process does not detect that its parent has exited.
+    const killWithParent = () => void child.kill("SIGKILL");
+    process.once("exit", killWithParent);
+    child.once("exit", () => process.off("exit", killWithParent));
+    child.on("message", (message) => {
+      const report = parseReport(message);
+      if (report?.report === "loading") options.onLoading?.(report.path);
+      else if (report) this.#report.resolve(report);
     });
-    const control = server[serverControl];
-    if (command.command === "describe") {
-      return sendAndExit({ report: "described", description: describe(control) });
+    child.once("exit", () => {
+      // A process that the child started may still be running and keep the output open.
+      const closeOutput = setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      }, lastOutputMs);
+      child.once("close", () => clearTimeout(closeOutput));
+    });
+    // Uses "close" because reports may arrive after "exit", but never after "close".
+    child.once("close", (code, signal) => {
+      const status = signal === null ? `code ${code}` : signal;
+      this.#report.resolve({
+        report: "failed",
+        reason: `The process of the server file exited with ${status} before the server was ready.`,
+      });
+      ended.resolve();
+    });
+    child.on("error", (error) => {
+      this.#report.reject(error);
+      if (child.pid === undefined) ended.resolve();
+    });
+    void this.#report.promise.catch(() => {});
+    for (const stream of ["stdout", "stderr"] as const) {
+      const output = child[stream];
+      if (output) createInterface({ input: output }).on("line", (text) => options.onOutput?.({ stream, text }));
     }
-    applySecret(command.secret, control);
-    if (inbox !== undefined) control.useInbox(inbox);
-    control.limitRetryWaits(maxRetryWaitMs);
-    const description = describe(control);
-    const { port } = await server.launch({
-      port: 0,
-      host: "127.0.0.1",
-      tunnel: false,
-      publicUrl: deliveryOnlyUrl(() => publicUrl),
-      announce: false,
-      shutdownGrace,
-    });
-    // A launched server handles uncaught errors.
-    process.off("uncaughtException", fail);
-    served = server;
-    send({ report: "serving", port, description });
-  } catch (error) {
-    fail(error);
+  }
+
+  /** Starts the process and launches the server in it. */
+  static serve({
+    secret,
+    inbox,
+    ...options
+  }: ServerProcessOptions & { secret: SessionSecret | undefined; inbox?: string | undefined }): ServerProcess {
+    const started = new ServerProcess(options);
+    const { path, launchResult } = options;
+    started.#send({ command: "serve", path, launchResult, secret, inbox });
+    return started;
+  }
+
+  /** Loads the file, describes its server, and waits until the process has exited. */
+  static async describe({
+    signal,
+    ...options
+  }: ServerProcessOptions & { signal: AbortSignal | undefined }): Promise<ServerDescription> {
+    signal?.throwIfAborted();
+    const started = new ServerProcess(options);
+    const kill = () => started.kill();
+    signal?.addEventListener("abort", kill, { once: true });
+    const { path, launchResult } = options;
+    started.#send({ command: "describe", path, launchResult });
+    try {
+      const report = await started.#report.promise;
+      await started.ended;
+      signal?.throwIfAborted();
+      if (report.report === "described") return report.description;
+      throw toLoadError(options.path, report);
+    } finally {
+      signal?.removeEventListener("abort", kill);
+    }
+  }
+
+  /**
+   * Resolves when the server listens.
+   *
+   * @throws `SERVER_FILE_INVALID` after the process has exited, with the error of the file as `cause`.
+   */
+  async serving(): Promise<Serving> {
+    const report = await this.#report.promise;
+    if (report.report === "serving") return report;
+    await this.ended;
+    throw toLoadError(this.#path, report);
+  }
+
+  /** Updates the public URL of the server. */
+  setPublicUrl(publicUrl: string): void {
+    this.#send({ command: "publicUrl", publicUrl });
+  }
+
+  /** Stops the server and the process. Running handlers have three seconds to finish. Safe to call twice. */
+  async stop(): Promise<void> {
+    // Sends a message, because Windows does not support SIGTERM. A child that is still loading exits immediately.
+    this.#send({ command: "stop" });
+    const killer = setTimeout(() => this.kill(), killAfterMs);
+    await this.ended;
+    clearTimeout(killer);
+  }
+
+  /** Kills the process immediately. */
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  #send(command: Command): void {
+    // Ignores errors of the channel: if the child has exited, its "close" event reports that.
+    this.#child.send(command, () => {});
   }
 }
 
-function describe(control: ServerControl) {
-  const { endpoints, secret } = control.describe();
-  return { endpoints: [...endpoints], secret };
+function startChild({ environment }: ServerProcessOptions): ChildProcess {
+  return fork(programUrl("server-process-child", import.meta.url), {
+    env: { ...process.env, ...environment },
+    execArgv: [
+      "--enable-source-maps",
+      "--disable-warning=ExperimentalWarning",
+      "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
+    ],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    // Puts the child in a separate process group, so that Ctrl+C in the terminal signals only the parent, which then stops
+    // the child.
+    detached: true,
+    windowsHide: true,
+  });
 }
 
-function applySecret(session: SessionSecret | undefined, control: ServerControl): void {
-  if (session === undefined) return;
-  const isOpen = control.describe().secret === undefined && !control.isOpenOnPurpose;
-  if (session.use === "where-open" && !isOpen) return;
-  control.useSecret(session.text, { isOnly: session.use !== "besides" });
-}
-
-/** Reports why the file does not load: its import fails, or the file throws an uncaught error during the import. */
-function fail(error: unknown): void {
-  sendAndExit({ report: "failed", ...loader.explain(error) });
-}
-
-function send(report: SentReport): void {
-  process.send?.(report);
-}
-
-/** Exits as soon as the report is sent, even if the file has left timers or connections open. */
-function sendAndExit(report: SentReport): void {
-  process.send?.(report, () => void exit(report.report === "failed" ? 1 : 0));
-}
-
-/** Exits after all output is flushed. `process.exit()` alone loses output that is still in the pipe. */
-async function exit(code: number): Promise<never> {
-  const flushed = (stream: NodeJS.WriteStream) => new Promise<unknown>((resolve) => stream.write("", resolve));
-  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
-  process.exit(code);
+function toLoadError(path: string, report: Report): WebhookError {
+  const { reason, stack } =
+    report.report === "failed"
+      ? report
+      : { reason: "The process of the server file sent an unexpected message.", stack: undefined };
+  const message = `${basename(path)} failed to load. ${reason}`;
+  if (stack === undefined) return serverFileInvalid(message);
+  return serverFileInvalid(message, { cause: Object.assign(new Error(reason), { stack }) });
 }

@@ -1,5 +1,6 @@
 import { BlockList, isIPv4 } from "node:net";
-import { isPort, optionError } from "../core/option-error.ts";
+import { isPort } from "../core/check-option.ts";
+import { optionError } from "../core/option-error.ts";
 import { systemCode, tunnelFailure } from "./provider.ts";
 
 const defaultHost = "https://localtunnel.me";

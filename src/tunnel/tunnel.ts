@@ -1,5 +1,6 @@
+import { isPort } from "../core/check-option.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
-import { isPort, optionError } from "../core/option-error.ts";
+import { optionError } from "../core/option-error.ts";
 import { readBaseUrl } from "../core/urls.ts";
 import { systemClock, type TunnelClock } from "./clock.ts";
 import { openCloudflared } from "./cloudflared.ts";

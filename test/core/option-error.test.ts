@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { isPort, optionError, suggest } from "../../src/core/option-error.ts";
+import { isPort } from "../../src/core/check-option.ts";
+import { optionError } from "../../src/core/option-error.ts";
+import { suggest } from "../../src/core/suggest.ts";
 
 describe("A suggestion", () => {
   test.each([

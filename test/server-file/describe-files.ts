@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { WebhookError } from "../../src/core/errors.ts";
 import type { ServerDescription } from "../../src/receiver/server-control.ts";
-import { describeServerFile, type OutputLine } from "../../src/server-file/server-process-handle.ts";
+import { describeServerFile, type OutputLine } from "../../src/server-file/server-process.ts";
 import { makeProject } from "../support/project-folder.ts";
 
 /** A described server file, with its output. */

@@ -1,4 +1,4 @@
-import { ServerProcess } from "../../src/server-file/server-process-handle.ts";
+import { ServerProcess } from "../../src/server-file/server-process.ts";
 
 /** Serves the file in its first argument until it is killed, and prints reports to standard output. */
 const [path = ""] = process.argv.slice(2);

@@ -154,7 +154,7 @@ describe.concurrent("The failure of a server file", () => {
     await symlink(join(repository, "node_modules/zod"), join(tool, "node_modules/zod"));
     const script = await project.write(
       "tool/describe.mjs",
-      `import { describeServerFile } from "./src/server-file/server-process-handle.ts";
+      `import { describeServerFile } from "./src/server-file/server-process.ts";
        for (const file of process.argv.slice(2)) {
          console.log(await describeServerFile(file).then(({ endpoints }) => endpoints[0].name, ({ message }) => message));
        }`,

@@ -63,7 +63,7 @@ async function sync(
   const secret = await readSecretOption({ secretStdin: options.secretStdin }, shell);
   const hub = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
-  const { describeServerFile } = await import("../../server-file/server-process-handle.ts");
+  const { describeServerFile } = await import("../../server-file/server-process.ts");
   const { registerDescription } = await import("../../registration/register-server.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl });
   for (const { name, warnings } of source.endpoints) {
@@ -144,7 +144,7 @@ async function confirmDeletion(
  * @throws `ARGUMENT_INVALID` if no public URL is configured.
  */
 async function findPublicUrl({ publicUrl }: SyncOptions, { env }: Shell): Promise<string> {
-  const { readSpace } = await import("../../receiver/runtime.ts");
+  const { readSpace } = await import("../../core/space.ts");
   const found = publicUrl ?? (env.PUBLIC_URL || readSpace((name) => env[name])?.url);
   if (found) return found;
   throw usageError(

@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import type { Logger } from "../../core/logger.ts";
-import { suggest } from "../../core/option-error.ts";
+import { suggest } from "../../core/suggest.ts";
 import { type AuditLogEvent, auditLogTypes, type SpecifiedAuditLogType } from "../../hub/organizations/audit-log.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { accountId, type Caller, getOwner, getPlan, localUser } from "../accounts.ts";

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
 import { errorAnswer, toResponse } from "../../http-server/answer.ts";
 import { readHonoBody } from "../hono-body.ts";
-import { parseJson } from "../json-body.ts";
+import { parseJson } from "../parse-json.ts";
 import { asset, bodyResponse, deliveryPage, listPage, problemPage } from "./page.ts";
 import type { DashboardSource } from "./source.ts";
 import { statuses } from "./status.ts";

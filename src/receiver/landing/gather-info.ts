@@ -1,7 +1,7 @@
 import type { Context } from "hono";
-import { webhooksPath } from "../delivery-request.ts";
+import { webhooksPath } from "../../core/paths.ts";
+import { readSpace } from "../../core/space.ts";
 import type { InboxCounts } from "../inbox-counts.ts";
-import { readSpace } from "../runtime.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
 import type { LandingSource } from "./source.ts";
 
@@ -15,11 +15,11 @@ export async function gatherInfo(context: Context, source: LandingSource): Promi
   const baseUrl = publicUrl ?? `${space?.url ?? source.mountPoint.originOf(context)}${basePath}`;
   const theme = context.req.query("__theme");
   return {
-    endpoints: [...source.endpoints.values()].map(({ name, scopes, activity, background }) => ({
+    endpoints: [...source.endpoints.values()].map(({ name, scopes, activity, queue }) => ({
       name,
       url: `${baseUrl}${webhooksPath}${name}`,
       method: "POST",
-      background: background !== undefined,
+      background: queue !== undefined,
       scopes,
       deliveries: activity.deliveries,
       lastDay: source.activity.lastDay(activity),
@@ -37,7 +37,7 @@ export async function gatherInfo(context: Context, source: LandingSource): Promi
 
 async function gatherActivity({ activity, endpoints, inbox }: LandingSource): Promise<LandingActivity> {
   const handlerTime = activity.handlerTime();
-  const background = [...endpoints.values()].filter((endpoint) => endpoint.background).map(({ name }) => name);
+  const background = [...endpoints.values()].filter((endpoint) => endpoint.queue).map(({ name }) => name);
   const counts = background.length > 0 ? await inbox.read() : undefined;
   return {
     hours: activity.hours().map(({ startedAt, ...counted }) => ({ startedAt: startedAt.toISOString(), ...counted })),

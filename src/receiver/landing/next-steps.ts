@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { copyButton } from "../../console/copy-button.ts";
 import type { Markup } from "../../console/markup.ts";
-import { webhookSettingsUrl } from "../delivery-request.ts";
+import { webhookSettingsUrl } from "../../core/paths.ts";
 import { pageAddress } from "./address.ts";
 import { externalLink } from "./external-link.ts";
 import { firstDeliveryCommand } from "./first-delivery.ts";

@@ -8,7 +8,7 @@ import type { ErrorPage, ErrorPageContent } from "../../console/error-page.ts";
 import type { Markup } from "../../console/markup.ts";
 import { hubFrames } from "../../console/response.ts";
 import { escapeHidden } from "../../core/escape.ts";
-import { webhookSettingsUrl } from "../delivery-request.ts";
+import { webhookSettingsUrl } from "../../core/paths.ts";
 import type { LandingInfo } from "./info.ts";
 
 /** Limits the size of the public page. */

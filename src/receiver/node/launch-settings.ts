@@ -1,13 +1,14 @@
+import { checkCount, checkPort } from "../../core/check-option.ts";
 import { defaultInboxUrl, defaultPort } from "../../core/defaults.ts";
 import { toMilliseconds } from "../../core/duration.ts";
 import { readEnvironment } from "../../core/environment.ts";
-import { checkCount, checkPort, optionError } from "../../core/option-error.ts";
+import { optionError } from "../../core/option-error.ts";
+import type { Space } from "../../core/space.ts";
 import { readBaseUrl } from "../../core/urls.ts";
 import { type ConnectionLimits, defaultLimits } from "../../http-server/connection.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import type { LaunchOptions } from "../launch-options.ts";
-import type { Space } from "../runtime.ts";
 import type { ListenTimeouts } from "./listen.ts";
 
 /** The settings of a launch, from the options, the environment, or the defaults. */

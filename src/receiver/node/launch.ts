@@ -1,12 +1,12 @@
 import type { Logger } from "../../core/logger.ts";
 import { isLoopbackHost } from "../../core/loopback.ts";
+import { webhookSettingsUrl, webhooksPath } from "../../core/paths.ts";
+import { readSpace } from "../../core/space.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { dashboardPath } from "../dashboard/serve.ts";
-import { webhookSettingsUrl, webhooksPath } from "../delivery-request.ts";
 import type { EndpointRegistry } from "../endpoint-registry.ts";
 import type { LaunchedServer, LaunchOptions } from "../launch-options.ts";
 import type { OwnerCheck } from "../owner-check.ts";
-import { readSpace } from "../runtime.ts";
 import type { SecretCheck } from "../secret-check.ts";
 import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-settings.ts";
 import { type ListenOptions, listen } from "./listen.ts";
@@ -121,7 +121,7 @@ function logReady(
 }
 
 function logDashboard({ endpoints, ownerCheck, log }: ServerParts, url: string): void {
-  if (endpoints.background.length === 0) return;
+  if (endpoints.backgroundEndpoints.length === 0) return;
   const dashboard = `${url}${dashboardPath}`;
   if (ownerCheck.hasToken()) {
     log().info({ dashboard }, "Open the dashboard with any username and the value of DASHBOARD_TOKEN as the password.");
@@ -142,7 +142,7 @@ function logSpaceAdvice({ endpoints, inbox, log }: ServerParts): void {
   log().info(
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",
   );
-  if (endpoints.background.length === 0 || !isInboxOnDisk(inbox)) return;
+  if (endpoints.backgroundEndpoints.length === 0 || !isInboxOnDisk(inbox)) return;
   log().warn(
     "The inbox is on the disk of this Space, which every restart erases, including queued deliveries. Set INBOX_URL to a Redis or PostgreSQL server (Settings, Variables and secrets). A Space can only connect to ports 80, 443 and 8080.",
   );

@@ -20,7 +20,7 @@ export function launch(): never {
 export const canOpenInbox = false;
 
 /** @throws `INBOX_UNUSABLE`, always. */
-export function openServerInbox(): never {
+export function openConfiguredInbox(): never {
   throw new WebhookError(
     "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.",
     { code: "INBOX_UNUSABLE", status: 503 },

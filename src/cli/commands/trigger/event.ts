@@ -1,4 +1,4 @@
-import { suggest } from "../../../core/option-error.ts";
+import { suggest } from "../../../core/suggest.ts";
 import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
 import { type ParsedEvent, parseEvent } from "../../../local-hub/events/event-request.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";

@@ -1,6 +1,6 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
-import { webhooksPath } from "./delivery-request.ts";
+import { webhooksPath } from "../core/paths.ts";
 import { endpointUnknown } from "./endpoint-registry.ts";
 import type { WebhooksServer } from "./webhooks-server.ts";
 

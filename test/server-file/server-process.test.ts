@@ -5,11 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import {
-  describeServerFile,
-  ServerProcess,
-  type ServerProcessOptions,
-} from "../../src/server-file/server-process-handle.ts";
+import { describeServerFile, ServerProcess, type ServerProcessOptions } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { isRunning } from "../support/program.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";

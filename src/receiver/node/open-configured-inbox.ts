@@ -1,12 +1,12 @@
 import { defaultInboxUrl } from "../../core/defaults.ts";
 import { readEnvironment } from "../../core/environment.ts";
 import type { Logger } from "../../core/logger.ts";
+import { isTestRun } from "../../core/test-run.ts";
 import { maskUrl } from "../../core/urls.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { openInbox } from "../../inbox/open-inbox.ts";
-import { isTestRun } from "../runtime.ts";
 
-interface OpenServerInboxOptions {
+interface ConfiguredInboxOptions {
   /** The URL of the inbox. Default: `INBOX_URL`, else memory under a test runner, else `sqlite:./.hub-webhooks/inbox.db`. */
   url: string | undefined;
   log: () => Logger;
@@ -15,7 +15,7 @@ interface OpenServerInboxOptions {
 }
 
 /** An open inbox, and the limit on retry waits that applies to it. */
-export interface OpenedInbox {
+export interface ConfiguredInbox {
   inbox: Inbox;
   /** The maximum wait before a retry, unless the handler requests a longer wait. Missing if there is no limit. */
   maxRetryWaitMs?: number;
@@ -29,7 +29,7 @@ const maxTestRetryWaitMs = 50;
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export async function openServerInbox({ url, log, now }: OpenServerInboxOptions): Promise<OpenedInbox> {
+export async function openConfiguredInbox({ url, log, now }: ConfiguredInboxOptions): Promise<ConfiguredInbox> {
   const chosen = url ?? readEnvironment("INBOX_URL");
   if (chosen === undefined && isTestRun()) {
     return { inbox: await openTestInbox({ log, now }), maxRetryWaitMs: maxTestRetryWaitMs };
@@ -41,7 +41,7 @@ export async function openServerInbox({ url, log, now }: OpenServerInboxOptions)
 }
 
 /** Opens an inbox in memory, so that a test neither runs queued deliveries of a server in the same folder nor stores any. */
-async function openTestInbox({ log, now }: Pick<OpenServerInboxOptions, "log" | "now">): Promise<Inbox> {
+async function openTestInbox({ log, now }: Pick<ConfiguredInboxOptions, "log" | "now">): Promise<Inbox> {
   log().info(
     'The inbox is in memory, because a test runner is active. Set INBOX_URL or the option "inbox" to use another inbox.',
   );

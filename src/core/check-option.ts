@@ -1,0 +1,38 @@
+import { optionError } from "./option-error.ts";
+
+const maxPort = 65_535;
+
+/** Whether a number is a TCP port. Pass `min: 1` to exclude port 0, which lets the system choose a port to listen on. */
+export function isPort(port: number, { min = 0 }: { min?: 0 | 1 } = {}): boolean {
+  return Number.isInteger(port) && port >= min && port <= maxPort;
+}
+
+/**
+ * Checks and returns the port to listen on.
+ *
+ * @param source the option or variable that sets the port. Default: the option `port`.
+ * @throws `OPTION_INVALID` when the port is not a number from 0 to 65535.
+ */
+export function checkPort(
+  port: number,
+  source: { option: string; value: number } | { variable: string; value: string } = { option: "port", value: port },
+): number {
+  if (isPort(port)) return port;
+  throw optionError({ ...source, expected: `a number from 0 to ${maxPort}` });
+}
+
+/**
+ * Checks and returns an option that is a count.
+ *
+ * @throws `OPTION_INVALID` unless the value is a whole number of at least 1, or `Infinity` if `allowsInfinity` is set.
+ */
+export function checkCount(
+  value: number,
+  option: string,
+  { allowsInfinity = false }: { allowsInfinity?: boolean } = {},
+): number {
+  if ((Number.isSafeInteger(value) && value >= 1) || (allowsInfinity && value === Number.POSITIVE_INFINITY))
+    return value;
+  const expected = `a whole number of at least 1${allowsInfinity ? ", or Infinity" : ""}`;
+  throw optionError({ option, value, expected });
+}

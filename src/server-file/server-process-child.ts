@@ -1,0 +1,104 @@
+/** The entry of the child process that runs a server file. `server-process.ts` starts and controls the process. */
+import { deliveryOnlyUrl } from "../receiver/launch-options.ts";
+import { type ServerControl, serverControl } from "../receiver/server-control.ts";
+import type { WebhooksServer } from "../receiver/webhooks-server.ts";
+import { type Command, parseCommand, type SentReport, type SessionSecret } from "./messages.ts";
+import { ServerFileLoader } from "./server-file-loader.ts";
+
+/** How long a reload waits for running handlers after a file is saved. */
+const shutdownGrace = "3s";
+
+/** Limits the wait before a retry, so that a developer who has changed a handler sees the next attempt within seconds. */
+const maxRetryWaitMs = 5_000;
+
+const loader = new ServerFileLoader();
+let publicUrl = "";
+let served: WebhooksServer | undefined;
+
+// Exits with the parent process, because the server is not reachable without it.
+process.once("disconnect", () => process.exit());
+if (!process.connected) process.exit();
+
+process.on("message", (message) => {
+  const command = parseCommand(message);
+  if (command) void run(command);
+});
+
+async function run(command: Command): Promise<void> {
+  if (command.command === "publicUrl") {
+    publicUrl = command.publicUrl;
+    return;
+  }
+  if (command.command === "stop") {
+    await served?.close();
+    return exit(0);
+  }
+  process.once("uncaughtException", fail);
+  try {
+    publicUrl = command.launchResult.publicUrl;
+    const inbox = command.command === "serve" ? command.inbox : undefined;
+    // The user's code may read this variable, and secrets in the URL are redacted.
+    if (inbox !== undefined) process.env.INBOX_URL = inbox;
+    const { path, launchResult } = command;
+    const server = await loader.load({
+      path,
+      launchResult,
+      onLoad: (file) => send({ report: "loading", path: file }),
+    });
+    const control = server[serverControl];
+    if (command.command === "describe") {
+      return sendAndExit({ report: "described", description: describe(control) });
+    }
+    applySecret(command.secret, control);
+    if (inbox !== undefined) control.useInbox(inbox);
+    control.limitRetryWaits(maxRetryWaitMs);
+    const description = describe(control);
+    const { port } = await server.launch({
+      port: 0,
+      host: "127.0.0.1",
+      tunnel: false,
+      publicUrl: deliveryOnlyUrl(() => publicUrl),
+      announce: false,
+      shutdownGrace,
+    });
+    // A launched server handles uncaught errors.
+    process.off("uncaughtException", fail);
+    served = server;
+    send({ report: "serving", port, description });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function describe(control: ServerControl) {
+  const { endpoints, secret } = control.describe();
+  return { endpoints: [...endpoints], secret };
+}
+
+function applySecret(session: SessionSecret | undefined, control: ServerControl): void {
+  if (session === undefined) return;
+  const isOpen = control.describe().secret === undefined && !control.isSecretDisabled;
+  if (session.use === "where-open" && !isOpen) return;
+  control.useSecret(session.text, { isOnly: session.use !== "besides" });
+}
+
+/** Reports why the file does not load: its import fails, or the file throws an uncaught error during the import. */
+function fail(error: unknown): void {
+  sendAndExit({ report: "failed", ...loader.explain(error) });
+}
+
+function send(report: SentReport): void {
+  process.send?.(report);
+}
+
+/** Exits as soon as the report is sent, even if the file has left timers or connections open. */
+function sendAndExit(report: SentReport): void {
+  process.send?.(report, () => void exit(report.report === "failed" ? 1 : 0));
+}
+
+/** Exits after all output is flushed. `process.exit()` alone loses output that is still in the pipe. */
+async function exit(code: number): Promise<never> {
+  const flushed = (stream: NodeJS.WriteStream) => new Promise<unknown>((resolve) => stream.write("", resolve));
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  process.exit(code);
+}
