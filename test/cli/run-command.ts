@@ -17,6 +17,8 @@ export interface RunOptions {
   onOutput?: (output: string) => void;
   /** Receives each text that is written to standard error. */
   onNotice?: (text: string) => void;
+  /** Called when the command stops itself. */
+  onStop?: () => void;
 }
 
 /** What a command wrote, and how it ended. */
@@ -28,7 +30,16 @@ export interface RunResult {
 
 /** Runs the command line in this process. */
 export async function runCommand(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
-  const { input = "", isTerminal = false, env = {}, hub, stopped = Promise.resolve(), onOutput, onNotice } = options;
+  const {
+    input = "",
+    isTerminal = false,
+    env = {},
+    hub,
+    stopped = Promise.resolve(),
+    onOutput,
+    onNotice,
+    onStop = () => {},
+  } = options;
   let stdout = "";
   let stderr = "";
   const exitCode = await run([...argv, ...(hub ? ["--hub-url", hub.url, "--token", "hf_local"] : [])], {
@@ -43,7 +54,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
     }),
     env,
     untilStopped: () => stopped,
-    stop() {},
+    stop: onStop,
   });
   return { exitCode, stdout, stderr };
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { EndpointQueue, Inbox } from "../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhooksServer } from "../../src/index.ts";
@@ -30,4 +30,14 @@ test("Logs that a delivery is accepted before its handler runs, even if the inbo
   await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "first" }));
   const messages = () => logger.lines.map(({ msg }) => msg).filter((message) => message.startsWith("delivery "));
   await waitFor(() => expect(messages()).toEqual(["delivery accepted", "delivery succeeded"]));
+});
+
+test("The order of the lines takes no memory after a delivery is stored", async () => {
+  const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
+  onTestFinished(() => server.close());
+  server.webhook("retrain", { background: true }, () => {});
+  const deleted = vi.spyOn(Map.prototype, "delete");
+  onTestFinished(() => deleted.mockRestore());
+  await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "only-once" }));
+  expect(deleted.mock.calls).toContainEqual(["retrain only-once"]);
 });

@@ -431,3 +431,9 @@ describe("A HubError that a handler throws", () => {
     expect(await outcomeOf("HUB_RATE_LIMITED", asked)).not.toHaveProperty("retryAt");
   });
 });
+
+test("A returned Response loses its length: the body is framed again", async () => {
+  const { outcome } = run(() => new Response("three", { headers: { "content-length": "1234" } }));
+  const { result } = (await outcome) as { result: Response };
+  expect([result.headers.get("content-length"), await result.text()]).toEqual([null, "three"]);
+});

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -123,6 +125,57 @@ describe("hub-webhooks dev", () => {
       onNotice: (text) => void (text.startsWith("Stopping") && modesAtEnd.push([...modes])),
     });
     expect({ exitCode, modesAtEnd }).toEqual({ exitCode: 0, modesAtEnd: [[true, false]] });
+  });
+
+  describe("on a terminal", () => {
+    function openTerminal() {
+      const modes: boolean[] = [];
+      const input = Object.assign(new PassThrough(), {
+        isTTY: true,
+        setRawMode: (isRaw: boolean) => modes.push(isRaw),
+      });
+      return { input, modes };
+    }
+
+    const wordsIn = (project: Project, port: number) => [
+      ...["dev", join(project.path, "server.ts"), "--port", String(port), "--hub-port", "0"],
+      ...["--state", join(project.path, "state", "dev.json")],
+    ];
+
+    test("has closed its session once it ends after the key q", async () => {
+      const project = await makeServerProject();
+      const { input } = openTerminal();
+      const stop = Promise.withResolvers<void>();
+      const port = await freePort();
+      const { exitCode } = await runCommand(wordsIn(project, port), {
+        ...{ input, isTerminal: true, stopped: stop.promise, onStop: stop.resolve },
+        onOutput: (text) => void (text.includes("Ready") && input.write("q")),
+      });
+      expect(exitCode).toBe(0);
+      await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+    });
+
+    test("stops while it waits for a file that fails to load", async () => {
+      const project = await makeServerProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
+      const { input } = openTerminal();
+      const stop = Promise.withResolvers<void>();
+      const { exitCode } = await runCommand(wordsIn(project, 0), {
+        ...{ input, isTerminal: true, stopped: stop.promise },
+        onOutput: (text) => void (text.includes("no luck") && stop.resolve()),
+      });
+      expect(exitCode).toBe(0);
+    });
+
+    test("gives the terminal back after a start that failed", async () => {
+      const project = await makeServerProject();
+      const { input, modes } = openTerminal();
+      const taken = createServer().listen(0, "127.0.0.1");
+      await once(taken, "listening");
+      onTestFinished(() => void taken.close());
+      const { port } = taken.address() as AddressInfo;
+      const { exitCode } = await runCommand(wordsIn(project, port), { input, isTerminal: true, stopped: never });
+      expect([exitCode, modes]).toEqual([1, [true, false]]);
+    });
   });
 
   test("exits with the reason if the tunnel cannot be opened", async () => {
