@@ -1,5 +1,6 @@
 import { maskUrl } from "../core/urls.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
+import { formatWatched } from "../payload/watch.ts";
 import type { Column, Output, Result } from "./output.ts";
 
 const stateColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
@@ -45,7 +46,7 @@ export function describeDestination({ url, job, jobSourceId }: Webhook): string 
 
 /** Formats the watched items of a webhook like the values of `--watch`. */
 export function describeWatched({ watched }: Webhook): string {
-  return watched.map(({ type, name }) => `${type}:${name}`).join(",");
+  return formatWatched(watched).join(",");
 }
 
 function webhookResult(webhooks: readonly Webhook[], { json }: { json: unknown }): Result {

@@ -1,5 +1,5 @@
 import { indentJson } from "../core/indent-json.ts";
-import { cutAt } from "./shorten.ts";
+import { cutAt } from "../core/shorten.ts";
 
 /** A body as the page shows it. */
 export interface BodyText {

@@ -1,5 +1,5 @@
 import { readOwnField } from "../core/read-field.ts";
-import { shorten } from "./shorten.ts";
+import { shorten } from "../core/shorten.ts";
 
 /** What a payload is about, in the words of the payload: any text, of any meaning. */
 export interface EventSummary {

@@ -1,13 +1,12 @@
 import { webhooksPath } from "../core/paths.ts";
 import { maskUrl } from "../core/urls.ts";
 import { triggerArguments } from "../local-hub/trigger-arguments.ts";
-import type { WatchedItem } from "../payload/watch.ts";
+import { formatWatched } from "../payload/watch.ts";
 import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import type { EndpointDetails } from "../receiver/server-control.ts";
-import { formatWatched } from "../registration/webhook-fields.ts";
-import { defaultWatch } from "./default-watch.ts";
 import type { DevEndpoint, DevState } from "./dev-event.ts";
 import type { DevConfig } from "./dev-options.ts";
+import { effectiveWatch } from "./watched-items.ts";
 
 /** The addresses and endpoints of a session that {@link describeState} describes. */
 export interface StateSource {
@@ -45,14 +44,4 @@ function describeEndpoint(
     watch: formatWatched(watch),
     ...(!config.isReal && watch.length > 0 && { trigger: triggerArguments({ watched: watch, scopes, repos }) }),
   };
-}
-
-/** Returns the watch list of an endpoint in a session. The list is empty if the endpoint gets no webhook. */
-export function effectiveWatch(
-  endpoint: Pick<EndpointDetails, "watch" | "repos">,
-  { isReal, watch }: StateSource["config"],
-): readonly WatchedItem[] {
-  if (endpoint.watch.length > 0) return endpoint.watch;
-  if (watch) return watch;
-  return isReal ? [] : defaultWatch(endpoint);
 }

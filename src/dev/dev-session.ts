@@ -6,7 +6,7 @@ import type { ServerDescription } from "../receiver/server-control.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
-import { describeState, effectiveWatch } from "./describe-state.ts";
+import { describeState } from "./describe-state.ts";
 import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
 import { type DevHub, openDevHub } from "./dev-hub.ts";
 import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
@@ -14,6 +14,7 @@ import { DevProxy } from "./dev-proxy.ts";
 import { OpenParts } from "./open-parts.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { writeSecretFile } from "./secret-file.ts";
+import { effectiveWatch } from "./watched-items.ts";
 import { openTemporaryWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
 
 /** A dev session: runs a server file, reloads it on changes, and manages its temporary webhooks. */

@@ -1,5 +1,5 @@
+import { formatWatched } from "../payload/watch.ts";
 import type { FieldChange, RegistrationStep } from "../registration/report.ts";
-import { formatWatched } from "../registration/webhook-fields.ts";
 
 /** Formats a completed step on one line: `created webhook … for retrain: dataset:me/data (repo) to …`. */
 export function formatStep(step: RegistrationStep): string {

@@ -93,7 +93,7 @@ export function findUserById(store: Store, id: string): string | undefined {
   const found = tokenUsers.find(hasId);
   if (found !== undefined) return found;
   for (const organization of organizationNames) {
-    const member = store.members.of(organization).find(({ id: user }) => hasId(user));
+    const member = store.members.listByOwner(organization).find(({ id: user }) => hasId(user));
     if (member) return member.id;
   }
   return undefined;

@@ -8,7 +8,7 @@ import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
 import { accountApi } from "./routes/account.ts";
-import { type ApiEnvironment, authenticate, errorResponse } from "./routes/api.ts";
+import { type ApiEnvironment, authenticate, errorResponse } from "./routes/authentication.ts";
 import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
 import { jobApi } from "./routes/jobs.ts";
 import { notificationApi } from "./routes/notifications.ts";
@@ -25,7 +25,7 @@ import { settingsApi } from "./routes/settings.ts";
 import { webhookApi } from "./routes/webhooks.ts";
 
 export interface HubAppOptions extends ControlRoutesOptions {
-  runsJobs: boolean;
+  runJobs: boolean;
   allowsRemote: boolean;
   startedAt: Date;
 }

@@ -16,7 +16,7 @@ import type { HubContext } from "./hub-context.ts";
 import { createId, createSha } from "./ids.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { AuditLog } from "./resources/audit-log.ts";
-import type { ApiEnvironment } from "./routes/api.ts";
+import type { ApiEnvironment } from "./routes/authentication.ts";
 import { seedStore } from "./seed/seed.ts";
 import { openStore, type Store } from "./store/store.ts";
 
@@ -104,7 +104,7 @@ export class LocalHub {
     const hub = new LocalHub({ context, listener, sender, jobs });
     app = createHubApp({
       ...context,
-      runsJobs: runJobs,
+      runJobs,
       allowsRemote: allowRemote,
       startedAt: new Date(now()),
       reset: () => hub.reset(),

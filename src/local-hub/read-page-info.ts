@@ -5,7 +5,7 @@ import type { Store } from "./store/store.ts";
 export interface PageSource {
   store: Store;
   hubUrl: string;
-  runsJobs: boolean;
+  runJobs: boolean;
   allowsRemote: boolean;
   startedAt: Date;
 }
@@ -15,10 +15,10 @@ const maxShownAttempts = 30;
 
 /** Reads the data of the page from the store, with secrets masked. */
 export function readPageInfo(source: PageSource, { theme }: { theme: string | undefined }): HubPageInfo {
-  const { store, hubUrl, runsJobs, allowsRemote, startedAt } = source;
+  const { store, hubUrl, runJobs, allowsRemote, startedAt } = source;
   return {
     hubUrl,
-    runsJobs,
+    runJobs,
     allowsRemote,
     startedAt: startedAt.toISOString(),
     ...((theme === "light" || theme === "dark") && { theme }),

@@ -29,6 +29,11 @@ export interface Watched<Type extends string = WatchedType | (string & {})> {
 /** A parsed {@link Watch}: a {@link Watched} of a type that is known to this release. */
 export type WatchedItem = Watched<WatchedType>;
 
+/** Formats watched items as `type:name`. */
+export function formatWatched(watched: readonly Watched[]): readonly string[] {
+  return watched.map(({ type, name }) => `${type}:${name}`);
+}
+
 /**
  * Parses `type:name`. If the text is invalid, returns a problem to show to the user.
  *

@@ -1,6 +1,7 @@
 import { maskUrl } from "../core/urls.ts";
 import { hasHiddenSecret } from "../hub/webhooks/changes.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
+import { formatWatched } from "../payload/watch.ts";
 import type { ManagedWebhook, SecretHash } from "./registration-file.ts";
 import type {
   DesiredWebhook,
@@ -11,7 +12,7 @@ import type {
   SecretChange,
   SkippedWebhook,
 } from "./report.ts";
-import { formatWatched, isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
+import { isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
 export interface PlanInput {
   /** One webhook for each endpoint that has a watch list. */

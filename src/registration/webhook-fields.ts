@@ -1,5 +1,5 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
-import type { Watched } from "../payload/watch.ts";
+import { formatWatched, type Watched } from "../payload/watch.ts";
 import type { WebhookFields } from "./registration-file.ts";
 import type { DesiredWebhook } from "./report.ts";
 
@@ -26,9 +26,4 @@ export function isSameWatched(one: readonly Watched[], other: readonly Watched[]
 /** Whether both lists contain the same values. The order and duplicates do not matter. */
 export function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.every((text) => other.includes(text)) && other.every((text) => one.includes(text));
-}
-
-/** Formats watched items as `type:name`. */
-export function formatWatched(watched: readonly Watched[]): readonly string[] {
-  return watched.map(({ type, name }) => `${type}:${name}`);
 }

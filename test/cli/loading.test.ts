@@ -36,7 +36,6 @@ describe("A command loads only the modules that it uses", () => {
         "commander",
         "get-east-asian-width",
         "src/console/event-summary.ts",
-        "src/console/shorten.ts",
         "src/payload/watch.ts",
         "string-width",
       ]);

@@ -25,7 +25,7 @@ async function openReconciler({ retryDelaysMs = [10] } = {}) {
   const client = new HubClient({ hubUrl: endpoint, token: "hf_local", attempts: 1 });
   const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
   const session = { id: "one", alive };
-  const webhooks = await TemporaryWebhooks.open({ client: client, state: stateOf(project), session });
+  const webhooks = await TemporaryWebhooks.open({ client, state: stateOf(project), session });
   const steps: string[] = [];
   const problems: string[] = [];
   const reportedAt: number[] = [];

@@ -91,12 +91,12 @@ describe("A secret", () => {
     const source = {
       store,
       hubUrl: "http://127.0.0.1:1",
-      runsJobs: true,
+      runJobs: true,
       allowsRemote: false,
       startedAt: new Date(0),
     };
     const info = readPageInfo(source, { theme: "dark" });
-    expect(info).toMatchObject({ theme: "dark", runsJobs: true, startedAt: "1970-01-01T00:00:00.000Z" });
+    expect(info).toMatchObject({ theme: "dark", runJobs: true, startedAt: "1970-01-01T00:00:00.000Z" });
     expect(info.webhooks).toMatchObject([
       {
         target: { kind: "url", url: "https://bot:***@example.com/hook?a=1&secret=***&b=2" },

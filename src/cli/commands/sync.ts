@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal-text.ts";
+import { formatWatched } from "../../payload/watch.ts";
 import type { RegisterOptions } from "../../registration/register-options.ts";
 import type { FieldChange, RegistrationReport, RegistrationStep } from "../../registration/report.ts";
 import { readSecretOption } from "../input.ts";
@@ -61,7 +62,7 @@ async function sync(
   if (mustConfirm) requireConfirmable(invocation, "sync --prune");
   const publicUrl = await findPublicUrl(options, shell);
   const secret = await readSecretOption({ secretStdin: options.secretStdin }, shell);
-  const hub = await invocation.connect();
+  const client = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process.ts");
   const { registerDescription } = await import("../../registration/register-server.ts");
@@ -75,7 +76,7 @@ async function sync(
     );
   }
   const reconcile = (changes: Partial<RegisterOptions> = {}) =>
-    registerDescription(source, hub, { publicUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
+    registerDescription(source, client, { publicUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
 
   if (mustConfirm) {
     const { steps } = await reconcile({ dryRun: true });
@@ -97,11 +98,11 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   const { output } = invocation;
   const mustConfirm = !dryRun && !invocation.skipsPrompts;
   if (mustConfirm) requireConfirmable(invocation, "sync --clean");
-  const hub = await invocation.connect();
+  const client = await invocation.connect();
   const { deleteStaleWebhooks } = await import("../../registration/stale-webhooks.ts");
-  const cleanUp = ({ dryRun }: { dryRun: boolean }) =>
+  const deleteStale = ({ dryRun }: { dryRun: boolean }) =>
     deleteStaleWebhooks({
-      client: hub,
+      client,
       state,
       dryRun,
       onFailed: ({ id, error }) => {
@@ -109,21 +110,21 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
         invocation.exitCode = 1;
       },
     });
-  if (mustConfirm && !(await confirmDeletion(invocation, await cleanUp({ dryRun: true })))) return;
-  const removed = await cleanUp({ dryRun });
-  if (removed.length === 0 && invocation.exitCode === 0) {
+  if (mustConfirm && !(await confirmDeletion(invocation, await deleteStale({ dryRun: true })))) return;
+  const deleted = await deleteStale({ dryRun });
+  if (deleted.length === 0 && invocation.exitCode === 0) {
     output.log("Nothing to clean up: no finished session of hub-webhooks dev has left a webhook behind.");
   }
   output.printResult({
-    json: removed.map((webhook) => ({ ...webhook, deleted: !dryRun })),
-    quiet: removed.map(({ id }) => id),
+    json: deleted.map((webhook) => ({ ...webhook, deleted: !dryRun })),
+    quiet: deleted.map(({ id }) => id),
     columns: [
       { key: "id", title: "ID" },
       { key: "endpoint", title: "Endpoint" },
       { key: "url", title: "Target" },
       { key: "state", title: "State" },
     ],
-    rows: removed.map(({ id, endpoint, url }) => [id, endpoint, url, dryRun ? "to be deleted" : "deleted"]),
+    rows: deleted.map(({ id, endpoint, url }) => [id, endpoint, url, dryRun ? "to be deleted" : "deleted"]),
   });
 }
 
@@ -201,10 +202,10 @@ const verbs: Readonly<Record<RegistrationStep["action"], string>> = {
 };
 
 function reportHeading(
-  { hubUrl: hub, publicUrl, steps, failed }: RegistrationReport,
+  { hubUrl, publicUrl, steps, failed }: RegistrationReport,
   { dryRun }: { dryRun: boolean },
 ): string {
-  const where = plainText(`${hub}, server ${publicUrl}`);
+  const where = plainText(`${hubUrl}, server ${publicUrl}`);
   if (steps.length === 0) return `Nothing to change on ${where}.`;
   if (dryRun) return `To be changed on ${where}:`;
   return failed.length > 0 ? `Partly changed on ${where}:` : `Changed on ${where}:`;
@@ -229,7 +230,7 @@ function stepDetails(step: RegistrationStep): readonly string[] {
     case "create":
       return [
         `url      ${step.url}`,
-        `watched  ${step.watched.map(({ type, name }) => `${type}:${name}`).join(", ")}`,
+        `watched  ${formatWatched(step.watched).join(", ")}`,
         `domains  ${step.domains.join(", ")}`,
         `secret   ${step.secretIsSet ? "set" : "none"}`,
       ];

@@ -34,7 +34,7 @@ export interface PostOptions extends Pick<AttemptOptions, "delivery"> {
 /** The result of an attempt. */
 export interface AttemptResult {
   /** Its `error` is `null` if it succeeded. */
-  made: HubDeliveryAttempt;
+  attempt: HubDeliveryAttempt;
   /** Whether another attempt could succeed. */
   retryable: boolean;
 }
@@ -66,7 +66,7 @@ async function recordAttempt(
   const { deliveryId, logId, attempt, body } = delivery;
   return {
     retryable,
-    made: {
+    attempt: {
       logId,
       deliveryId,
       attempt,

@@ -101,9 +101,9 @@ export class Dispatcher {
   async replay(webhook: StoredWebhook, { deliveryId, request }: HubDeliveryAttempt): Promise<HubDeliveryAttempt> {
     const { store, createId } = this.#options;
     const delivery = { deliveryId, logId: createId(), attempt: 1, body: request.body };
-    const { made } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
-    if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, made);
-    return made;
+    const { attempt } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
+    if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, attempt);
+    return attempt;
   }
 
   /** Cancels the pending deliveries of a webhook. */
@@ -170,13 +170,13 @@ export class Dispatcher {
     const pending = store.deliveries.getPending(deliveryId);
     const webhook = pending && store.webhooks.get(pending.webhookId);
     if (!pending || !webhook) return;
-    const { made, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
-    const succeeded = made.error === null;
+    const { attempt, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
+    const succeeded = attempt.error === null;
     // The next start sends a delivery again whose attempt was aborted by closing.
     if (this.#closing.signal.aborted && !succeeded) return;
     if (!store.deliveries.getPending(deliveryId)) {
       // Canceled during the attempt. The attempts of a deleted webhook are deleted too.
-      if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, made);
+      if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, attempt);
       return;
     }
     const next =
@@ -191,7 +191,7 @@ export class Dispatcher {
             dueAt: now() + exponentialBackoff(pending.attempt, { firstMs: limits.backoffMs }),
           };
     const recorded = store.transaction(() => {
-      const stored = this.#recordAttempt(webhook.id, made);
+      const stored = this.#recordAttempt(webhook.id, attempt);
       if (next) store.deliveries.putPending(next);
       else {
         store.deliveries.deletePending(deliveryId);
@@ -226,12 +226,12 @@ export class Dispatcher {
     this.cancel(webhookId);
   }
 
-  #recordAttempt(webhookId: string, made: HubDeliveryAttempt): HubDeliveryAttempt {
+  #recordAttempt(webhookId: string, sent: HubDeliveryAttempt): HubDeliveryAttempt {
     const { store, log } = this.#options;
-    const { deliveryId } = made;
+    const { deliveryId } = sent;
     // Numbered only now: a replay may have run between an attempt and its retry.
     const latest = store.deliveries.latestAttempt(deliveryId)?.attempt ?? 0;
-    const numbered = { ...made, attempt: Math.max(made.attempt, latest + 1) };
+    const numbered = { ...sent, attempt: Math.max(sent.attempt, latest + 1) };
     store.deliveries.addAttempt(webhookId, numbered);
     const { status, attempt, durationMs, logId, error } = numbered;
     const fields = { status, webhook: webhookId, attempt, ms: durationMs, deliveryId, logId };

@@ -24,8 +24,8 @@ export interface UnfiredWebhook {
   webhookId: string;
   /** Target URL with its secrets masked. */
   url: string;
-  /** `used-up`: it reached its daily limit. */
-  reason: SkipReason | "used-up";
+  /** `daily-limit`: it reached its daily limit. */
+  reason: SkipReason | "daily-limit";
 }
 
 /** The result of an event. */
@@ -129,7 +129,7 @@ function describeLimited({ hubUrl }: HubContext, webhooks: readonly StoredWebhoo
   return webhooks.map((webhook) => ({
     webhookId: webhook.id,
     url: maskedTargetUrl(webhook, { hubUrl }),
-    reason: "used-up",
+    reason: "daily-limit",
   }));
 }
 

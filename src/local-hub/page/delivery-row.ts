@@ -5,7 +5,7 @@ import { copyButton } from "../../console/copy-button.ts";
 import { timeAgo } from "../../console/elapsed.ts";
 import { type EventSummary, summarizeEvent } from "../../console/event-summary.ts";
 import type { Markup } from "../../console/markup.ts";
-import { shorten } from "../../console/shorten.ts";
+import { shorten } from "../../core/shorten.ts";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 
 /** What a row is made from. */

@@ -5,7 +5,7 @@ import type { WebhookSummary } from "../resources/webhooks.ts";
 export interface HubPageInfo {
   /** Its address, without a trailing slash. */
   hubUrl: string;
-  runsJobs: boolean;
+  runJobs: boolean;
   allowsRemote: boolean;
   /** ISO 8601. */
   startedAt: string;

@@ -3,7 +3,7 @@ import { breakable } from "../../console/breakable.ts";
 import { copyButton } from "../../console/copy-button.ts";
 import { timeAgo } from "../../console/elapsed.ts";
 import type { Markup } from "../../console/markup.ts";
-import { shorten } from "../../console/shorten.ts";
+import { shorten } from "../../core/shorten.ts";
 import { enableCommand, eventCommand } from "./commands.ts";
 import { deliveryRow } from "./delivery-row.ts";
 import type { HubPageWebhook } from "./info.ts";

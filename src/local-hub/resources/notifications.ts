@@ -86,7 +86,7 @@ function select(
 
 /** Leaves out notifications of repositories that have become private to other users. */
 function readableNotifications({ store, user }: UserOptions): KeyedNotification[] {
-  return store.notifications.of(user).filter(({ record: { about } }) => {
+  return store.notifications.listByOwner(user).filter(({ record: { about } }) => {
     if (about.type !== "repo" || !store.repositories.get(about.repo)?.private) return true;
     return canReadPrivate(store, { user, owner: getOwner(about.repo) });
   });
@@ -159,7 +159,7 @@ export function syncNotifications(
   { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
 ): void {
   if (after?.name === before.name) return;
-  for (const notification of tokenUsers.flatMap((user) => store.notifications.of(user))) {
+  for (const notification of tokenUsers.flatMap((user) => store.notifications.listByOwner(user))) {
     const { about } = notification.record;
     if (about.type !== "repo" || about.repo.type !== before.type || about.repo.name !== before.name) continue;
     if (!after) store.notifications.delete(notification);

@@ -11,7 +11,9 @@ export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;
 
 /** Returns the resource groups of an organization, oldest first. */
 export function listResourceGroups(store: Pick<Store, "resourceGroups">, organization: string): KeyedResourceGroup[] {
-  return store.resourceGroups.of(organization).sort((left, right) => left.record.createdAt - right.record.createdAt);
+  return store.resourceGroups
+    .listByOwner(organization)
+    .sort((left, right) => left.record.createdAt - right.record.createdAt);
 }
 
 /** Returns the groups that a user can access: all for an admin, for others those in which they have a role. */
@@ -44,7 +46,7 @@ export function syncResourceGroups(
 }
 
 function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { repo: RepoRef; by: string[] }): void {
-  const group = store.resourceGroups.of(getOwner(repo)).find((candidate) => hasRepository(candidate, repo));
+  const group = store.resourceGroups.listByOwner(getOwner(repo)).find((candidate) => hasRepository(candidate, repo));
   if (!group) return;
   const repos = group.record.repos.flatMap((held) =>
     held.type === repo.type && held.name === repo.name ? by.map((name) => ({ ...held, name })) : [held],

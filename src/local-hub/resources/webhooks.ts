@@ -67,7 +67,10 @@ export function withoutEmptySecret({ secret, ...definition }: WebhookDefinition)
   return secret ? { ...definition, secret } : definition;
 }
 
-/** Converts a webhook to its API representation. */
+/**
+ * Converts a webhook to its API representation. It contains the secret and no `hasSecret`: the local Hub
+ * serves the published specification, which has no other field.
+ */
 export function toReturnedWebhook({ id, definition, disabled, lastTriggerAt }: StoredWebhook): Webhook {
   const { job, ...fields } = definition;
   return {

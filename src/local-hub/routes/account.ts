@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { accountOperations } from "../../hub/account.ts";
 import { getWhoami } from "../resources/whoami.ts";
 import type { Store } from "../store/store.ts";
-import type { ApiEnvironment } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
 import { describeRoute, serveRoute } from "./route.ts";
 
 export const accountRoutes = {

@@ -10,7 +10,7 @@ import type { HubContext } from "../hub-context.ts";
 import { getSettings } from "../resources/settings.ts";
 import { summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import type { ApiEnvironment } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
 import { serveRoute } from "./route.ts";
 import { replay } from "./webhooks.ts";
 
@@ -79,7 +79,7 @@ export function controlApi(options: ControlRoutesOptions): Hono<ApiEnvironment> 
   app.get("/repositories", (context) => context.json(store.repositories.all()));
 
   app.get("/papers", (context) =>
-    context.json(store.papers.of("").map(({ id, record }) => ({ paperId: id, ...record }))),
+    context.json(store.papers.listByOwner("").map(({ id, record }) => ({ paperId: id, ...record }))),
   );
 
   app.get("/settings", (context) =>

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { jobOperations } from "../../hub/jobs.ts";
 import { hardware } from "../jobs/hardware.ts";
-import type { ApiEnvironment } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
 import { describeRoute, serveRoute } from "./route.ts";
 
 export const jobRoutes = {

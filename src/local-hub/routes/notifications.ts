@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { notificationOperations } from "../../hub/notifications.ts";
 import { deleteNotifications, listNotifications, markNotifications } from "../resources/notifications.ts";
 import type { Store } from "../store/store.ts";
-import type { ApiEnvironment } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
 import { describeRoute, serveRoute } from "./route.ts";
 
 export const notificationRoutes = {

@@ -4,7 +4,7 @@ import { paperOperations } from "../../hub/papers.ts";
 import { accountId, findUserById, formatFullName } from "../accounts.ts";
 import type { StoredPaper } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import type { ApiEnvironment } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
 import { describeRoute, serveRoute } from "./route.ts";
 
 export const paperRoutes = {

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import type { ApiEnvironment } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
 
 /** The fields of a webhook that the Python client sends in another form than hub-api.md requires. */
 const requestedWebhook = z.looseObject({

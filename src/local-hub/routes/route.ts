@@ -3,8 +3,8 @@ import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { describeIssue, fieldProblems } from "../../hub/field-problems.ts";
 import type { Operation } from "../../hub/operation.ts";
-import type { ApiEnvironment } from "./api.ts";
-import { invalid } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
+import { invalid } from "./authentication.ts";
 
 /** An operation, as the local Hub documents and serves it. */
 export type Route<Served extends Operation = Operation> = Served & RouteDetails;

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { settingsOperations } from "../../hub/settings.ts";
 import { mcpTools, updateNotificationSettings, updateWatchSettings } from "../resources/settings.ts";
 import type { Store } from "../store/store.ts";
-import type { ApiEnvironment } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
 import { describeRoute, serveRoute } from "./route.ts";
 
 export const settingsRoutes = {

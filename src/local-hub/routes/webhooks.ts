@@ -6,7 +6,7 @@ import type { Dispatcher } from "../delivery/dispatcher.ts";
 import { keepTarget, toReturnedWebhook, withoutEmptySecret } from "../resources/webhooks.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import type { ApiEnvironment } from "./api.ts";
+import type { ApiEnvironment } from "./authentication.ts";
 import { completeForPythonClient } from "./python-client.ts";
 import { describeRoute, serveRoute } from "./route.ts";
 

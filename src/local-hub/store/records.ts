@@ -143,7 +143,7 @@ class RecordStore<Schema extends z.core.$ZodType> {
   }
 
   /** Returns the records of an owner, ordered by id. */
-  of(owner: string): KeyedRecord<z.output<Schema>>[] {
+  listByOwner(owner: string): KeyedRecord<z.output<Schema>>[] {
     const rows = this.#database
       .prepare("SELECT id, record FROM records WHERE kind = ? AND owner = ? ORDER BY id")
       .all(this.#kind, owner);

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Markup } from "../../console/markup.ts";
-import { shorten } from "../../console/shorten.ts";
+import { shorten } from "../../core/shorten.ts";
 import type { DeliveryAttempt, StoredDelivery } from "../../inbox/inbox.ts";
 import { lasting, moment, timeUntil } from "./moment.ts";
 

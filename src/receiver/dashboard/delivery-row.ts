@@ -3,7 +3,7 @@ import { breakable } from "../../console/breakable.ts";
 import { timeAgo } from "../../console/elapsed.ts";
 import { summarizeEvent } from "../../console/event-summary.ts";
 import type { Markup } from "../../console/markup.ts";
-import { shorten } from "../../console/shorten.ts";
+import { shorten } from "../../core/shorten.ts";
 import type { StoredDelivery } from "../../inbox/inbox.ts";
 import { deliveryAddress } from "./address.ts";
 import { timeUntil } from "./moment.ts";

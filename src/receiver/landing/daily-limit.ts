@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { breakable } from "../../console/breakable.ts";
 import type { Markup } from "../../console/markup.ts";
-import { shorten } from "../../console/shorten.ts";
+import { shorten } from "../../core/shorten.ts";
 import type { LandingEndpoint } from "./info.ts";
 
 /** The maximum number of times that the Hub triggers a webhook in 24 hours. */

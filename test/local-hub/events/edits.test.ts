@@ -129,7 +129,7 @@ describe("A webhook that watches the repository but does not fire", () => {
       { webhookId: disabled.id, url, reason: "disabled" },
       { webhookId: domain.id, url, reason: "domain" },
       { webhookId: stranger.id, url, reason: "private" },
-      { webhookId: used.id, url: `${hub.url}/_local/jobs`, reason: "used-up" },
+      { webhookId: used.id, url: `${hub.url}/_local/jobs`, reason: "daily-limit" },
     ];
     expect(answer).toEqual({ deliveries: [], notFired: expected, notified: [] });
     const preview = await hub.request("POST /_local/events?dryRun=true", { body });

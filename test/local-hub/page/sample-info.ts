@@ -58,7 +58,7 @@ export function sampleWebhook(changes: Partial<HubPageWebhook> = {}): HubPageWeb
 export function sampleInfo(changes: Partial<HubPageInfo> = {}): HubPageInfo {
   return {
     hubUrl: "http://127.0.0.1:5050",
-    runsJobs: false,
+    runJobs: false,
     allowsRemote: false,
     startedAt: "2026-09-01T10:00:00.000Z",
     webhooks: [sampleWebhook()],
@@ -70,7 +70,7 @@ const commentBody = JSON.stringify(webhookPayload("discussion.comment", { repo: 
 
 /** Every kind of webhook and of log entry that the page can show. */
 export const fullInfo = sampleInfo({
-  runsJobs: true,
+  runJobs: true,
   webhooks: [
     sampleWebhook({
       log: [

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import * as z from "zod";
 import { findCaller } from "../../../src/local-hub/accounts.ts";
 import { exportAuditLog } from "../../../src/local-hub/resources/audit-log.ts";
-import type { ApiEnvironment } from "../../../src/local-hub/routes/api.ts";
+import type { ApiEnvironment } from "../../../src/local-hub/routes/authentication.ts";
 import { auditLogApi } from "../../../src/local-hub/routes/organizations/audit-log.ts";
 import { seedStore } from "../../../src/local-hub/seed/seed.ts";
 import { AuditLogStore, type StoredAuditEvent } from "../../../src/local-hub/store/audit-log-store.ts";

@@ -59,7 +59,7 @@ const fired = z.strictObject({
     }),
   ),
   notFired: z.array(
-    z.strictObject({ ...target, reason: z.enum(["domain", "private", "disabled", "suspended", "used-up"]) }),
+    z.strictObject({ ...target, reason: z.enum(["domain", "private", "disabled", "suspended", "daily-limit"]) }),
   ),
   notified: z.array(z.string()),
 });

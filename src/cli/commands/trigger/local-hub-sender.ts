@@ -9,6 +9,7 @@ import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import type { UnfiredWebhook } from "../../../local-hub/events/trigger.ts";
 import type { WebhookSummary } from "../../../local-hub/resources/webhooks.ts";
 import { triggerArguments } from "../../../local-hub/trigger-arguments.ts";
+import { formatWatched } from "../../../payload/watch.ts";
 import type { EventSender, TriggerOutcome, TriggerPreview } from "./event-sender.ts";
 import { isSecretRejected } from "./results.ts";
 
@@ -21,7 +22,7 @@ const maxListed = 5;
 /** The last line of every explanation: an event can also be sent without a webhook. */
 const directHint = `To send the event directly to an endpoint, without a webhook, add --url http://127.0.0.1:${defaultPort}/webhooks/NAME.`;
 
-const reason = z.enum(["domain", "private", "disabled", "suspended", "used-up"]);
+const reason = z.enum(["domain", "private", "disabled", "suspended", "daily-limit"]);
 const notFired = z.array(z.object({ webhookId: z.string(), url: z.string(), reason })) satisfies z.ZodType<
   UnfiredWebhook[]
 >;
@@ -165,7 +166,7 @@ export class LocalHubSender implements EventSender {
         return `${subject} is disabled. To enable it, run: ${enable}`;
       case "suspended":
         return `${subject} is suspended because its deliveries failed. Fix the server that receives them, then run: ${enable}`;
-      case "used-up":
+      case "daily-limit":
         return `${subject} has reached its daily limit of triggers (default 1,000). Create another webhook.`;
       case "private":
         return `${subject} did not fire: ${webhook?.owner ?? "its owner"} has no access to this private repository.`;
@@ -178,7 +179,7 @@ export class LocalHubSender implements EventSender {
     const enabled = this.#webhooks.filter(({ state }) => state === "enabled");
     if (enabled.length === 0) return ["No webhook is enabled."];
     const listed = enabled.slice(0, maxListed).map((webhook) => {
-      const watched = webhook.watched.slice(0, maxListed).map(({ type, name }) => `${type}:${name}`);
+      const watched = formatWatched(webhook.watched.slice(0, maxListed));
       const more = webhook.watched.length > watched.length ? " and more" : "";
       return `  ${webhook.id} watches ${watched.join(", ")}${more} (${webhook.domains.join(", ")}): ${this.#trigger(webhook)}`;
     });

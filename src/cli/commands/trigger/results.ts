@@ -1,4 +1,4 @@
-import { shorten } from "../../../console/shorten.ts";
+import { shorten } from "../../../core/shorten.ts";
 import { plainText } from "../../../core/terminal-text.ts";
 import type { Result } from "../../output.ts";
 import type { OutputStream } from "../../shell.ts";

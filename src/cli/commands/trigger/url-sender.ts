@@ -37,7 +37,7 @@ export class UrlSender implements EventSender {
     const { url, secret } = this.#options;
     const delivery = { deliveryId: createId(), logId: createId(), attempt: 1, body: this.#body() };
     const context = { sender: this.#sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal };
-    const { made } = await postDelivery(context, { url, secret, delivery });
+    const { attempt: made } = await postDelivery(context, { url, secret, delivery });
     signal.throwIfAborted();
     const { webhookId: _webhookId, logId: _logId, ...delivered } = describeAttempted(this.#webhookId, made);
     return { deliveries: [{ ...delivered, durationMs: Math.round(made.durationMs) }], notFired: [], notified: [] };

@@ -5,7 +5,7 @@ import { auditLogOperations } from "../../../hub/organizations/audit-log.ts";
 import { authorize } from "../../access.ts";
 import { exportAuditLog, parseAuditQuery } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
-import type { ApiEnvironment } from "../api.ts";
+import type { ApiEnvironment } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
 
 export const auditLogRoutes = {

@@ -4,7 +4,7 @@ import { avatarOperations } from "../../../hub/organizations/organizations.ts";
 import { authorize } from "../../access.ts";
 import { getAvatarUrl } from "../../resources/avatars.ts";
 import type { Store } from "../../store/store.ts";
-import type { ApiEnvironment } from "../api.ts";
+import type { ApiEnvironment } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
 
 const redirectQuery = z.object({ redirect: z.optional(z.string()) });

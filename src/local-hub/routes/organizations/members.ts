@@ -9,7 +9,7 @@ import { getAvatarUrl } from "../../resources/avatars.ts";
 import { type KeyedResourceGroup, listAccessibleGroups } from "../../resources/resource-groups.ts";
 import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, requestOf } from "../api.ts";
+import { type ApiEnvironment, requestOf } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
 
 export const memberRoutes = {
@@ -50,7 +50,7 @@ export function memberApi({ store, auditLog, hubUrl }: MemberRoutesOptions): Hon
     }
     const after = cursor === undefined ? "" : readCursor(cursor);
     const found = store.members
-      .of(organization)
+      .listByOwner(organization)
       .filter((member) => member.id > after && matches(member, { search, email }));
     const page = found.slice(0, limit);
     const last = page.at(-1);
@@ -183,7 +183,7 @@ function toReturnedMember(
 
 function checkIsNotLastAdmin(store: Store, { organization, user }: { organization: string; user: string }): void {
   const isAnother = ({ id, record }: KeyedRecord<StoredMember>) => id !== user && record.role === "admin";
-  if (store.members.of(organization).some(isAnother)) return;
+  if (store.members.listByOwner(organization).some(isAnother)) return;
   throw new HTTPException(400, {
     message: `role: ${user} is the last admin of ${organization}: make another member an admin first`,
   });
@@ -194,7 +194,7 @@ function groupsOfChange(
   store: Store,
   { organization, changes }: { organization: string; changes: NonNullable<MemberRoleChange["resourceGroups"]> },
 ): (readonly [group: KeyedResourceGroup, role: string])[] {
-  const groups = new Map(store.resourceGroups.of(organization).map((group) => [group.id, group]));
+  const groups = new Map(store.resourceGroups.listByOwner(organization).map((group) => [group.id, group]));
   const changed = changes.map(({ id, role }, index) => {
     const group = groups.get(id.toLowerCase());
     if (!group) {

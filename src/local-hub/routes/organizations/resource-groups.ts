@@ -13,7 +13,7 @@ import {
   toResourceGroup,
 } from "../../resources/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, invalid, requestOf } from "../api.ts";
+import { type ApiEnvironment, invalid, requestOf } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
 
 export const resourceGroupRoutes = {

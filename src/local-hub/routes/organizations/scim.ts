@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { scimOperations } from "../../../hub/organizations/organizations.ts";
 import { authorize } from "../../access.ts";
 import type { Store } from "../../store/store.ts";
-import type { ApiEnvironment } from "../api.ts";
+import type { ApiEnvironment } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
 
 export const scimRoutes = {

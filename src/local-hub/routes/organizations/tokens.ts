@@ -6,7 +6,7 @@ import { authorize } from "../../access.ts";
 import { type Caller, findCaller, findCallerByTokenId } from "../../accounts.ts";
 import type { AuditLog } from "../../resources/audit-log.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, requestOf } from "../api.ts";
+import { type ApiEnvironment, requestOf } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
 
 export const tokenRoutes = {

@@ -1,6 +1,17 @@
 import { getAccountKind, localUser } from "../local-hub/accounts.ts";
 import { parseWatch, type WatchedItem } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/server-control.ts";
+import type { DevConfig } from "./dev-options.ts";
+
+/** Returns what the webhook of an endpoint watches in a session; empty if it gets no webhook. */
+export function effectiveWatch(
+  endpoint: Pick<EndpointDetails, "watch" | "repos">,
+  { isReal, watch }: Pick<DevConfig, "isReal" | "watch">,
+): readonly WatchedItem[] {
+  if (endpoint.watch.length > 0) return endpoint.watch;
+  if (watch) return watch;
+  return isReal ? [] : defaultWatch(endpoint);
+}
 
 /**
  * Derives the watch list of an endpoint on a local Hub from the filter of the endpoint: the repositories and owners in

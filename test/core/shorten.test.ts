@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutAt, shorten } from "../../src/console/shorten.ts";
+import { cutAt, shorten } from "../../src/core/shorten.ts";
 
 test("A text that is short enough stays whole", () => {
   expect(shorten("four", 4)).toBe("four");
