@@ -6,61 +6,70 @@ import { Hono } from "hono";
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
- * The value of a code is where it occurs: in the `response` to a delivery or to a browser, in an error that is `thrown` at
- * you, or in a failed call of the `hub` API.
+ * The type of each code lists where the code occurs: in the `response` to a delivery or a browser, in an error that is
+ * `thrown` by a function of this package, or in a failed call of the `hub` API.
  */
 interface WebhookErrorCodes {
-  /** 401: the delivery has no secret. Set the secret of the webhook on the Hub to that of the server. */
+  /** 401: the delivery has no secret. Set the same secret on the server and on the webhook in the Hub. */
   SECRET_MISSING: "response";
-  /** 403: the delivery has another secret. Set the secret of the webhook on the Hub to that of the server. */
+  /** 403: the delivery has a wrong secret. Set the same secret on the server and on the webhook in the Hub. */
   SECRET_INVALID: "response";
-  /** 429: a client sent many wrong secrets or passwords. Wait for the time in `Retry-After`. */
+  /** 429: a client sent too many wrong secrets or passwords. Wait for the time in `Retry-After`. */
   TOO_MANY_FAILURES: "response";
   /** The server has no endpoint with this name. Check the URL of the webhook, or the option `endpoint`. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
-  /** 405: the request has another method than those in `Allow`. Send deliveries with POST. */
+  /** 405: the route does not support the method of the request. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
-  /** 415: the request does not declare JSON. Set `Content-Type: application/json`. */
+  /** 415: the content type of the request is not JSON. Set `Content-Type: application/json`. */
   MEDIA_TYPE_UNSUPPORTED: "response";
   /** 415: the body is compressed. Send it without `Content-Encoding`. */
   ENCODING_UNSUPPORTED: "response";
-  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send less. */
+  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send a smaller body. */
   BODY_TOO_LARGE: "response";
   /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
   BODY_INCOMPLETE: "response";
-  /** The body is not valid JSON. Send the payload as JSON in UTF-8. */
+  /** The body is not valid JSON in UTF-8. Send the payload as JSON in UTF-8. */
   BODY_NOT_JSON: "response" | "thrown";
-  /** The body nests more than 100 levels deep. Send a flatter payload. */
+  /** The body is nested more than 100 levels deep. Send a flatter payload. */
   BODY_TOO_DEEP: "response" | "thrown";
-  /** 500: a body parser read the body before the server did. Mount the server before the body parser. */
+  /** 500: a body parser read the body before the server could. Mount the server before the body parser. */
   BODY_CONSUMED: "response";
-  /** 422: the body is JSON, but not a payload that the endpoint accepts. Fix the paths in the message. */
+  /** 422: the body is JSON, but the endpoint does not accept it as a payload. Fix the paths in the message. */
   PAYLOAD_INVALID: "response" | "thrown";
-  /** 500: the handler threw an error. See `cause` or the log of the server. */
+  /** 500: the handler threw an error. See `cause` or the server's log. */
   HANDLER_FAILED: "response" | "thrown";
   /** 504: the handler took longer than its `timeout`. Make it faster, or run it in the background. */
   HANDLER_TIMED_OUT: "response" | "thrown";
-  /** 500: the handler returned a value that has no JSON. Return plain data, or nothing. */
+  /** 500: the handler returned a value that cannot be converted to JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
   /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
   DASHBOARD_TOKEN_MISSING: "response";
   /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
   DASHBOARD_TOKEN_INVALID: "response";
-  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN`, and sign in with it. */
+  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN` and sign in with its value. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
   CROSS_SITE_REFUSED: "response";
-  /** The server is shutting down. Send the delivery again: the next start accepts it. */
+  /** The server is shutting down. Send the delivery again after the server has restarted. */
   CLOSING: "response" | "thrown";
-  /** 503: too many deliveries of the endpoint are queued. Send it again later; raise `concurrency`. */
+  /** The dev server or session is not running yet. Wait until it has started, then try again. */
+  NOT_READY: "response" | "thrown";
+  /** 503: the connection to the server ended before the server sent a response. Check the server's log. */
+  NO_RESPONSE: "response" | "thrown";
+  /** 503: too many deliveries of the endpoint are queued. Send the delivery again later, or raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
-  /** 503: the inbox cannot store or read deliveries right now. Send it again; check the disk or the server of the inbox. */
+  /**
+   * 503: the inbox cannot store or read deliveries right now. Check its disk or database server, then send the delivery
+   * again.
+   */
   INBOX_UNAVAILABLE: "response" | "thrown";
-  /** 404: no route has this path. Check the URL, and the option `basePath`. */
+  /** 404: no route matches the path. Check the URL and the option `basePath`. */
   NOT_FOUND: "response";
-  /** An unexpected error. See `cause` or the log of the server. */
+  /** An unexpected error occurred. See `cause` or the server's log. */
   INTERNAL: "response" | "thrown";
-  /** An endpoint was registered without a name, and its handler has none. Name the endpoint or the function. */
+  /**
+   * An endpoint was registered without a name, and its handler is an anonymous function. Name the endpoint or the function.
+   */
   ENDPOINT_NAME_MISSING: "thrown";
   /** The name of an endpoint cannot be part of a URL. Use letters, digits, `-` and `_`. */
   ENDPOINT_NAME_INVALID: "thrown";
@@ -68,53 +77,55 @@ interface WebhookErrorCodes {
   ENDPOINT_EXISTS: "thrown";
   /** `@webhook` decorates something other than a method of a class. Register other functions with `server.webhook()`. */
   DECORATOR_INVALID: "thrown";
-  /** An option or environment variable has a wrong value. The message has its name and what is valid. */
+  /** An option or environment variable has an invalid value. The message contains its name and the valid values. */
   OPTION_INVALID: "response" | "thrown" | "hub";
-  /** A middleware was added after a route that it should run before. Add it before the first endpoint. */
+  /** A middleware was added after a route that it should run before. Add the middleware before the first endpoint. */
   MIDDLEWARE_TOO_LATE: "thrown";
-  /** The server has several endpoints, and none was chosen. Pass the option `endpoint`. */
+  /** The server has several endpoints, and the call does not choose one. Pass the option `endpoint`. */
   ENDPOINT_REQUIRED: "thrown";
   /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
   PAYLOAD_MISSING: "thrown";
-  /** Another process listens on the port. Stop it, or choose another `port`. */
+  /** Another process listens on the port. Stop that process, or choose another `port`. */
   PORT_IN_USE: "thrown";
   /** The server cannot listen on the host and port. See `cause`. */
   LISTEN_FAILED: "thrown";
-  /** The tunnel could not be opened, or was lost. Follow the message, or try another provider. */
+  /** The tunnel could not be opened, or its connection was lost. Follow the message, or try another provider. */
   TUNNEL_FAILED: "thrown";
-  /** Another client has the requested tunnel name. Choose another `subdomain`. */
+  /** Another client uses the requested tunnel name. Choose another `subdomain`. */
   TUNNEL_NAME_TAKEN: "thrown";
-  /** The state file cannot be read or written. Fix or delete the file in the message. */
+  /** The registration file cannot be read or written. Fix or delete the file in the message. */
   STATE_UNUSABLE: "thrown";
-  /** The server file does not exist, does not load, or exports no server. Fix it as the message says. */
+  /** The state file of a local Hub cannot be opened. Follow the message, or choose another file. */
+  LOCAL_HUB_STATE_UNUSABLE: "thrown";
+  /** The server file does not exist, does not load, or exports no server. Follow the message to fix the file. */
   SERVER_FILE_INVALID: "thrown";
-  /** The command needs a newer Node. Install the version in the message. */
+  /** The command does not support this runtime or this version of Node. Follow the message. */
   NODE_REQUIRED: "thrown";
-  /** The folder cannot be created or written to. Choose another one, or fix its permissions. */
+  /** The folder cannot be created or written to. Choose another folder, or fix its permissions. */
   FOLDER_UNUSABLE: "thrown";
-  /** The inbox cannot be opened. Check `INBOX_URL`, and the file or server that it points to. */
+  /** The inbox cannot be opened. Check `INBOX_URL` and the file or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file. Stop the server first. */
+  /** Another process uses the inbox file. Stop that process first. */
   INBOX_IN_USE: "thrown";
-  /** The inbox has no such delivery, or no longer its body. Check the id and the endpoint. */
+  /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
-  /** The reason of a handler's aborted signal: another process took over its delivery. Stop working on it. */
+  /** The abort reason of a handler's signal: another process took over the delivery. Stop processing the delivery. */
   LEASE_LOST: "thrown";
-  /** A `NonRetriableError` of a handler: the delivery is not retried. */
+  /** A handler threw a `NonRetriableError`. The delivery is not retried. */
   NON_RETRIABLE: "response" | "thrown";
-  /** A `RetryAfterError` of a handler: the delivery is retried at that time. */
+  /** A handler threw a `RetryAfterError`. The delivery is retried at the requested time. */
   RETRY_LATER: "response" | "thrown";
-  /** A handler asked for a retry at an invalid time. Pass a duration or a valid date to `RetryAfterError`. */
+  /** A handler requested a retry at an invalid time. Pass a duration or a valid date to `RetryAfterError`. */
   RETRY_TIME_INVALID: "response" | "thrown";
   /** Deliveries were still queued or running when `settled()` timed out. Raise its `timeout`, or shorten `backoff`. */
   NOT_SETTLED: "thrown";
-  /** An argument has a wrong value. The message and `fields` have its name. */
+  /** An argument has an invalid value. The message and `fields` contain the name of the argument. */
   ARGUMENT_INVALID: "thrown" | "hub";
   /** No access token for the Hub was found. Set `HF_TOKEN`, or run `hf auth login`. */
   HUB_TOKEN_MISSING: "hub";
-  /** The access token for the Hub has a wrong format. Copy it again, on one line. */
+  /** The access token for the Hub has an invalid format. Copy the token again, without line breaks. */
   HUB_TOKEN_INVALID: "hub";
-  /** The webhook has values that the Hub does not return, and an update would lose them. Pass them again. */
+  /** An update would lose values of the webhook that the Hub does not return. Pass these values again. */
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
   HUB_REQUEST_INVALID: "hub";
@@ -122,31 +133,31 @@ interface WebhookErrorCodes {
   HUB_UNAUTHORIZED: "hub";
   /** 403: the token lacks a permission. Grant it in the settings of the token. */
   HUB_FORBIDDEN: "hub";
-  /** 404: the Hub has no such resource, or the token cannot see it. Check its name or id. */
+  /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
   HUB_NOT_FOUND: "hub";
   /** 429: too many requests. Wait for `retryAfterSeconds`. */
   HUB_RATE_LIMITED: "hub";
-  /** Another 4xx status or a redirect. The message has the reason of the Hub. */
+  /** The Hub responded with another 4xx status or a redirect. The message contains the Hub's reason. */
   HUB_REFUSED: "hub";
-  /** 5xx: the Hub failed. Try again later. */
+  /** 5xx: an error occurred on the Hub. Try again later. */
   HUB_FAILED: "hub";
-  /** There was no connection to the Hub. Check the network and `HF_ENDPOINT`. */
+  /** The connection to the Hub failed. Check the network and `HF_ENDPOINT`. */
   HUB_UNREACHABLE: "hub";
   /** The Hub took longer than `timeout` to respond. Try again, or raise `timeout`. */
   HUB_TIMED_OUT: "hub";
   /** The Hub sent a response with an unexpected format. Check `HF_ENDPOINT`, and update this package. */
   HUB_RESPONSE_INVALID: "hub";
 }
-/** The stable name of an error: see {@link WebhookErrorCodes} for cause and fix of each. */
+/** The stable name of an error. See {@link WebhookErrorCodes} for the cause and fix of each code. */
 type WebhookErrorCode = keyof WebhookErrorCodes;
 /** The options of a {@link WebhookError}. */
 interface WebhookErrorOptions {
   code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
   status?: number;
-  /** Whether trying again may succeed. Default `false`. */
+  /** Whether a retry may succeed. Default `false`. */
   retryable?: boolean;
-  /** The original error. Never sent to clients. */
+  /** The original error, which is never sent to clients. */
   cause?: unknown;
   /** Seconds to wait before trying again, sent as `Retry-After`. */
   retryAfterSeconds?: number;
@@ -154,8 +165,8 @@ interface WebhookErrorOptions {
 declare const brand: unique symbol;
 declare const hubBrand: unique symbol;
 /**
- * The error class of this package. `message` is for people: what happened and what to do next. `code` is for programs, and
- * does not change between releases.
+ * The error class of this package. `message` is for people and describes what happened and what to do next. `code` is for
+ * programs and does not change between releases.
  *
  * @example
  * ```ts
@@ -168,32 +179,32 @@ declare const hubBrand: unique symbol;
  */
 declare class WebhookError extends Error {
   readonly name: string;
-  /** What went wrong, for programs: see {@link WebhookErrorCodes}. */
+  /** The error code, for programs. See {@link WebhookErrorCodes}. */
   readonly code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
   readonly status: number | undefined;
-  /** Whether trying again may succeed. */
+  /** Whether a retry may succeed. */
   readonly retryable: boolean;
   /** Seconds to wait before trying again, if known. */
   readonly retryAfterSeconds: number | undefined;
   readonly [brand] = true;
   constructor(message: string, options: WebhookErrorOptions);
   /**
-   * Recognizes a `WebhookError` of any installed copy of this package, unlike `instanceof`. Never throws, even for values
-   * whose fields cannot be read.
+   * Whether a value is a `WebhookError`. Unlike `instanceof`, this method also recognizes errors of other installed copies
+   * of this package. Never throws, even for values whose fields cannot be read.
    */
   static isInstance(value: unknown): value is WebhookError;
 }
 /** The options of a {@link HubError}. */
 interface HubErrorOptions extends WebhookErrorOptions {
-  /** The `X-Request-Id` of the response: quote it to the Hub's support. */
+  /** The `X-Request-Id` of the response. Include it when you contact the support of the Hub. */
   requestId?: string | undefined;
-  /** The arguments that the error is about, as in `watched[0].type`. */
+  /** The arguments that caused the error, such as `watched[0].type`. */
   fields?: readonly string[];
 }
 /**
- * A failed call of the Hub's REST API: the Hub refused it, did not respond, or an argument was invalid and nothing was sent.
- * `status` is that of the Hub. Messages and causes contain no tokens and secrets.
+ * A failed call of the Hub's REST API: the Hub refused the request or did not respond, or an argument was invalid and no
+ * request was sent. `status` is the HTTP status of the Hub's response. Messages and causes contain no tokens or secrets.
  *
  * @example
  * ```ts
@@ -206,18 +217,18 @@ interface HubErrorOptions extends WebhookErrorOptions {
  */
 declare class HubError extends WebhookError {
   readonly name = "HubError";
-  /** The `X-Request-Id` of the response: quote it to the Hub's support. */
+  /** The `X-Request-Id` of the response. Include it when you contact the support of the Hub. */
   readonly requestId: string | undefined;
-  /** The arguments that the error is about, as in `watched[0].type`. */
+  /** The arguments that caused the error, such as `watched[0].type`. */
   readonly fields: readonly string[];
   readonly [hubBrand] = true;
   constructor(message: string, options: HubErrorOptions);
-  /** Recognizes a `HubError` of any installed copy of this package. Never throws. */
+  /** Whether a value is a `HubError` of any installed copy of this package. Never throws. */
   static isInstance(value: unknown): value is HubError;
 }
-/** The repository types of today; a payload may have a newer one. */
+/** The known repository types. Payloads may contain newer types. */
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
-/** The actions of today; a payload may have a newer one. */
+/** The known actions. Payloads may contain newer actions. */
 declare const actions: readonly ["create", "delete", "update", "move"];
 declare const gitContentPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
@@ -236,9 +247,9 @@ declare const gitContentPayload: z.ZodMiniObject<{
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
     }, $strip>;
-    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of the host name of a Space. */
+    /** The first label of a Space's hostname. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
@@ -273,9 +284,9 @@ declare const bucketContentPayload: z.ZodMiniObject<{
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
     }, $strip>;
-    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of the host name of a Space. */
+    /** The first label of a Space's hostname. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
@@ -313,9 +324,9 @@ declare const contentPayload: z.ZodMiniObject<{
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
     }, $strip>;
-    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of the host name of a Space. */
+    /** The first label of a Space's hostname. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
@@ -362,9 +373,9 @@ declare const repoConfigPayload: z.ZodMiniObject<{
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
     }, $strip>;
-    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of the host name of a Space. */
+    /** The first label of a Space's hostname. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
@@ -373,7 +384,7 @@ declare const repoConfigPayload: z.ZodMiniObject<{
     version: z.ZodMiniNumber<number>;
   }, $strip>;
   updatedConfig: z.ZodMiniObject<{
-    /** Missing if the Hub does not report the change. */
+    /** The new visibility. Missing if the Hub does not report the change. */
     private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, $strip>;
 }, $strip>;
@@ -394,9 +405,9 @@ declare const discussionPayload: z.ZodMiniObject<{
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
     }, $strip>;
-    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of the host name of a Space. */
+    /** The first label of a Space's hostname. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
@@ -418,7 +429,7 @@ declare const discussionPayload: z.ZodMiniObject<{
       api: z.ZodMiniString<string>;
     }, $strip>;
     pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-    /** Only on pull requests. */
+    /** Only present on pull requests. */
     changes: z.ZodMiniOptional<z.ZodMiniObject<{
       base: z.ZodMiniString<string>;
       mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
@@ -454,9 +465,9 @@ declare const discussionCommentPayload: z.ZodMiniObject<{
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
     }, $strip>;
-    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of the host name of a Space. */
+    /** The first label of a Space's hostname. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
@@ -478,7 +489,7 @@ declare const discussionCommentPayload: z.ZodMiniObject<{
       api: z.ZodMiniString<string>;
     }, $strip>;
     pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-    /** Only on pull requests. */
+    /** Only present on pull requests. */
     changes: z.ZodMiniOptional<z.ZodMiniObject<{
       base: z.ZodMiniString<string>;
       mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
@@ -514,9 +525,9 @@ declare const anyRepoPayload: z.ZodMiniObject<{
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
     }, $strip>;
-    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of the host name of a Space. */
+    /** The first label of a Space's hostname. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
@@ -552,7 +563,7 @@ declare const anyRepoPayload: z.ZodMiniObject<{
     }, $strip>;
   }, $strip>>;
   updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
-    /** Missing if the Hub does not report the change. */
+    /** The new visibility. Missing if the Hub does not report the change. */
     private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, $strip>>;
 }, $strip>;
@@ -573,9 +584,9 @@ declare const anyPayload: z.ZodMiniObject<{
     owner: z.ZodMiniObject<{
       id: z.ZodMiniString<string>;
     }, $strip>;
-    /** Commit at the head of the main branch; only on `repo` scopes, and never on a bucket. */
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
     headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of the host name of a Space. */
+    /** The first label of a Space's hostname. */
     subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
     tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
   }, $strip>;
@@ -611,7 +622,7 @@ declare const anyPayload: z.ZodMiniObject<{
     }, $strip>;
   }, $strip>>;
   updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
-    /** Missing if the Hub does not report the change. */
+    /** The new visibility. Missing if the Hub does not report the change. */
     private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   }, $strip>>;
   discussion: z.ZodMiniOptional<z.ZodMiniObject<{
@@ -628,7 +639,7 @@ declare const anyPayload: z.ZodMiniObject<{
       api: z.ZodMiniString<string>;
     }, $strip>;
     pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-    /** Only on pull requests. */
+    /** Only present on pull requests. */
     changes: z.ZodMiniOptional<z.ZodMiniObject<{
       base: z.ZodMiniString<string>;
       mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
@@ -648,18 +659,18 @@ declare const anyPayload: z.ZodMiniObject<{
   }, $strip>>;
 }, $strip>;
 /**
- * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present; the other fields
- * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Only these three
- * and the fields of the scope are validated, and only these three for an unknown scope. Optional fields of other scopes (such
- * as `comment` on `repo.content`) are not validated.
+ * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present. The other fields
+ * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Validation covers
+ * `event`, `repo`, `webhook` and the fields of a known scope, but not optional fields of other scopes (such as `comment` on
+ * `repo.content`).
  */
 type WebhookPayload = z.output<typeof anyPayload>;
 /**
- * A payload of scope `repo` or any narrower one: `repo.content`, `repo.config` and future ones. Optional fields are validated
- * only on their own scope: see {@link WebhookPayload}.
+ * A payload of scope `repo` or a narrower scope such as `repo.content` or `repo.config`. Optional fields are validated only
+ * on the scope that they belong to: see {@link WebhookPayload}.
  */
 type RepoPayload = z.output<typeof anyRepoPayload>;
-/** A payload of scope `repo.content`: `updatedRefs` for git repositories, `updatedFiles` for buckets. */
+/** A payload of scope `repo.content`. Git repositories have `updatedRefs`, and buckets have `updatedFiles`. */
 type RepoContentPayload = z.output<typeof contentPayload>;
 /** A payload of scope `repo.content` of a model, a dataset or a Space. */
 type GitContentPayload = z.output<typeof gitContentPayload>;
@@ -667,31 +678,31 @@ type GitContentPayload = z.output<typeof gitContentPayload>;
 type BucketContentPayload = z.output<typeof bucketContentPayload>;
 /** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
 type RepoConfigPayload = z.output<typeof repoConfigPayload>;
-/** A payload of scope `discussion` or narrower; `comment` comes with a new discussion. */
+/** A payload of scope `discussion` or `discussion.comment`. A new discussion includes its first `comment`. */
 type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
-/** The scopes of today; a payload may have a newer, narrower one such as `repo.config.dois`. */
+/** The known scopes. Payloads may contain newer, narrower scopes such as `repo.config.dois`. */
 declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
-/** A scope of today. */
+/** A scope that is known to this release. */
 type KnownScope = (typeof scopes)[number];
-/** A scope: a known one, which editors complete, or a future one. */
+/** A scope. Editors complete the known scopes, and other strings are valid for future scopes. */
 type Scope$1 = KnownScope | (string & {});
-/** A repository type: a known one, which editors complete, or a future one. */
+/** A repository type. Editors complete the known types, and other strings are valid for future types. */
 type RepoType = (typeof repoTypes)[number] | (string & {});
-/** What happened: a known action, which editors complete, or a future one. */
+/** The action of an event. Editors complete the known actions, and other strings are valid for future actions. */
 type Action = (typeof actions)[number] | (string & {});
-/** A known value, or one that the Hub added after this release. Editors complete the known ones. */
+/** A known value, or one that the Hub added after this release. Editors suggest the known values. */
 type Open<Known extends string> = Known | (string & {});
 /** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
-type RepoId = {
+type RepoRef = {
   /** `<owner>/<repo_name>`. */
   name: string;
   type: Open<(typeof repoTypes)[number]>;
 };
-/** The roles of every organization. An organization can define custom ones. */
+/** The built-in roles of every organization. An organization can also define custom roles. */
 declare const organizationRoles: readonly ["admin", "write", "contributor", "read", "no_access"];
-/** A role in an organization or in a resource group: a built-in one, or the name of a custom one. */
+/** A role in an organization or in a resource group: a built-in role, or the name of a custom role. */
 type OrganizationRole = (typeof organizationRoles)[number] | (string & {});
 /** The decoded query of an operation. Every field is optional. */
 type SearchOf<Query extends z.ZodMiniType> = { [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined; };
@@ -767,17 +778,17 @@ type LeadingZeros = "" | "0" | "00" | "000";
 type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
 /**
- * A span of time above zero: a number of milliseconds, or a text with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
- * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. At most 24 days, the longest time that a timer can wait.
+ * A duration above zero: a number of milliseconds, or a string with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
+ * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. The maximum is 24 days, because a JavaScript timer cannot wait longer.
  */
 type Duration = number | DurationText;
-/** One level of a {@link Logger}: fields and a message, or a message alone. */
+/** The method of one log level of a {@link Logger}. Takes fields and an optional message, or only a message. */
 interface LogMethod {
   (fields: object, message?: string): void;
   (message: string): void;
 }
 /**
- * The logger interface of this package. A pino logger implements it; `console` does not, since it has no `child`.
+ * The logger interface of this package. A pino logger implements it. `console` does not, because it has no `child` method.
  *
  * @example
  * ```ts
@@ -795,20 +806,22 @@ interface Logger {
 }
 /** Options of every call. */
 interface CallOptions {
-  /** Cancels the call, also while it waits for the next attempt. The call rejects with the reason of the signal. */
+  /**
+   * Cancels the call, even while the client waits for the next attempt. The call rejects with the reason of the signal.
+   */
   signal?: AbortSignal | undefined;
 }
-/** Like `HeadersInit`, which the types of Node do not have. */
+/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
-/** Options of `hub.fetch`: those of `fetch` that allow a retry. */
+/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
 interface HubFetchInit extends CallOptions {
   /** Default `GET`. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** Headers, without `authorization`. The default `content-type` of a body is JSON. */
+  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
   headers?: HeadersSource;
   /**
-   * Replaces each `{name}` in the path with its encoded value, which cannot leave the path or start a query. Keeps slashes,
-   * as in the name of a repository. Pass values from payloads here.
+   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
+   * escape the path or start a query. Use `params` for values from payloads.
    */
   params?: Readonly<Record<string, string | number>> | undefined;
   /** The body as text: `JSON.stringify(…)`. */
@@ -932,7 +945,7 @@ type JobHardware = z.output<typeof jobHardware>;
 type WebhookJobRequest = z.input<typeof webhookJobRequest>;
 /**
  * The job in a webhook that the Hub returns, with the names of its secrets. The Hub does not return `arch`, `attempts`,
- * `volumes`, `expose`, `ssh` and `resourceGroupId`.
+ * `volumes`, `expose`, `ssh`, or `resourceGroupId`.
  */
 type WebhookJob = z.output<typeof webhookJob>;
 /** A job that is scheduled, running or finished. */
@@ -943,7 +956,7 @@ type JobStage = (typeof jobStages)[number];
 declare class HubJobs {
   #private;
   /**
-   * Lists the hardware that a job can request. Each `name` is a `flavor`.
+   * Lists the hardware that a job can request. Pass a returned `name` as the `flavor` of a job.
    *
    * @example
    * ```ts
@@ -976,7 +989,7 @@ declare const notification: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
   read: z.ZodMiniBoolean<boolean>;
   discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   type: z.ZodMiniLiteral<"repo">;
-  repo: z.ZodMiniType<RepoId, RepoId, z.core.$ZodTypeInternals<RepoId, RepoId>>;
+  repo: z.ZodMiniType<RepoRef, RepoRef, z.core.$ZodTypeInternals<RepoRef, RepoRef>>;
   discussion: z.ZodMiniObject<{
     num: z.ZodMiniNumber<number>;
     title: z.ZodMiniString<string>;
@@ -1048,7 +1061,7 @@ declare const notificationPage: z.ZodMiniObject<{
     read: z.ZodMiniBoolean<boolean>;
     discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     type: z.ZodMiniLiteral<"repo">;
-    repo: z.ZodMiniType<RepoId, RepoId, z.core.$ZodTypeInternals<RepoId, RepoId>>;
+    repo: z.ZodMiniType<RepoRef, RepoRef, z.core.$ZodTypeInternals<RepoRef, RepoRef>>;
     discussion: z.ZodMiniObject<{
       num: z.ZodMiniNumber<number>;
       title: z.ZodMiniString<string>;
@@ -1118,13 +1131,13 @@ declare const search$2: z.ZodMiniObject<{
 type Notification = z.output<typeof notification>;
 /** A page of notifications, with the number of matches before it (`start`) and in total (`count`). */
 type NotificationPage = z.output<typeof notificationPage>;
-/** A search for notifications: `p` is the page, from 0; each other field narrows the result. */
+/** A search for notifications: `p` is the page number, starting at 0. Every other field narrows the result. */
 type NotificationSearch = SearchOf<typeof search$2>;
-/** Selects notifications. */
+/** The notifications to delete or to mark. */
 interface NotificationSelection extends NotificationSearch {
   /**
-   * The IDs of their discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
-   * delete, pass at least one ID of 24 lower-case hexadecimal digits.
+   * The IDs of the discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
+   * delete notifications, pass at least one ID of 24 lowercase hexadecimal digits.
    */
   discussionIds?: readonly string[] | undefined;
   /** Selects all matches of the other fields, on every page, and ignores `discussionIds`. Default `false`. */
@@ -1139,7 +1152,8 @@ interface NotificationSelection extends NotificationSearch {
 declare class HubNotifications {
   #private;
   /**
-   * Returns one page of notifications, the newest first. `p` is the page, starting at 0; the other fields filter.
+   * Returns one page of notifications, newest first. `p` is the page number, starting at 0. The other fields are
+   * filters.
    *
    * @example
    * ```ts
@@ -1148,8 +1162,9 @@ declare class HubNotifications {
    */
   list(search?: NotificationSearch, options?: CallOptions): Promise<NotificationPage>;
   /**
-   * Deletes the notifications of the given discussions, or all that match a search. Pass `lastUpdate` to keep notifications
-   * that arrived after you listed them. Without it, a call that may have been processed is not retried.
+   * Deletes the notifications of the given discussions, or all that match a search. Pass `lastUpdate` to keep
+   * notifications that arrived after you listed them. Without `lastUpdate`, the client does not retry a call that the
+   * Hub may have processed.
    *
    * @example
    * ```ts
@@ -1171,7 +1186,7 @@ declare class HubNotifications {
   }, options?: CallOptions): Promise<void>;
 }
 /**
- * A paginated list. `for await` iterates over all items and requests each page when it is needed.
+ * A paginated list. `for await` iterates over all items and requests each page only when it is needed.
  *
  * @example
  * ```ts
@@ -1265,7 +1280,7 @@ declare const search: z.ZodMiniObject<{
 }, z.core.$strip>;
 /** A member of an organization. */
 type OrganizationMember = z.output<typeof organizationMember>;
-/** A search for members. `limit` is the page size, `cursor` the start of a page. */
+/** A search for members. `limit` is the page size, and `cursor` is the start of the page. */
 type MemberSearch = SearchOf<typeof search>;
 /** The new role of a member in the organization and in some of its resource groups. */
 type MemberRoleChange = z.input<typeof memberRoleChange>;
@@ -1318,10 +1333,11 @@ declare class HubNetworkSecurity {
   /** Returns the current settings. */
   get(name: string, options?: CallOptions): Promise<NetworkSecurity>;
   /**
-   * Changes the given settings and returns all of them. `allowedContents` and `blockedContents` replaced `allowedUrls` and
-   * `blockedUrls` on 2026-05-04. If you pass one of these, the current settings are read first.
+   * Changes the given settings and returns all of them. `allowedContents` and `blockedContents` replaced `allowedUrls`
+   * and `blockedUrls` on 2026-05-04. If you pass any of these four fields, the method first reads the current settings.
    *
-   * @throws `ARGUMENT_INVALID`, before anything is changed, if the Hub uses the other names and would ignore yours.
+   * @throws `ARGUMENT_INVALID`, before anything is changed, if the Hub uses the other names and would ignore the given
+   * fields.
    * @example
    * ```ts
    * await hub.organizations.networkSecurity.update("acme", {
@@ -1505,7 +1521,7 @@ type RevokedToken = {
   /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
   token: string;
 };
-/** The SCIM configuration of an organization. hub-api.md documents neither `sort` nor the remaining fields. */
+/** The SCIM configuration of an organization. hub-api.md does not document `sort` or the remaining fields. */
 declare const scimConfig: z.ZodMiniObject<{
   schemas: z.ZodMiniArray<z.ZodMiniString<string>>;
   documentationUri: z.ZodMiniString<string>;
@@ -1530,16 +1546,17 @@ declare const scimConfig: z.ZodMiniObject<{
 type ScimConfig = z.output<typeof scimConfig>;
 /**
  * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
- * need a token of an admin, and a paid plan.
+ * require an admin's token and a paid plan.
  */
 declare class HubOrganizations {
   #private;
-  /** Groups of repositories with their own members and roles. Enterprise only. */
+  /** Groups of repositories with their own members and roles. They require an Enterprise plan. */
   readonly resourceGroups: HubResourceGroups;
   /** Which networks can access the organization, and which content its members can access. */
   readonly networkSecurity: HubNetworkSecurity;
   /**
-   * Revokes the access of a token to the organization. The token still works elsewhere. Enterprise only.
+   * Revokes the access of a token to the organization. The token keeps its access to everything else. Requires an
+   * Enterprise plan.
    *
    * @example
    * ```ts
@@ -1548,8 +1565,8 @@ declare class HubOrganizations {
    */
   revokeToken(name: string, revoked: RevokedToken, options?: CallOptions): Promise<void>;
   /**
-   * Streams the audit log, the newest event first, up to 100,000 events. Yields each event as soon as it arrives and never
-   * holds the whole log in memory. Team or Enterprise.
+   * Streams up to 100,000 events of the audit log, newest first. Yields each event as soon as it arrives and never
+   * holds the whole log in memory. Requires a Team or Enterprise plan.
    *
    * @example
    * ```ts
@@ -1573,7 +1590,7 @@ declare class HubOrganizations {
    */
   members(name: string, search?: MemberSearch, options?: CallOptions): Pages<OrganizationMember>;
   /**
-   * Changes the role of a member in the organization and in the given resource groups. Needs a paid plan.
+   * Changes the role of a member in the organization and in the given resource groups. Requires a paid plan.
    *
    * @example
    * ```ts
@@ -1581,7 +1598,7 @@ declare class HubOrganizations {
    * ```
    */
   setMemberRole(name: string, username: string, change: MemberRoleChange, options?: CallOptions): Promise<void>;
-  /** Returns the SCIM configuration. Enterprise Plus only; needs a token of an owner with write access. */
+  /** Returns the SCIM configuration. Requires an Enterprise Plus plan and an owner's token with write access. */
   scimConfig(name: string, options?: CallOptions): Promise<ScimConfig>;
 }
 /** A claim to be an author of a paper. */
@@ -1603,7 +1620,8 @@ type PaperClaimResult = z.output<typeof paperClaimResult>;
 declare class HubPapers {
   #private;
   /**
-   * Claims that you, or the user of `targetUserId`, are an author of a paper. `ok` is whether the Hub accepted the claim.
+   * Claims that the user of the token, or the user `targetUserId`, is an author of a paper. `ok` is true if the Hub
+   * accepted the claim.
    *
    * @example
    * ```ts
@@ -1644,13 +1662,13 @@ declare const notificationSettingsChange: z.ZodMiniObject<{
   }, z.core.$strip>;
   prepaidAmount: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
-/** A user, organization or repository, to be notified of its discussions. */
-declare const watchItem: z.ZodMiniObject<{
+/** A user, organization or repository to watch. The Hub notifies you about its discussions. */
+declare const notificationWatchItem: z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
   type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
 }, z.core.$strip>;
-/** Items to start and to stop watching. */
-declare const watchChange: z.ZodMiniObject<{
+/** Items to start or stop watching. */
+declare const notificationWatchChange: z.ZodMiniObject<{
   add: z.ZodMiniDefault<z.ZodMiniArray<z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
@@ -1660,7 +1678,7 @@ declare const watchChange: z.ZodMiniObject<{
     type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
   }, z.core.$strip>>>;
 }, z.core.$strip>;
-/** A user's tools of the Hub's MCP server. */
+/** A user's tools on the Hub's MCP server. */
 declare const mcpSettings: z.ZodMiniObject<{
   builtInTools: z.ZodMiniArray<z.ZodMiniString<string>>;
   spaceTools: z.ZodMiniArray<z.ZodMiniObject<{
@@ -1672,18 +1690,18 @@ declare const mcpSettings: z.ZodMiniObject<{
 }, z.core.$strict>;
 /** A change of your notification settings. Omitted settings keep their values. */
 type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
-/** A user, organization or repository by its ID, to be notified of its discussions. */
-type WatchItem = z.input<typeof watchItem>;
-/** Items to start and to stop watching. An item in both lists is deleted. */
-type WatchChange = z.input<typeof watchChange>;
-/** Your tools of the Hub's MCP server. */
+/** The ID of a user, organization or repository to watch. The Hub notifies you about its discussions. */
+type NotificationWatchItem = z.input<typeof notificationWatchItem>;
+/** Items to start or stop watching. An item in both lists is deleted. */
+type NotificationWatchChange = z.input<typeof notificationWatchChange>;
+/** Your tools on the Hub's MCP server. */
 type McpSettings = z.output<typeof mcpSettings>;
 /**
  * The settings of the user of the token: `hub.settings`.
  */
 declare class HubSettings {
   #private;
-  /** Returns your tools of the Hub's MCP server. */
+  /** Returns your tools on the Hub's MCP server. */
   mcp(options?: CallOptions): Promise<McpSettings>;
   /**
    * Changes the given notification settings and keeps the others. To enable `launch_prepaid_credits`, pass a
@@ -1696,14 +1714,14 @@ declare class HubSettings {
    */
   updateNotifications(change: NotificationSettingsChange, options?: CallOptions): Promise<void>;
   /**
-   * Changes whose discussions you are notified of.
+   * Changes which users, organizations and repositories you watch. The Hub notifies you about their discussions.
    *
    * @example
    * ```ts
    * await hub.settings.updateWatch({ add: [{ type: "org", id: "65b2f0a1c3d4e5f60718293a" }] });
    * ```
    */
-  updateWatch(change: WatchChange, options?: CallOptions): Promise<void>;
+  updateWatch(change: NotificationWatchChange, options?: CallOptions): Promise<void>;
 }
 /** A webhook as the Hub returns it. */
 declare const webhook$1: z.ZodMiniObject<{
@@ -1870,7 +1888,7 @@ declare class HubWebhooks {
   delete(webhookId: string, options?: CallOptions): Promise<void>;
   /**
    * Sends a past delivery again, with the current URL and secret of the webhook. `status` is the HTTP status of the
-   * receiver. Find the log ID in the Activity tab of the webhook on the Hub.
+   * receiver's response. Find the log ID in the Activity tab of the webhook on the Hub.
    */
   replay(webhookId: string, logId: string, options?: CallOptions): Promise<{
     status: number;
@@ -1880,26 +1898,27 @@ declare class HubWebhooks {
 interface HubClientOptions {
   /**
    * An access token of the Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login`
-   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). Read at the first call.
+   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). The client looks up the token on the
+   * first call.
    */
   token?: string | undefined;
   /**
-   * The base URL of the Hub. Every call sends the token there, so use `http:` only on your own machine. Default:
+   * The base URL of the Hub. Every call sends the token to this URL, so use `http:` only on your own machine. Default:
    * `HF_ENDPOINT`, else `https://huggingface.co`.
    */
-  endpoint?: string | undefined;
+  hubUrl?: string | undefined;
   /** The function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
   /** Timeout of one attempt. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
-   * The maximum number of attempts per call, including the first. The client retries rate limits (429), failures of the
-   * Hub (5xx) and network errors. It retries calls that must not run twice (create, replay, claim) only if the Hub cannot
-   * have processed them. Default 4.
+   * The maximum number of attempts per call, including the first. The client retries after rate limits (429), failures
+   * of the Hub (5xx), and network errors. It retries calls that must not run twice (create, replay, claim) only if the
+   * Hub cannot have processed them. Default 4.
    */
   attempts?: number | undefined;
   /**
-   * Logs a warning for fields and values in requests that this release does not list. Default:
+   * Receives a warning for each field or value in a request that this release does not list. Default:
    * `process.emitWarning`, and `console.warn` in runtimes without it.
    */
   logger?: Logger | undefined;
@@ -1907,7 +1926,7 @@ interface HubClientOptions {
 /**
  * The Hub's REST API.
  *
- * @throws `OPTION_INVALID` when an option cannot be used.
+ * @throws `OPTION_INVALID` if an option is invalid.
  * @example
  * ```ts
  * const hub = new HubClient();
@@ -1917,7 +1936,7 @@ interface HubClientOptions {
 declare class HubClient {
   #private;
   /** The base URL of the Hub, without a trailing slash. */
-  readonly endpoint: string;
+  readonly hubUrl: string;
   /** Your webhooks: list, create, update, enable, delete, replay. */
   readonly webhooks: HubWebhooks;
   /** Your notifications. */
@@ -1933,7 +1952,7 @@ declare class HubClient {
   constructor(options?: HubClientOptions);
   /**
    * Returns the user of the token, the organizations of that user, and the permissions of the token. The Hub limits how
-   * often you can call this.
+   * often you can call this method.
    *
    * @example
    * ```ts
@@ -1943,14 +1962,15 @@ declare class HubClient {
   whoami(options?: CallOptions): Promise<Whoami>;
   /**
    * Calls an operation that this client has no method for, with the same token, timeout, retries and errors. `path` starts
-   * with one slash and is relative to {@link endpoint}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
+   * with one slash and is relative to {@link hubUrl}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
    * are retried only if the Hub cannot have processed them.
    *
-   * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: the timeout does
-   * not apply to it, only `signal` does, and a body that breaks off is not retried.
+   * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: only `signal`
+   * applies to the body, not the timeout, and an interrupted body is not requested again.
    *
-   * @throws `HubError`: `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other
-   * `HUB_…` codes after that, including for redirects, which would send the token elsewhere; the reason of the signal.
+   * @throws `HubError` with the code `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` or `HUB_TOKEN_INVALID` before the request
+   * is sent, and with other `HUB_…` codes after that. Redirects also fail, because following them would send the token
+   * to another server. If `signal` is aborted, the call rejects with the reason of the signal.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {
@@ -1963,38 +1983,44 @@ declare class HubClient {
    */
   fetch(path: string, init?: HubFetchInit): Promise<Response>;
 }
-/** What a webhook can watch: a repository of a type, or all repositories of a user or an organization. */
+/** The types of items that a webhook can watch: one repository, or all repositories of a user or organization. */
 declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
-/** The type of something that a webhook watches: a type of repository, a user or an organization. */
+/** The type of an item that a webhook watches: a repository type, `user` or `org`. */
 type WatchedType = (typeof watchedTypes)[number];
-/** The events that a webhook can subscribe to: changes of the repository, or of its discussions. */
+/** The domains of events that a webhook can subscribe to: changes to repositories, or to their discussions. */
 declare const webhookDomains: readonly ["repo", "discussion"];
-/** The events that a webhook can subscribe to. */
+/** A domain of events that a webhook can subscribe to. */
 type WebhookDomain = (typeof webhookDomains)[number];
-/** A repository, user or organization to watch, as `type:name`: `"dataset:me/data"`, `"org:acme"`. {@link Watched} is the same as an object. */
+/**
+ * A repository, user or organization to watch, as `type:name`, such as `"dataset:me/data"` or `"org:acme"`. {@link Watched}
+ * is the object form.
+ */
 type Watch = `${WatchedType}:${string}`;
-/** A repository, user or organization that a webhook watches, as in `{ type: "dataset", name: "me/data" }`. */
+/** A repository, user or organization that a webhook watches, such as `{ type: "dataset", name: "me/data" }`. */
 interface Watched<Type extends string = WatchedType | (string & {})> {
   /** A {@link WatchedType}, or a type that the Hub added after this release. */
   type: Type;
   /** The name of the repository (`owner/name`), the user or the organization. */
   name: string;
 }
-/** A parsed {@link Watch}: a {@link Watched} of a type that this release lists. */
+/** A parsed {@link Watch}: a {@link Watched} of a type that is known to this release. */
 type WatchedItem = Watched<WatchedType>;
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
 interface Delivery<Payload = WebhookPayload> {
-  /** The `Webhook-Id`, which stays the same when the Hub retries or replays it; generated if the request has none. */
+  /**
+   * The `Webhook-Id` header, which stays the same when the Hub retries or replays the delivery. Generated if the request has
+   * no such header.
+   */
   readonly id: string;
   /** The name of the endpoint. */
   readonly endpoint: string;
-  /** The body exactly as it was received. */
+  /** The body exactly as the server received it. */
   readonly body: string;
   /** The parsed and validated body. */
   readonly payload: Payload;
-  /** When it was first received. */
+  /** When the server first received the delivery. */
   readonly receivedAt: Date;
-  /** The number of this attempt, from 1. */
+  /** The number of this attempt, starting at 1. */
   readonly attempt: number;
 }
 /** The result of running a handler on a delivery. */
@@ -2009,46 +2035,46 @@ type Outcome =
   readonly status: "ignored";
   readonly reason: string;
 } |
-/** The handler failed. `retryAt` is set if it asked for a retry at a certain time. */
+/** The handler failed. `retryAt` is set if the handler requested a retry at a certain time. */
 {
   readonly status: "failed";
   readonly error: WebhookError;
   readonly retryAt?: Date;
 };
 /**
- * The property by which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. A
- * registered symbol, so that the copies of this package in a tool and in a user's project share it.
+ * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
+ * registered symbol is shared by the copies of this package in a tool and in the user's project.
  */
 declare const serverControl: unique symbol;
-/** A registered endpoint, as a server reports it. */
+/** The description of a registered endpoint. */
 interface EndpointDetails {
   readonly name: string;
-  /** The items that its webhook watches; empty: not declared. */
+  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
   readonly watch: readonly WatchedItem[];
-  /** The domains that its webhook subscribes to. */
+  /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Its filter for repositories, as written. */
+  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
-  /** Its filter for scopes; empty: all of them. */
+  /** The scopes that the filter accepts. An empty list accepts all scopes. */
   readonly scopes: readonly string[];
   readonly background: boolean;
-  /** Options that look like a mistake. */
+  /** Warnings about options that are probably mistakes. */
   readonly warnings: readonly string[];
 }
 /** The endpoints and the secret of a server. */
 interface ServerDescription {
-  /** In the order of their registration. */
+  /** The endpoints in the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
-  /** The secret that deliveries must carry: the first of several. Reading it throws `OPTION_INVALID` if it is invalid. */
+  /** The first valid secret of deliveries. Reading this property throws `OPTION_INVALID` if the secret is invalid. */
   readonly secret?: string | undefined;
 }
-/** A delivery that started a job: it needs no secret, and no client waits for an answer. */
+/** A delivery that started a job. It requires no secret, and no client waits for a response. */
 interface JobDelivery {
-  /** Name of the endpoint. */
+  /** The name of the endpoint. */
   endpoint: string;
-  /** The payload as it was received. */
+  /** The payload as a JSON text. */
   body: string;
-  /** The `Webhook-Id`. A missing or unprintable one is replaced. */
+  /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
   id: string | undefined;
   /** Aborts the handler's signal. */
   signal: AbortSignal;
@@ -2056,19 +2082,19 @@ interface JobDelivery {
 /** Describes and controls a server for the tools of this package. */
 interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
-  readonly isOpenOnPurpose: boolean;
-  /** Describes the server. Reads the secret only when it is accessed: a job needs none. */
+  readonly isSecretDisabled: boolean;
+  /** Describes the server. The secret is only read when it is accessed, because a job does not require a secret. */
   describe(): ServerDescription;
-  /** Requires this secret from now on: the only valid one with `isOnly`, else in addition to the configured ones. */
+  /** Adds a valid secret, or makes it the only valid secret with `isOnly`. */
   useSecret(secret: string, options: {
     isOnly: boolean;
   }): void;
-  /** Overrides the URL of the inbox, in the options and in `INBOX_URL`. Call it before the launch. */
+  /** Sets the URL of the inbox, which overrides the option and `INBOX_URL`. Call this method before the launch. */
   useInbox(url: string): void;
-  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer one. */
+  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
   /**
-   * Runs an endpoint once and immediately, also a background endpoint, and logs the outcome.
+   * Runs an endpoint once and logs the outcome. A background endpoint runs immediately.
    *
    * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
    * is invalid.
@@ -2077,28 +2103,31 @@ interface ServerControl {
 }
 /** A `WebhooksServer` of any copy of this package. */
 interface ControllableServer {
-  /** Names of the endpoints, in the order of their registration. */
+  /** The names of the endpoints, in the order of their registration. */
   readonly endpointNames: readonly string[];
   readonly [serverControl]: ServerControl;
 }
-/** The Hub on which webhooks are registered: a `HubClient`. */
+/** The Hub on which webhooks are registered, such as a `HubClient`. */
 interface HubConnection {
-  /** The address of the Hub, which identifies it in the state file. */
-  readonly endpoint: string;
+  /** The URL of the Hub. The state file uses it to identify the Hub. */
+  readonly hubUrl: string;
   readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
 }
 /** The options of `register`. */
 interface RegisterOptions {
-  /** The public address of the server, such as `https://me-bot.hf.space`. Its webhooks point to `/webhooks/…` below it. */
-  baseUrl: string;
   /**
-   * The file that records which webhooks are managed. Keep it, and use one file per server. Default
+   * The public URL of the server, such as `https://me-bot.hf.space`. The webhooks point to `/webhooks/…` below this
+   * URL.
+   */
+  publicUrl: string;
+  /**
+   * The file that records which webhooks are managed. Keep this file, and use one file per server. Default
    * `.hub-webhooks/registrations.json` in the working directory.
    */
   state?: string | undefined;
   /**
-   * The secret of the webhooks. Default: the secret of the server, or the first of several. Without a secret, new webhooks
-   * have none, so anyone who knows the URL of an endpoint can post to it. Existing webhooks keep theirs.
+   * The secret of the webhooks. Defaults to the first secret of the server. If there is no secret, new webhooks have
+   * none, so anyone who knows the URL of an endpoint can post to the endpoint. Existing webhooks keep their secrets.
    */
   secret?: string | undefined;
   /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
@@ -2112,20 +2141,20 @@ interface RegisterOptions {
    * skipped.
    */
   adopt?: boolean | undefined;
-  /** Cancels between two steps, and during a request to the Hub. */
+  /** Cancels the registration between two steps, or during a request to the Hub. */
   signal?: AbortSignal | undefined;
 }
 /** The result of a registration, or its preview in a dry run. */
 interface RegistrationReport {
   /** Address of the Hub. */
-  readonly hub: string;
+  readonly hubUrl: string;
   /** Public address of the server. */
-  readonly baseUrl: string;
+  readonly publicUrl: string;
   /** The differences between the endpoints and the Hub, as steps in the order of execution. Empty if all is in sync. */
   readonly steps: readonly RegistrationStep[];
   /** The steps that succeeded. Empty in a dry run. */
   readonly done: readonly RegistrationStep[];
-  /** The steps that failed, with the reason. Later steps for the same webhook were not tried. */
+  /** The steps that failed, with the reason. Later steps for the same webhook were skipped. */
   readonly failed: readonly FailedStep[];
   /** The endpoints and webhooks that were not changed although they need your attention. */
   readonly skipped: readonly SkippedWebhook[];
@@ -2139,7 +2168,7 @@ interface RegistrationReport {
 type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
 /** The webhook that an endpoint declares, with the fields of a webhook on the Hub. */
 interface DesiredWebhook {
-  /** Name of the endpoint. */
+  /** The name of the endpoint. */
   endpoint: string;
   url: string;
   watched: EndpointDetails["watch"];
@@ -2150,7 +2179,7 @@ interface CreateStep extends DesiredWebhook {
   readonly action: "create";
   /** Whether the webhook gets a secret. */
   readonly secretIsSet: boolean;
-  /** Its id, once it is created. */
+  /** The ID of the webhook, once the webhook is created. */
   readonly id?: string;
 }
 /** Updates a webhook. */
@@ -2167,9 +2196,9 @@ interface EnableStep {
   readonly action: "enable" | "re-enable";
   readonly endpoint: string;
   readonly id: string;
-  /** Why the webhook does not deliver. */
+  /** The reason why the webhook does not deliver. */
   readonly reason: string;
-  /** What to check so that the Hub does not suspend it again. */
+  /** The check to make so that the Hub does not suspend the webhook again. */
   readonly remedy?: string;
 }
 /** Deletes a webhook. */
@@ -2190,7 +2219,7 @@ type FieldChange = {
   readonly field: "secret";
   readonly change: SecretChange;
 };
-/** A step that failed, and why. The other steps were still tried. */
+/** A step that failed, and the error. The other steps were still tried. */
 interface FailedStep {
   readonly step: RegistrationStep;
   readonly error: HubError;
@@ -2198,54 +2227,54 @@ interface FailedStep {
 /** An endpoint or a webhook that was not changed although it needs your attention. */
 interface SkippedWebhook {
   /**
-   * - `no-watch`: the endpoint does not declare what to watch.
+   * - `no-watch`: the endpoint has no watch list.
    * - `not-managed`: a webhook that was created elsewhere delivers to the endpoint.
-   * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer declares what to watch.
+   * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer has a watch list.
    * - `duplicate`: the endpoint has more than one managed webhook.
-   * - `secret-kept`: the webhook has a secret on the Hub, but none was given.
+   * - `secret-kept`: the webhook has a secret on the Hub, but no secret was given.
    */
   readonly reason: "no-watch" | "not-managed" | "endpoint-removed" | "duplicate" | "secret-kept";
   readonly endpoint: string;
-  /** Id of the webhook, if there is one. */
+  /** The ID of the webhook, if there is one. */
   readonly id?: string;
-  /** Describes the problem, and what to do. */
+  /** Describes the problem and the remedy. */
   readonly message: string;
 }
 /**
- * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates those that differ,
- * enables those that are disabled or suspended, and does not touch webhooks that were created elsewhere. Needs a file
- * system for the state file, and therefore Node, Bun or Deno.
+ * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates webhooks that
+ * differ, and enables webhooks that are disabled or suspended. Does not change webhooks that were created elsewhere.
+ * Requires a file system for the state file, and therefore Node, Bun or Deno.
  *
  * A webhook that fails is reported in `failed`; the others are still processed.
  *
- * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal. The
- * steps that were completed before the error are recorded.
+ * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal.
+ * The state file records the steps that were completed before the error.
  * @example
  * ```ts
- * const report = await register(server, new HubClient(), { baseUrl: "https://me-bot.hf.space" });
+ * const report = await register(server, new HubClient(), { publicUrl: "https://me-bot.hf.space" });
  * for (const { error } of report.failed) console.error(error.message);
  * ```
  */
-declare function register(server: ControllableServer, hub: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
+declare function register(server: ControllableServer, client: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
 declare namespace client_d_exports {
-  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, WatchChange, WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
+  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoRef as RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, NotificationWatchChange as WatchChange, NotificationWatchItem as WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
 }
 /** A request to a provider: open a public URL for a local port. */
 interface ProviderRequest {
   /** The local port, 1 to 65535. */
   port: number;
-  /** The address of the provider's server. Default: the provider's own. */
+  /** The URL of the tunnel server. Default: the provider's own server. */
   host: string | undefined;
   /** The requested name in the public URL. */
   subdomain: string | undefined;
-  /** Cancels the opening, at the deadline or on behalf of the caller. Has no effect once the tunnel is open. */
+  /** Cancels the opening at the deadline or if the caller aborts. Has no effect once the tunnel is open. */
   signal: AbortSignal;
 }
 /** An open tunnel of a provider. Deliveries can arrive. */
 interface ProviderTunnel {
-  /** The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
+  /** The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
   readonly url: string;
-  /** The name to request in order to get this URL again; `undefined` if the provider has no such names. */
+  /** The name to request in order to get this URL again. `undefined` if the provider does not support names. */
   readonly name: string | undefined;
   /**
    * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. A lost tunnel does
@@ -2256,7 +2285,7 @@ interface ProviderTunnel {
   close(): Promise<void>;
 }
 /**
- * Opens a tunnel with one provider. There is one file per provider.
+ * Opens a tunnel with one provider. Each provider has its own file.
  *
  * Rejects as soon as `request.signal` aborts. When it rejects, no process or connection remains.
  */
@@ -2264,25 +2293,25 @@ type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 /**
  * Opens a tunnel with the package `localtunnel`, in a child process that can be stopped at any time.
  *
- * @throws `TUNNEL_FAILED` with the reason; `OPTION_INVALID` if `request.host` is not an http(s) address.
+ * @throws `TUNNEL_FAILED` with the reason; `OPTION_INVALID` if `request.host` is not an http or https URL.
  */
 declare function openLocaltunnel(request: ProviderRequest): Promise<ProviderTunnel>;
 /** The events of an open tunnel, and the values that its listeners receive. */
 interface TunnelEvents {
   /** Deliveries arrive again after a `down`. */
   up: [];
-  /** Deliveries no longer arrive, and why. The tunnel reconnects until it is closed. */
+  /** Deliveries no longer arrive, for the reason in the error. The tunnel tries to reconnect until it is closed. */
   down: [error: WebhookError];
   /** The public URL has changed. Emitted before `up`: update webhooks that point to the old URL. */
   urlChanged: [url: string];
   /**
    * The tunnel was lost or could not be reopened (`TUNNEL_FAILED`), or the server assigned a name other than the
-   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener the error is dropped; it never ends the process.
+   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener, the error is dropped and does not end the process.
    */
   error: [error: WebhookError];
 }
 /** A listener for one of {@link TunnelEvents}. */
-type TunnelListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
+type TunnelEventListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
 /** The tunnel providers, with the default timeout for opening a tunnel. */
 declare const providers: {
   readonly localtunnel: {
@@ -2303,26 +2332,29 @@ type ProviderName = keyof typeof providers;
 /** The options of `openTunnel`. */
 interface OpenTunnelOptions {
   /**
-   * The tunnel provider. Default `"localtunnel"`, which needs the package of that name. `"cloudflared"` and `"ngrok"`
-   * need the program of that name on `PATH` or in `node_modules/.bin`; it is never downloaded.
+   * The tunnel provider. Default `"localtunnel"`, which requires the package of that name. `"cloudflared"` and
+   * `"ngrok"` require the program of that name on `PATH` or in `node_modules/.bin`. Programs are never downloaded.
    */
   provider?: ProviderName;
   /**
-   * Your own http(s) address that already points to `port`, such as that of a named tunnel or a reverse proxy. No tunnel
-   * is started; the address is only polled. Excludes `provider`, `host` and `subdomain`.
+   * Your own http or https URL that already points to `port`, such as the URL of a named tunnel or a reverse proxy. No
+   * tunnel is started; the URL is only polled. Cannot be combined with `provider`, `host` or `subdomain`.
    */
   publicUrl?: string;
-  /** The local port to expose, 1 to 65535. Listen on it, on 127.0.0.1 or on all addresses, before opening the tunnel. */
+  /**
+   * The local port to expose, 1 to 65535. Before you open the tunnel, listen on this port, on 127.0.0.1 or on all
+   * addresses.
+   */
   port: number;
-  /** The address of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
+  /** The URL of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
   host?: string;
   /**
-   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name is
-   * taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`.
-   * Default: the server chooses a name, which is requested again after a loss.
+   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name
+   * is taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`. By
+   * default, the server chooses a name, which the tunnel requests again after a loss.
    */
   subdomain?: string;
-  /** Cancels the opening: the promise rejects with its reason. Has no effect on an open tunnel. */
+  /** Cancels the opening: the promise rejects with the reason of the signal. Has no effect on an open tunnel. */
   signal?: AbortSignal;
   /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
   timeout?: Duration;
@@ -2335,8 +2367,7 @@ interface OpenTunnelOptions {
 /** An open tunnel from a public URL to a local port. It reconnects after a loss until it is closed. */
 interface Tunnel {
   /**
-   * The public address without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after
-   * `urlChanged`.
+   * The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after `urlChanged`.
    */
   readonly url: string;
   /** Whether deliveries arrive (`up`) or not (`down`), or the tunnel was closed. */
@@ -2349,15 +2380,15 @@ interface Tunnel {
    * const stopListening = tunnel.on("down", (error) => console.error(error.message));
    * ```
    */
-  on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelListener<Name>): () => void;
+  on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void;
   /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
   /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 /**
- * Makes a local port reachable from the internet. A lost tunnel is reopened until it is closed, after 1 s, 2 s, 4 s and so
- * on, up to 30 s.
+ * Makes a local port reachable from the internet. Until the tunnel is closed, it is reopened after every loss, with
+ * delays of 1 s, 2 s, 4 s, and so on, up to 30 s.
  *
  * @throws `TUNNEL_FAILED` with the reason if there is no tunnel within `timeout`, `OPTION_INVALID` if an option is
  * invalid, and the reason of `signal` if it aborts first.
@@ -2371,29 +2402,33 @@ interface Tunnel {
 declare function openTunnel(options: OpenTunnelOptions): Promise<Tunnel>;
 /** Options of `launch()`. */
 interface LaunchOptions {
-  /** Default `PORT`, else 7860, the port of a Space. 0 for any free port. */
+  /** The port to listen on, or 0 for any free port. Default: `PORT`, else `7860`, the port of a Space. */
   port?: number;
-  /** Default `HOST`, else `0.0.0.0` in a Space and `127.0.0.1` elsewhere, so that a laptop stays private. */
+  /**
+   * The host to listen on. Default: `HOST`, else `0.0.0.0` in a Space, else `127.0.0.1`, to which only this machine can
+   * connect.
+   */
   host?: string;
   /**
-   * Opens a temporary public address for `/webhooks/*`, and closes it after 72 hours. Default: `TUNNEL` (`1` or the name
-   * of a provider), else off. If no secret is set, one is created for the session and printed. A `publicUrl` here is
-   * monitored, and must point to the port of the server.
+   * Opens a tunnel with a temporary public URL for `/webhooks/*`, which closes after 72 hours. Default: `TUNNEL` (`1` or the
+   * name of a provider), else no tunnel. If no secret is set, the server creates and prints a secret for the session. A
+   * `publicUrl` in these options is the URL of your own tunnel: it must point to the port of the server and is monitored.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
-   * The address at which the Hub reaches this server, for the log and the landing page. A function if it may change.
-   * Default `PUBLIC_URL`, else the address of the Space or of the tunnel.
+   * The public URL of this server, for the log and the landing page. Pass a function if the URL may change. Default:
+   * `PUBLIC_URL`, else the URL of the Space or tunnel.
    */
   publicUrl?: string | (() => string);
   /**
-   * Whether to log at startup where the server is reachable and whether it has a secret. Default `true`. Warnings are
-   * always logged.
+   * Whether to log the URLs of the server and whether a secret is set at startup. Warnings are always logged. Default
+   * `true`.
    */
   announce?: boolean;
   /**
-   * How long a client may take to send the headers (default 15 s), a whole request (30 s) and the next request on its
-   * connection (`keepAlive`, 10 s), and to read a response (`write`, 30 s). `headers` must not be longer than `request`.
+   * The maximum times for a client to send the headers (`headers`, default `"15s"`), to send a whole request (`request`,
+   * default `"30s"`), to send the next request on the same connection (`keepAlive`, default `"10s"`), and to read a response
+   * (`write`, default `"30s"`). `headers` must not be longer than `request`.
    */
   timeouts?: {
     headers?: Duration;
@@ -2401,33 +2436,36 @@ interface LaunchOptions {
     keepAlive?: Duration;
     write?: Duration;
   };
-  /** Max open connections; further ones are closed at once. Default 2,000; `Infinity` for no limit. */
+  /**
+   * The maximum number of open connections. Further connections are closed immediately. `Infinity` disables the limit.
+   * Default `2000`.
+   */
   maxConnections?: number;
   /**
-   * Max requests on one connection, which is closed after the last response. Default 1,000; `Infinity` for no limit. A
-   * client that pipelines more than 16 unanswered requests is disconnected.
+   * The maximum number of requests on one connection, which is closed after the last response. `Infinity` disables the
+   * limit. A client that pipelines more than 16 unanswered requests is always disconnected. Default `1000`.
    */
   maxRequestsPerSocket?: number;
   /** How long `close()`, SIGTERM and SIGINT wait for requests in progress. Default `"30s"`. */
   shutdownGrace?: Duration;
   /**
-   * Whether the server manages the process: SIGTERM and SIGINT let running requests finish and exit with code 0 (a second
-   * signal exits at once), unhandled rejections are logged instead of crashing the process, and a failed launch logs one
-   * line and exits with code 1. With `false`, `launch()` rejects and leaves the process alone. Default `true`, and `false`
-   * under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   * Whether the server manages the process. If `true`, SIGTERM and SIGINT let running requests finish and exit the process
+   * with code 0 (a second signal exits immediately), unhandled rejections are logged and do not crash the process, and a
+   * failed launch logs one line and exits with code 1. If `false`, a failed `launch()` rejects, and the process is
+   * unchanged. Default `true`, but `false` under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
    */
   handleSignals?: boolean;
 }
-/** Where a launched server is reachable. */
+/** The port and URLs of a launched server. */
 interface LaunchedServer {
-  /** The port it listens on. */
+  /** The port on which the server listens. */
   port: number;
-  /** Its address on this machine, without a trailing slash. */
+  /** The URL of the server on this machine, without a trailing slash. */
   url: string;
-  /** Its public address: of the Space or the tunnel, if there is one. The address of a tunnel may change. */
+  /** The public URL, from the Space or tunnel if there is one, else the same as `url`. The URL of a tunnel may change. */
   publicUrl: string;
 }
-/** A line of the child's output. */
+/** A line that the child process prints. */
 interface OutputLine {
   stream: "stdout" | "stderr";
   text: string;
@@ -2435,18 +2473,18 @@ interface OutputLine {
 /** An endpoint of a session. */
 interface DevEndpoint {
   name: string;
-  /** The URL of its webhook. */
+  /** The URL of the endpoint's webhook. */
   url: string;
-  /** What its webhook watches, as `type:name`. Empty if it has no webhook. */
+  /** The items that the webhook watches, as `type:name`. Empty if the endpoint has no webhook. */
   watch: readonly string[];
-  /** The arguments of `hub-webhooks trigger` that send it a test event. Only on a local Hub. */
+  /** The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Present only on a local Hub. */
   trigger?: readonly string[];
 }
 /** The current addresses and endpoints of a session. */
 interface DevState {
-  /** The local address, without a trailing slash. */
+  /** The local URL, without a trailing slash. */
   url: string;
-  /** The address that the Hub posts to. Without a tunnel, the same as `url`. */
+  /** The URL to which the Hub posts deliveries. The same as `url` if there is no tunnel. */
   publicUrl: string;
   /** The Hub with the webhooks of the session. */
   hub: {
@@ -2454,18 +2492,21 @@ interface DevState {
     url: string;
   };
   endpoints: readonly DevEndpoint[];
-  /** The page that shows the deliveries of background endpoints; absent if there are none. */
+  /** The URL of the dashboard for deliveries of background endpoints. Absent if there are no such endpoints. */
   dashboardUrl?: string;
-  /** URL of the session's inbox, with a masked password; absent if no endpoint runs in the background. */
+  /** The URL of the session's inbox, with a masked password. Absent if no endpoint runs in the background. */
   inbox?: string;
 }
 /** An event of a session. */
 type DevEvent =
-/** A test request through the public address has arrived: deliveries of the Hub do, too. Emitted once. */
+/** A test request has arrived through the public URL, so deliveries of the Hub can arrive too. Emitted once. */
 ({
   event: "ready";
 } & DevState) |
-/** The public address is no longer reachable, and why. The tunnel reconnects until the session is closed. */
+/**
+ * The public URL is no longer reachable, for the given reason. The tunnel tries to reconnect until the session is
+ * closed.
+ */
 {
   event: "down";
   reason: string;
@@ -2475,7 +2516,7 @@ type DevEvent =
   event: "up";
   publicUrl: string;
 } |
-/** The public address has changed. The webhooks of the session are updated. */
+/** The public URL has changed. The webhooks of the session are being updated. */
 {
   event: "urlChanged";
   publicUrl: string;
@@ -2503,47 +2544,53 @@ type DevEvent =
 ({
   event: "delivery";
 } & ProxiedDelivery) |
-/** The webhooks of the session were changed. The steps are text for people. */
+/** The webhooks of the session were changed. The steps are sentences for display. */
 {
   event: "webhooks";
   steps: readonly string[];
 } |
-/** Something failed that is retried, or that only you can fix. */
+/** An action failed. The session retries it, or you must fix the cause. */
 {
   event: "problem";
   code: string;
   message: string;
 } |
-/** A line of output of the server: JSON of its logger, or text that your code prints. */
+/** A line of the server's output: JSON from its logger, or text that your code prints. */
 ({
   event: "output";
 } & OutputLine);
 /** A delivery that was answered. */
 interface ProxiedDelivery {
   endpoint: string;
-  /** Its `Webhook-Id`; absent if the sender set none. */
+  /** The `Webhook-Id` header. Absent if the sender did not set the header. */
   deliveryId?: string;
-  /** HTTP status of the response. */
+  /** The HTTP status of the response. */
   status: number;
-  /** From its headers to the end of the response, in milliseconds. Includes the time it waited for the server. */
+  /**
+   * The time from the request headers to the end of the response, in milliseconds. Includes the time that the request
+   * waited for the server.
+   */
   durationMs: number;
-  /** Why the server did not answer it, if so. The Hub retries such a delivery. */
+  /**
+   * The reason why the server did not answer the delivery. Absent if the server answered. The Hub retries a delivery
+   * that was not answered.
+   */
   reason?: string;
 }
 /** The result of a replay. */
 interface ReplayResult {
   endpoint: string;
   deliveryId: string;
-  /** HTTP status of the response. */
+  /** The HTTP status of the response. */
   status: number;
 }
 /** The options of `startDev`. */
 interface StartDevOptions {
-  /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts` and so on. */
+  /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts`, and so on. */
   file?: string;
   /**
    * Where to register the webhooks: on a local Hub that is started for the session (`"local"`, the default), without an
-   * account or internet access, or through a tunnel on the Hub of `endpoint` (`"real"`).
+   * account or internet access, or through a tunnel on the Hub at `hubUrl` (`"real"`).
    */
   hub?: "local" | "real";
   /** Local port of the server. Default 7860, or the next free port. */
@@ -2556,19 +2603,20 @@ interface StartDevOptions {
    * 7860.
    */
   inbox?: string;
-  /** The tunnel. Default: `{}` for the real Hub, `false` for the local Hub, which delivers on this machine. */
+  /** The tunnel. Default `{}` for the real Hub, and `false` for the local Hub, which delivers on this machine. */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
-  /** Your own address that points to `port`, instead of a tunnel. */
+  /** Your own public URL that points to `port`, instead of a tunnel. */
   publicUrl?: string;
   /**
-   * What to watch for endpoints without `watch`. Default on the local Hub: what their filter names, or else everything of
-   * `local-user`; on the real Hub nothing.
+   * The default watch list for endpoints that do not set one. If omitted, the local Hub uses the repositories and
+   * owners in the filter of the endpoint, or else everything of `local-user`. On the real Hub, such endpoints get no
+   * webhook.
    */
   watch?: readonly Watch[];
-  /** The token for the real Hub. Default: see `HubClient`. */
+  /** The token for the real Hub. Defaults to the token that `HubClient` finds. */
   token?: string;
-  /** The address of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
-  endpoint?: string;
+  /** The URL of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
+  hubUrl?: string;
   /**
    * The file that records the session's webhooks on the real Hub until they are deleted. Default
    * `.hub-webhooks/registrations.json`.
@@ -2583,7 +2631,7 @@ interface StartDevOptions {
   /** Ends the session, even while it starts. */
   signal?: AbortSignal;
 }
-/** A running server file that is reloaded when it changes, with its webhooks, until it is closed. */
+/** A dev session: runs a server file, reloads it on changes, and manages its temporary webhooks. */
 interface DevSession extends AsyncDisposable {
   /** The current addresses and endpoints. */
   readonly state: DevState;
@@ -2593,7 +2641,7 @@ interface DevSession extends AsyncDisposable {
    */
   readonly secret: string | undefined;
   /**
-   * Sends the latest delivery again with a new id. Returns `undefined` if there is none yet.
+   * Sends the latest delivery again with a new ID. Returns `undefined` if there is no delivery yet.
    *
    * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
@@ -2602,9 +2650,9 @@ interface DevSession extends AsyncDisposable {
   close(): Promise<void>;
 }
 /**
- * Runs a server file as `hub-webhooks dev` does: at a stable address, with a reload on every change, and with temporary
- * webhooks on a Hub that are deleted at the end. Resolves when deliveries arrive: a test request through the public address
- * was answered.
+ * Runs a server file like `hub-webhooks dev`: at a stable URL, with a reload on every change, and with temporary
+ * webhooks on a Hub that are deleted at the end. Resolves when deliveries can arrive, which a test request through the
+ * public URL confirms.
  *
  * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
  * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
@@ -2616,57 +2664,60 @@ interface DevSession extends AsyncDisposable {
  */
 declare function startDev(options?: StartDevOptions): Promise<DevSession>;
 declare namespace dev_d_exports {
-  export { DevEndpoint, DevEvent, DevSession, DevState, OpenTunnelOptions, ProviderName, ProxiedDelivery, ReplayResult, StartDevOptions, Tunnel, TunnelEvents, TunnelListener, openTunnel, startDev };
+  export { DevEndpoint, DevEvent, DevSession, DevState, OpenTunnelOptions, ProviderName, ProxiedDelivery, ReplayResult, StartDevOptions, Tunnel, TunnelEvents, TunnelEventListener as TunnelListener, openTunnel, startDev };
 }
 /**
- * The waits between the attempts of a delivery: a list of waits, of which the last one repeats, or waits that double from
- * `first` up to `max`. Each wait varies by ±20 %, so that deliveries that failed together are not retried together.
+ * The waits between the attempts of a delivery: either a list of waits, whose last wait repeats, or waits that double from `first`
+ * up to `max`. Each wait varies by ±20%, so that deliveries that failed together are not retried together.
  *
  * @example
  * ```ts
- * // Four attempts.
+ * // Three waits, so four attempts.
  * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
  * ```
  */
 type Backoff = readonly Duration[] | {
   /** The wait before the second attempt. Default `"5s"`. */
   first?: Duration;
-  /** The longest wait, apart from the ±20 %. Default `"12h"`, or `first` if that is longer. */
+  /** The maximum wait, before the variation of ±20%. Default `"12h"`, or `first` if it is longer. */
   max?: Duration;
 };
-/** The number of attempts of a delivery, and the waits between them. */
+/** The maximum number of attempts of a delivery, and the waits between attempts. */
 interface RetryPolicy {
-  attempts: number;
-  /** Milliseconds to wait after this attempt has failed, from 1. */
+  maxAttempts: number;
+  /** Returns the wait after a failed attempt, in milliseconds. The first attempt has number 1. */
   waitAfter(attempt: number): number;
   /** The maximum sum of all waits, in milliseconds. */
   totalWaitMs: number;
 }
-/** Identifies a delivery. */
+/** The fields that identify a delivery. */
 type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
-/** A delivery to store, which has no attempt yet. */
+/** A delivery to store, before its first attempt. */
 type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
-/** A delivery that this process has claimed for an attempt: no other process runs it at the same time. */
+/** A delivery that this process has claimed for an attempt. While the lease lasts, no other process runs the delivery. */
 interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
-  /** Whether the delivery is dead if this attempt fails. */
+  /** Whether the delivery becomes dead if this attempt fails. */
   readonly isLastAttempt: boolean;
-  /** Milliseconds until the next attempt if this one fails, unless the handler asks for another time. */
+  /** Milliseconds until the next attempt if this attempt fails, unless the handler sets `retryAt`. */
   readonly retryDelayMs: number;
 }
 /**
- * The state of a delivery: waiting for an attempt, running, succeeded, or dead after its last attempt. Dead deliveries can be
- * replayed.
+ * The status of a delivery. `queued`: waiting for an attempt. `running`: an attempt is in progress. `succeeded`: an attempt has
+ * succeeded. `dead`: the delivery failed and is not retried, but can be replayed.
  */
 type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
 /** One run of the handler on a delivery. */
 interface DeliveryAttempt {
-  /** From 1. */
+  /** The number of the attempt, starting at 1. */
   number: number;
-  /** Missing if the process was killed and the inbox is in Redis or PostgreSQL. */
+  /** Missing if the process crashed during the attempt and the inbox is in Redis or PostgreSQL. */
   startedAt?: Date;
-  /** Missing like `startedAt`. In SQLite, the duration until the last heartbeat of a killed process. */
+  /**
+   * The duration in milliseconds. If the process crashed during the attempt, this is the time until the last heartbeat in SQLite, and
+   * missing in Redis and PostgreSQL.
+   */
   durationMs?: number;
-  /** `abandoned`: the process stopped before the handler was done. */
+  /** `abandoned`: the process stopped or lost its lease before the handler finished. */
   outcome: "succeeded" | "failed" | "abandoned";
   /** The error of a failed or abandoned attempt. */
   error?: {
@@ -2677,90 +2728,93 @@ interface DeliveryAttempt {
 /** A delivery in the inbox. */
 interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
   status: DeliveryStatus;
-  /** When the next attempt is due, if queued. */
+  /** When the next attempt of a queued delivery is due. */
   dueAt?: Date;
-  /** When the current attempt started, if running. */
+  /** When the current attempt of a running delivery started. */
   startedAt?: Date;
-  /** When it succeeded or died. */
+  /** When the delivery succeeded or became dead. */
   finishedAt?: Date;
-  /** The body as it was received. Missing after the retention, when only the ID is kept to recognize duplicates. */
+  /** The body as it was received. Missing after the retention period, when only the ID is kept to detect duplicates. */
   body?: string;
   attempts: readonly DeliveryAttempt[];
 }
-/** How an inbox processes the deliveries of an endpoint. */
-interface QueueOptions {
+/** The queue of an endpoint: how the inbox runs its deliveries. */
+interface EndpointQueue {
   endpoint: string;
-  /** How many deliveries may run at the same time in this process. */
+  /** The maximum number of deliveries that run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
   /** How long finished deliveries are kept, in milliseconds. */
   retentionMs: number;
-  /** Runs the handler; never rejects. The signal is aborted when the inbox closes, or when the lease of the delivery is lost. */
+  /** Runs the handler and never rejects. The signal is aborted when the inbox closes or the lease of the delivery is lost. */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
-/** Which deliveries to list. */
+/** Filters and pagination for a list of deliveries. */
 interface ListOptions {
   endpoint?: string;
   status?: DeliveryStatus;
-  /** Default 50, at most 1,000. */
+  /** The maximum number of deliveries on the page, from 1 to 1,000. Default `50`. */
   limit?: number;
-  /** `next` of the previous page. */
+  /** The `next` field of the previous page. */
   cursor?: string;
 }
-/** Deliveries, newest first. A delivery whose status changes between two pages may be on both or on neither. */
+/** A page of deliveries, newest first. A delivery whose status changes between two requests may be on both pages or on neither. */
 interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
-  /** The cursor of the next page; missing on the last page. */
+  /** The cursor of the next page. Missing on the last page. */
   next?: string;
 }
 /** The number of deliveries of an endpoint in each status. */
 type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
-/** A problem that keeps an inbox from storing or running deliveries. */
+/** A problem that prevents an inbox from storing or running deliveries. */
 interface InboxProblem {
-  /** Stable, such as `INBOX_UNAVAILABLE`. */
+  /** A stable code, such as `INBOX_UNAVAILABLE`. */
   code: string;
-  /** `unavailable`: no delivery can be stored, or none runs. `degraded`: some still are. */
+  /** `unavailable`: the inbox cannot store or cannot run any delivery. `degraded`: the problem affects only some deliveries. */
   severity: "unavailable" | "degraded";
-  /** What happened and what to do next, without secrets. Only for the owner: it may contain file and host names. */
+  /** Describes the problem and its remedy, without secrets. Only for the owner, because it may contain file and host names. */
   message: string;
 }
 /** Stores deliveries and runs them in the background. */
 interface Inbox {
   /**
-   * Stores a delivery: once this resolves, it survives a crash and a power failure. `duplicate`: it was already stored, and
-   * does not run again unless it was dead.
+   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures. `duplicate`: the delivery was
+   * already stored, and runs again only if it was dead.
    *
-   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`: the delivery is not stored.
+   * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.
    */
   accept(delivery: IncomingDelivery): Promise<{
     duplicate: boolean;
   }>;
-  /** Starts to run the deliveries of an endpoint. Calling it again for the same endpoint has no effect. */
-  work(queue: QueueOptions): void;
+  /** Starts running the deliveries of an endpoint. Further calls for the same endpoint have no effect. */
+  startWorker(queue: EndpointQueue): void;
   /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
-  /** Gets a delivery with its attempts; `undefined` if it is not stored. */
+  /** Returns a delivery with its attempts, or `undefined` if the delivery is not stored. */
   get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
-  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */
   replay(key: DeliveryKey): Promise<void>;
-  /** Replays all dead deliveries of an endpoint. Returns their number. */
+  /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
   replayDead(endpoint: string): Promise<number>;
-  /** Counts deliveries by endpoint, with those past their retention whose IDs are still kept: these are not listed. */
+  /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries of which only the ID is still kept. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /** The current problems; empty if the inbox is healthy. Resolves within three seconds, never rejects. */
+  /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within three seconds and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
-  /** Removes deliveries that finished before their retention. Returns their number. */
+  /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
-  /** Stops claiming deliveries, waits up to `graceMs` for running handlers, and puts unfinished deliveries back. */
+  /** Stops claiming deliveries, waits up to `graceMs` milliseconds for running handlers, and queues unfinished deliveries again. */
   close(graceMs: number): Promise<void>;
 }
-/** Repositories as `type:name`. In both parts, `*` matches anything except a slash, and `**` matches anything. */
+/**
+ * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
+ * text.
+ */
 type RepoPattern = `${RepoType}:${string}`;
-/** Which deliveries an endpoint receives. Each field takes one value or a list; all fields must match. */
+/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
 interface FilterOptions {
   /**
-   * Scopes, each including narrower ones: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope that
-   * this release does not know counts as an `update` of the broader one.
+   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
+   * that is unknown to this release counts as an `update` of the broader scope.
    */
   scope?: Scope$1 | readonly Scope$1[];
   /** Actions: `create`, `delete`, `update`, `move`. */
@@ -2768,15 +2822,15 @@ interface FilterOptions {
   /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
   repo?: RepoPattern | readonly RepoPattern[];
   /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`: at least one of `updatedRefs` must match. The Hub
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
    * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
    */
   ref?: string | readonly string[];
 }
 /**
- * Validates a payload of the Hub, version 3, and returns the same value: unknown fields are kept.
+ * Validates a payload of the Hub, version 3. Returns the same value, including unknown fields.
  *
- * @throws `PAYLOAD_INVALID` (422), with the first invalid paths but never their values.
+ * @throws `PAYLOAD_INVALID` (422). The message lists the first invalid paths, but never their values.
  * @example
  * ```ts
  * const payload = parsePayload(JSON.parse(process.env.WEBHOOK_PAYLOAD ?? ""));
@@ -2791,20 +2845,20 @@ interface PayloadByScope {
   "discussion.comment": DiscussionCommentPayload;
 }
 /**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`; models, datasets and
- * Spaces have `updatedRefs`.
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models, datasets
+ * and Spaces have `updatedRefs`.
  */
 type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
 type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
-/** Keeps the type of the `else` branch of {@link isScope} from becoming `never`. */
+/** Prevents the payload type in the `else` branch of {@link isScope} from becoming `never`. */
 interface Scoped<Wanted extends string> {
   event: {
     scope: Wanted | `${Wanted}.${string}`;
   };
 }
 /**
- * Whether a payload has `scope` or a narrower one. Narrows its type, which a comparison of the nested `event.scope` does not.
- * An unknown narrower scope counts only if the payload has the fields of the broader one.
+ * Whether a payload has the scope `scope` or a narrower scope. Narrows the type of the payload, unlike a comparison of the
+ * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
  *
  * @example
  * ```ts
@@ -2814,75 +2868,86 @@ interface Scoped<Wanted extends string> {
  * ```
  */
 declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
-/** How a delivery ended. `retrying`: a failed background attempt with a retry left. `failed`: one without. */
+/**
+ * The outcome of a delivery or attempt. `retrying` is a failed background attempt that will be retried. `failed` is a
+ * failure that will not be retried.
+ */
 type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
-/** How long handlers took, in milliseconds: half of the runs at most `p50`, 19 of 20 at most `p95`. */
+/** Median and 95th percentile of handler durations, in milliseconds. */
 interface HandlerTime {
   readonly p50: number;
   readonly p95: number;
-  /** How many runs this is taken from: the latest ones. */
+  /** The number of handler runs from which the percentiles are computed. */
   readonly runs: number;
 }
 /**
- * The second argument of a handler. `signal`, `log` and `request` are created on first use, so `{ ...context }` creates
- * all of them.
+ * The second argument of a handler. `signal`, `log` and `request` are created on first use. Note that `{ ...context }`
+ * creates all three.
  */
 interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
-  /** Aborts at the timeout, and when the client disconnects. Pass it to `fetch`. */
+  /** Aborts at the timeout and when the client disconnects. Pass this signal to `fetch`. */
   readonly signal: AbortSignal;
-  /** Adds the endpoint and the delivery id to each line. */
+  /** A logger that adds the endpoint and the delivery ID to each line. */
   readonly log: Logger;
-  /** The HTTP request, with its body already read; absent in the background and without HTTP. */
+  /** The HTTP request, whose body is already read. Missing for background endpoints and for deliveries without HTTP. */
   readonly request?: Request | undefined;
 }
-/** Your function. Return JSON or a `Response` to answer with it, or nothing to answer 200 with an empty body. */
+/**
+ * A function that handles deliveries. Its return value is the response: JSON, a `Response`, or `undefined` for status 200
+ * with an empty body.
+ */
 type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
 /** Options of an endpoint. */
 interface EndpointOptions extends FilterOptions {
   /**
-   * How long the handler may run. When it ends, the delivery fails with 504. Default `"25s"`, because the Hub waits 30 s,
-   * and `"10m"` in the background.
+   * The maximum duration of a handler run. After this time, the delivery fails with 504. Default `"25s"`, because the Hub
+   * waits 30 s for a response. Default for background endpoints: `"10m"`.
    */
   timeout?: Duration;
   /**
-   * Stores the delivery, answers 202, and runs the handler afterwards, with retries. A delivery that arrives twice runs
-   * once. `attempts`, `backoff`, `concurrency` and `retention` require it. Default `false`.
+   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that arrives
+   * twice runs once. The options `attempts`, `backoff`, `concurrency` and `retention` require `background: true`. Default
+   * `false`.
    */
   background?: boolean;
-  /** Max attempts per delivery. Default 10, or one more than the waits that `backoff` lists. */
+  /** The maximum number of attempts per delivery. Default `10`, or one more than the number of waits in a `backoff` list. */
   attempts?: number;
   /**
-   * Waits between attempts, ±20 %. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about 22 h in
-   * total; further attempts wait 12 h each.
+   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
+   * 22 h in total. Each further attempt waits 12 h.
    */
   backoff?: Backoff;
-  /** Max deliveries that run at the same time on this server. Default 4. */
+  /** The maximum number of deliveries that run at the same time on this server. Default `4`. */
   concurrency?: number;
   /**
-   * How long a succeeded or dead delivery is kept. Default `"14d"`. Its id is remembered for at least 7 days, and for a
-   * day longer than all retries can take.
+   * How long a succeeded or dead delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
+   * 7 days, and always for one day longer than all retries can take.
    */
   retention?: Duration;
   /**
-   * Validates the body. Default: a payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body is
-   * JSON, and the handler receives the schema's output; with a filter, the payload of the Hub is validated first. With
-   * `null`, any body is accepted, even an empty one; the payload is `null`, and `delivery.body` is the text.
+   * The schema of the body. Default: the payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body
+   * must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must be a
+   * payload of the Hub too. With `null`, any body is accepted, even an empty one: the payload is `null`, and `delivery.body`
+   * is the text.
    */
   schema?: StandardSchemaV1 | null;
   /**
-   * What the endpoint's webhook on the Hub watches: `"dataset:me/data"`, `"org:acme"`, `"user:me"`, one or several.
-   * `hub-webhooks sync` and `register` of `hub-webhooks/client` register it; the server itself does not.
+   * One or more items that the endpoint's webhook on the Hub watches, such as `"dataset:me/data"`, `"org:acme"` or
+   * `"user:me"`. `hub-webhooks sync` and `register` of `hub-webhooks/client` create the webhook. The server itself does not.
    */
   watch?: Watch | readonly Watch[];
-  /** The domains that its webhook subscribes to: `repo`, `discussion`. Default: those that `scope` covers, else both. */
+  /**
+   * The domains that the endpoint's webhook subscribes to: `repo`, `discussion`. Default: the domains that `scope` covers,
+   * or both without `scope`.
+   */
   domains?: WebhookDomain | readonly WebhookDomain[];
 }
 type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
 type RepoTypeOf<Options> = Options extends {
   repo: infer Repo;
 } ? OneOf<Repo> extends `${infer Type}:${string}` ? Type : string : string;
-/** The payload type that follows from the options of an endpoint. */
+/** The payload type that TypeScript infers from the options of an endpoint. */
 type PayloadFor<Options extends EndpointOptions> = Options extends {
   schema: null;
 } ? null : Options extends {
@@ -2891,11 +2956,12 @@ type PayloadFor<Options extends EndpointOptions> = Options extends {
   scope: infer Scope;
 } ? undefined extends Scope ? WebhookPayload : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>> : WebhookPayload;
 /**
- * Throw this from a handler when retrying cannot help: a background endpoint marks the delivery as dead at once.
+ * Throw this error from a handler when a retry cannot succeed. A background endpoint then marks the delivery as dead
+ * immediately.
  *
  * @example
  * ```ts
- * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("There is no such model.");
+ * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("The model does not exist.");
  * ```
  */
 declare class NonRetriableError extends WebhookError {
@@ -2904,9 +2970,9 @@ declare class NonRetriableError extends WebhookError {
   });
 }
 /**
- * Throw this from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
- * `attempts`. An invalid date, or one beyond the endpoint's `retention`, is logged as `RETRY_TIME_INVALID`, and the
- * endpoint's `backoff` applies instead.
+ * Throw this error from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
+ * `attempts`. If the date is invalid or beyond the endpoint's `retention`, the server logs `RETRY_TIME_INVALID` and uses the
+ * endpoint's `backoff`.
  *
  * @throws `OPTION_INVALID` when `when` is not a duration.
  * @example
@@ -2915,7 +2981,7 @@ declare class NonRetriableError extends WebhookError {
  * ```
  */
 declare class RetryAfterError extends WebhookError {
-  /** When to retry. */
+  /** The time of the retry. */
   readonly retryAt: Date;
   constructor(when: Duration | Date, { message, cause }?: {
     message?: string;
@@ -3003,13 +3069,14 @@ interface LandingInfo {
 }
 /** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */
 type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | Promise<string | Response>) | false;
-/** Narrows the search for a delivery. */
+/** Options of methods that look up a delivery by its ID. */
 interface DeliveryLookup {
-  /** Required only if two endpoints have a delivery with the same id. */
+  /** The name of the endpoint. Only required if two endpoints have a delivery with the same ID. */
   endpoint?: string;
 }
 /**
- * The deliveries of a server's background endpoints: `server.inbox`.
+ * The deliveries of a server's background endpoints, as `server.inbox`. If the inbox is not open yet, each method opens it,
+ * and the server then also starts to run queued deliveries.
  *
  * @example
  * ```ts
@@ -3020,34 +3087,36 @@ interface DeliveryLookup {
  */
 declare class ServerInbox {
   #private;
-  /** Lists deliveries, newest first. @throws `OPTION_INVALID`. */
+  /** Lists deliveries, newest first. @throws `OPTION_INVALID` when an option is invalid. */
   list(options?: ListOptions): Promise<DeliveryPage>;
-  /** Reads one delivery with its attempts. */
+  /** Returns one delivery with its attempts, or `undefined` if the inbox does not contain the delivery. */
   get(id: string, { endpoint }?: DeliveryLookup): Promise<StoredDelivery | undefined>;
-  /** Runs a delivery again, in any status. @throws `DELIVERY_UNKNOWN`. */
+  /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` when the inbox does not contain it. */
   replay(id: string, lookup?: DeliveryLookup): Promise<void>;
-  /** Runs every dead delivery of an endpoint again. Returns their number. */
+  /** Runs every dead delivery of an endpoint again. Returns the number of these deliveries. */
   replayDead(endpoint: string): Promise<number>;
-  /** How many deliveries each endpoint has in each status. */
+  /** Returns the number of deliveries by endpoint and status. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /** Deletes deliveries that finished before their endpoint's `retention`, as happens every hour. Returns their number. */
+  /**
+   * Deletes deliveries whose retention period has ended, which also happens every hour. Returns the number of deliveries.
+   */
   prune(): Promise<number>;
 }
 /**
- * A standard decorator that registers a method as an endpoint. It needs TypeScript without `experimentalDecorators`. Static
- * methods are registered with their class, other methods with its first instance.
+ * A standard decorator that registers a method as an endpoint. Requires TypeScript without `experimentalDecorators`. Static
+ * methods are registered when the class is defined, and other methods when the class is instantiated for the first time.
  */
 type WebhookDecorator<Payload> = <This, Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown>(method: Method, context: ClassMethodDecoratorContext<This, Method>) => void;
 /**
- * Registers handlers as endpoints. The payload's type follows from the options. Slashes at both ends of a name are removed:
- * `"/retrain/"` becomes `"retrain"`.
+ * Registers handlers as endpoints. The type of the payload is inferred from the options. Slashes at both ends of a name are
+ * removed, so `"/retrain/"` becomes `"retrain"`.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
  * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
  */
 interface WebhookFunction {
   /**
-   * Registers a named function. Its name is the name of the endpoint.
+   * Registers a named function. The name of the function is the name of the endpoint.
    *
    * @example
    * ```ts
@@ -3109,12 +3178,12 @@ interface WebhookFunction {
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
 /**
- * Registers an endpoint on a shared server, which launches itself at the end of the script. It takes the arguments of
- * {@link WebhookFunction}.
+ * Registers an endpoint on a shared server, which is launched at the end of the script. Takes the arguments of {@link
+ * WebhookFunction}.
  *
- * The launch waits for Node's `beforeExit`, which does not come while something else keeps the process alive (a timer, an
- * open connection), after `process.exit()`, or in runtimes without it. In these cases, or to set options, create a
- * {@link WebhooksServer}.
+ * The server is launched at Node's `beforeExit` event. Node does not emit this event after `process.exit()`, or while a
+ * timer or open connection keeps the process alive, and other runtimes may not support it. In these cases, or to set
+ * options, create a {@link WebhooksServer}.
  *
  * @example
  * ```ts
@@ -3127,8 +3196,8 @@ interface WebhookFunction {
  */
 declare const webhookEndpoint: WebhookFunction;
 /**
- * The result of `new Hono()`, with any environment and of any copy of Hono. The type has only a few of its fields, because
- * TypeScript treats the classes of two copies of Hono as different types.
+ * A Hono app with any environment, from any copy of Hono. The type has only a few fields, because TypeScript treats the
+ * classes of two copies of Hono as different types.
  */
 interface HonoApp {
   /** The routes and the middleware, in the order of their registration. */
@@ -3141,34 +3210,37 @@ interface HonoApp {
 /** Options of a `WebhooksServer`. */
 interface WebhooksServerOptions {
   /**
-   * The secret that every delivery must carry, or several valid ones during a rotation; `false` accepts deliveries without
-   * a secret. Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to
-   * everyone, with a warning. An empty secret is an error (`OPTION_INVALID`), also in the environment.
+   * The secret of deliveries, several valid secrets during a rotation, or `false` to accept deliveries without a secret.
+   * Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to everyone, and the
+   * server logs a warning. An empty secret, in the option or in the environment, is an error (`OPTION_INVALID`).
    */
   secret?: string | readonly string[] | false;
   /**
-   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`: proxies log URLs.
+   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`, because proxies log URLs.
    */
   secretInQuery?: boolean;
   /**
-   * The password (HTTP Basic, any user name) for the dashboard. Default: `DASHBOARD_TOKEN`. Without a password, the
-   * dashboard only opens in a browser on this machine, and never in a Space or with a public address (`PUBLIC_URL`,
-   * `launch({ publicUrl })`).
+   * The password of the dashboard (HTTP Basic authentication with any username). Default `DASHBOARD_TOKEN`. Without a
+   * password, the dashboard is only available in a browser on this machine, and never in a Space or with a public URL
+   * (`PUBLIC_URL`, `launch({ publicUrl })`).
    */
   dashboardToken?: string;
   /**
-   * Where to store the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or your own inbox, which is
-   * closed with the server. Default: `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`, or an inbox in memory under a
-   * test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   * The inbox that stores the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or an `Inbox` object,
+   * which the server closes when it closes. Default: `INBOX_URL`, else an inbox in memory under a test runner (vitest, `node
+   * --test`, or `NODE_ENV=test`), else `sqlite:./.hub-webhooks/inbox.db`.
    */
   inbox?: string | Inbox;
-  /** Default: pino on standard output after `launch()` or `ready()` (level `LOG_LEVEL`, else `info`), else the console. */
+  /**
+   * The logger. Default: the console, and pino on standard output after `launch()` or `ready()`. `LOG_LEVEL` sets the level.
+   */
   logger?: Logger;
   /**
-   * A Hono app with middleware on it, such as a rate limit, an allow list or tracing. The built-in routes are added behind
-   * everything that is registered on it, so its middleware runs for deliveries, the landing page, `/health`, `/metrics` and
-   * the dashboard, and its routes take precedence. Its `onError` and `notFound` stay. Register middleware before you create
-   * the server: afterwards `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
+   * A Hono app with middleware, such as a rate limit, an allow list or tracing. The built-in routes are added after the
+   * routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page, `/health`,
+   * `/metrics` and the dashboard, and the app's routes take precedence. The app keeps its `onError` and `notFound` handlers.
+   * Add middleware before you create the server: afterward, `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app
+   * without middleware.
    *
    * @example
    * ```ts
@@ -3182,9 +3254,9 @@ interface WebhooksServerOptions {
    */
   app?: HonoApp;
   /**
-   * The path under which another app or a proxy mounts this server, as the client sees it, such as `/hub`. The URLs and
-   * links of the landing page begin with it. Requests match with the prefix and without it, so it does not matter whether
-   * the mount removes it. Default: the prefix of `parent.route(prefix, server.app)`, else none.
+   * The path under which another app or a proxy mounts this server, such as `/hub`. The URLs and links on the landing page
+   * start with this path. Requests match with and without the path, so the app or proxy may remove it. Default: the prefix
+   * of `parent.route(prefix, server.app)`, else no prefix.
    *
    * @example
    * ```ts
@@ -3194,25 +3266,28 @@ interface WebhooksServerOptions {
    */
   basePath?: string;
   /**
-   * Whether `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix` are used for the URLs and links of the landing
-   * page. Set it only where a proxy sets or removes all three: otherwise any client can choose what the page shows. Default
-   * `false`.
+   * Whether the URLs and links on the landing page use `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix`. Set
+   * this option only if a proxy sets or removes all three headers. Otherwise, any client can choose the URLs on the page.
+   * Default `false`.
    */
   trustProxy?: boolean;
-  /** Max size of a body in bytes. Default 10 MiB: the payload of a bucket may list 10,000 files. */
+  /** The maximum size of a body in bytes. Default: 10 MiB, because the payload of a bucket may list 10,000 files. */
   bodyLimit?: number;
-  /** The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for none. Default: built in. */
+  /**
+   * The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for no page. Default: the
+   * built-in page.
+   */
   landingPage?: LandingPage;
   /**
-   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: whether
-   * `METRICS` is 1.
+   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: `true` if
+   * `METRICS` is `1`, else `false`.
    */
   metrics?: boolean;
 }
 /**
- * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with its result.
+ * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result.
  *
- * It needs no Node APIs until you launch it: `server.fetch` runs wherever Hono runs.
+ * Until you launch the server, it requires no Node APIs: `server.fetch` runs on every runtime that Hono supports.
  *
  * @example
  * ```ts
@@ -3226,22 +3301,22 @@ interface WebhooksServerOptions {
  */
 declare class WebhooksServer {
   #private;
-  /** Registers handlers as endpoints, before or after the launch: see {@link WebhookFunction}. */
+  /** Registers handlers as endpoints, before or after the launch. See {@link WebhookFunction}. */
   readonly webhook: WebhookFunction;
   /**
-   * The Hono app, for your own routes: the option `app`, if set. Middleware cannot be added to it: `server.app.use()`
-   * throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are registered already.
+   * The Hono app, to which you can add routes. This is the app in the option `app`, or else a new app. You cannot add
+   * middleware: `server.app.use()` throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are already registered.
    */
   readonly app: Hono;
   /** The deliveries of the background endpoints. */
   readonly inbox: ServerInbox;
   /** @throws `OPTION_INVALID` */
   constructor(options?: WebhooksServerOptions);
-  /** Names of the endpoints, in the order of their registration. */
+  /** The names of the endpoints, in the order of their registration. */
   get endpointNames(): readonly string[];
   /**
-   * Answers a request. Hono's adapters, Bun, Deno and workers call it. In a worker, the secret is
-   * `environment.WEBHOOK_SECRET`.
+   * Responds to a request. Hono's adapters, Bun, Deno and edge workers call this function. On an edge worker, the secret is
+   * read from `environment.WEBHOOK_SECRET`.
    */
   get fetch(): (request: Request, environment?: unknown, context?: Parameters<Hono["fetch"]>[2]) => Response | Promise<Response>;
   /**
@@ -3254,8 +3329,8 @@ declare class WebhooksServer {
    */
   request(input: string | Request, init?: RequestInit): Promise<Response>;
   /**
-   * Validates, filters and runs a payload without HTTP and without a secret, for tests. You can omit `endpoint` if there
-   * is only one.
+   * Validates and filters a payload and runs the handler, without HTTP and without a secret, for tests. You can omit
+   * `endpoint` if the server has only one endpoint.
    *
    * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `PAYLOAD_INVALID`.
    * @example
@@ -3268,64 +3343,67 @@ declare class WebhooksServer {
     id?: string;
   }): Promise<Outcome>;
   /**
-   * Prepares the server without listening: checks the settings, sets up the logger, logs configuration warnings, and,
-   * if there are background endpoints, opens the inbox and resumes its deliveries. Call it before another server passes
-   * requests to `server.fetch`. `launch()` includes it.
+   * Prepares the server without listening: checks the settings, sets up the logger and logs configuration warnings. If there
+   * are background endpoints, also opens the inbox and starts to run queued deliveries. Call this method before another
+   * server passes requests to `server.fetch`. You do not need it before `launch()`.
    *
-   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are
-   * enabled without `prom-client`; `INBOX_UNUSABLE`.
+   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are enabled
+   * without `prom-client`; `INBOX_UNUSABLE`.
    */
   ready(): Promise<void>;
   /**
-   * Starts listening, opens the tunnel if you set one, and logs the URLs to register on the Hub. By default it also
-   * handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
+   * Starts listening, opens a tunnel if the options request one, and logs the URLs to register on the Hub. By default,
+   * `launch()` also handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
    *
-   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, that tool decides whether and where the server
-   * listens, and these options have no effect. Bun and `deno serve` do not serve the default export a second time.
+   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, the command decides whether and where the server
+   * listens, and these options have no effect. After `launch()`, Bun and `deno serve` do not also serve the default export.
    *
-   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, it logs the error
-   * and exits with code 1 instead.
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, `launch()` logs the
+   * error and exits the process with code 1 instead.
    * @example
    * ```ts
    * const { url } = await server.launch({ port: 0, handleSignals: false });
    * ```
    */
   launch(options?: LaunchOptions): Promise<LaunchedServer>;
-  /** Stops accepting requests, finishes those in progress, and closes the tunnel. You can call it twice. */
+  /** Stops accepting requests, waits for requests in progress, and closes the tunnel and inbox. Safe to call twice. */
   close(): Promise<void>;
-  /** The same as {@link close}. */
+  /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
-  /** For tools such as those that register its endpoints on the Hub. */
+  /** Describes and controls the server for tools of this package, such as `sync`. */
   get [serverControl](): ServerControl;
 }
 declare namespace index_d_exports {
-  export { Action, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, PayloadFor, PayloadOf, QueueOptions, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
+  export { Action, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
 }
 /** Options of {@link runJob}. */
 interface RunJobOptions {
-  /** The endpoint to run. Default: the only one. */
+  /** The endpoint to run. Required if the server has several endpoints. */
   endpoint?: string | undefined;
-  /** Contains `WEBHOOK_PAYLOAD` and `WEBHOOK_ID`. Default: the environment of the process. */
+  /** Variables that contain `WEBHOOK_PAYLOAD` and `WEBHOOK_ID`. Default `process.env`. */
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Aborts the handler's signal. Default: the first SIGTERM or SIGINT aborts it, and the second ends the process. */
+  /**
+   * Aborts the handler's signal. By default, the first SIGTERM or SIGINT aborts the handler's signal, and the second one
+   * exits the process.
+   */
   signal?: AbortSignal;
 }
-/** The outcome of a job that did not fail. */
+/** The outcome of a job whose handler succeeded or ignored the delivery. */
 type JobOutcome = Exclude<Outcome, {
   status: "failed";
 }>;
 /**
- * Runs an endpoint of a server inside a job of a webhook, on the payload in `WEBHOOK_PAYLOAD`, with `WEBHOOK_ID` as the
- * delivery ID. Filter, schema, timeout and log line are the same as for a delivery over HTTP. The secret is not checked:
- * setting the environment of a process needs more rights than sending a request. A background endpoint runs
- * immediately, with one attempt and without an inbox: the job itself can be retried.
+ * Runs an endpoint of a server inside a job of a webhook. The payload is `WEBHOOK_PAYLOAD`, and the delivery ID is
+ * `WEBHOOK_ID`. The filter, schema, timeout and log line are the same as for a delivery over HTTP. The secret is not
+ * checked, because setting the environment of a process requires more permissions than sending a request. A background
+ * endpoint runs immediately, with one attempt and without an inbox, because the job itself can be retried.
  *
- * A failure is thrown. As the last line of a file, that sets the exit code of the process to 1; otherwise it is 0.
+ * If the handler fails, `runJob` throws its error. An uncaught error sets the exit code of the process to 1.
  *
- * @throws `HANDLER_FAILED` with what the handler threw as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`;
- * `PAYLOAD_MISSING`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`;
- * `SERVER_FILE_INVALID` when a file that `hub-webhooks` runs calls it; `OPTION_INVALID`; the reason of `signal` when it
- * is already aborted.
+ * @throws `HANDLER_FAILED` with the handler's error as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`; `PAYLOAD_MISSING`,
+ * `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`; `SERVER_FILE_INVALID` when a
+ * file that the `hub-webhooks` command runs calls `runJob`; `OPTION_INVALID`; the reason of `signal` when `signal` is
+ * already aborted.
  * @example
  * ```ts
  * import { runJob } from "hub-webhooks/job";
@@ -3466,7 +3544,7 @@ declare class LocalHub {
   /**
    * Launches a local Hub on 127.0.0.1.
    *
-   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `STATE_UNUSABLE`, `OPTION_INVALID`.
+   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `LOCAL_HUB_STATE_UNUSABLE`, `OPTION_INVALID`.
    */
   static launch(options?: LocalHubOptions): Promise<LocalHub>;
   /**
@@ -3500,7 +3578,7 @@ declare class LocalHub {
 declare namespace local_hub_d_exports {
   export { HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, WebhookError };
 }
-/** Any part of a payload, to merge into a sample. Lists are replaced as a whole. */
+/** A part of a payload to merge into a sample. Lists are replaced, not merged. */
 type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;
 type TypeIn<Changes> = Changes extends {
   repo: {
@@ -3508,8 +3586,9 @@ type TypeIn<Changes> = Changes extends {
   };
 } ? Type : "dataset";
 /**
- * Creates a realistic payload of the Hub for tests: complete for its scope, with `changes` merged into it. The `repo.content`
- * of a bucket lists files, that of other repositories refs. URLs match the name of the repository.
+ * Creates a realistic payload of the Hub for tests. The payload has all fields of its scope, with `changes` merged into it.
+ * For `repo.content`, a bucket has `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the
+ * repository.
  *
  * @example
  * ```ts
@@ -3520,7 +3599,8 @@ type TypeIn<Changes> = Changes extends {
  */
 declare function webhookPayload<const Scope extends KnownScope, const Changes extends DeepPartial<WebhookPayload> = Record<never, never>>(scope: Scope, changes?: Changes): PayloadOf<Scope, TypeIn<Changes>>;
 /**
- * Creates the request with which the Hub delivers a payload, for `server.fetch` or, over a socket, for `fetch`.
+ * Creates a request like the Hub's request for a delivery. Pass it to `server.fetch`, or to `fetch` to send it over a
+ * socket.
  *
  * @example
  * ```ts
@@ -3529,22 +3609,22 @@ declare function webhookPayload<const Scope extends KnownScope, const Changes ex
  * ```
  */
 declare function deliveryRequest({ endpoint, payload, secret, id, baseUrl }: {
-  /** Name of the endpoint. */
+  /** The name of the endpoint. */
   endpoint: string;
   /** Any JSON value, such as the result of `webhookPayload()`. */
   payload: unknown;
-  /** Default: no `X-Webhook-Secret` header. */
+  /** The value of the `X-Webhook-Secret` header. Default: no such header. */
   secret?: string;
-  /** The `Webhook-Id`. Default: a new one. */
+  /** The value of the `Webhook-Id` header. Default: a new ID. */
   id?: string;
-  /** Address of the receiver. Default `http://localhost`. */
+  /** The base URL of the server. Default `http://localhost`. */
   baseUrl?: string;
 }): Request;
 /**
- * Waits until every accepted delivery of the background endpoints has succeeded or is dead, retries included. Give the
- * endpoints a short `backoff`. The inbox must be open: after `ready()`, `launch()` or the first delivery.
+ * Waits until every accepted delivery of the background endpoints has succeeded or is dead, including retries. Set a short
+ * `backoff` on the endpoints.
  *
- * @throws `NOT_SETTLED` after `timeout`, with the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
+ * @throws `NOT_SETTLED` after `timeout`, with a list of the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
  * @example
  * ```ts
  * await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "s3cret", id: "first" }));
@@ -3553,11 +3633,11 @@ declare function deliveryRequest({ endpoint, payload, secret, id, baseUrl }: {
  * ```
  */
 declare function settled(server: Pick<WebhooksServer, "inbox" | "endpointNames">, { endpoint, timeout, signal }?: {
-  /** The endpoint to wait for. Default: all of them. */
+  /** The endpoint to wait for. Default: all endpoints. */
   endpoint?: string;
-  /** Max time to wait. Default `"10s"`. */
+  /** The maximum time to wait. Default `"10s"`. */
   timeout?: Duration;
-  /** Stops waiting: `settled` rejects with the reason of the signal. */
+  /** Aborts the wait. `settled` then rejects with the reason of the signal. */
   signal?: AbortSignal;
 }): Promise<void>;
 declare namespace testing_d_exports {
