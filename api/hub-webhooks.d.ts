@@ -71,7 +71,7 @@ interface WebhookErrorCodes {
    * An endpoint was registered without a name, and its handler is an anonymous function. Name the endpoint or the function.
    */
   ENDPOINT_NAME_MISSING: "thrown";
-  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `-` and `_`. */
+  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `.`, `_`, `-` and slashes. */
   ENDPOINT_NAME_INVALID: "thrown";
   /** Two endpoints have the same name. Rename one of them. */
   ENDPOINT_EXISTS: "thrown";
@@ -3530,7 +3530,7 @@ interface LocalHubOptions {
  * @example
  * ```ts
  * await using hub = await LocalHub.launch();
- * const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+ * const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
  * await client.webhooks.create({ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
  * const [delivery] = await hub.push({ type: "dataset", name: "me/data" });
  * ```

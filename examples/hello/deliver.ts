@@ -2,14 +2,14 @@ import type { HubClient } from "hub-webhooks/client";
 import type { HubEvent, LocalHub } from "hub-webhooks/local-hub";
 import { registrations } from "./events.ts";
 
-/** Where an event went, and what it was answered. */
+/** The endpoint that received an event, and its answer. */
 interface Delivered {
   endpoint: string;
   status: number | null;
   answer: unknown;
 }
 
-/** Registers a webhook for every endpoint of the receiver at `url`, and returns which is whose, by id. */
+/** Registers a webhook for every endpoint of the receiver at `url`. Returns the endpoints by webhook id. */
 export async function registerWebhooks(client: HubClient, { url, secret }: { url: string; secret: string }) {
   const endpoints = new Map<string, string>();
   for (const [endpoint, wanted] of Object.entries(registrations)) {
@@ -19,7 +19,7 @@ export async function registerWebhooks(client: HubClient, { url, secret }: { url
   return endpoints;
 }
 
-/** Lets an event happen on the local Hub and tells the way of each of its deliveries. */
+/** Triggers an event on the local Hub, and returns its deliveries with their answers. */
 export async function deliver(hub: LocalHub, event: HubEvent, endpoints: ReadonlyMap<string, string>) {
   const deliveries = await hub.trigger(event);
   return deliveries.map(({ webhookId, logId, status }): Delivered => {

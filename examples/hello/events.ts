@@ -1,7 +1,7 @@
 import type { WebhookRequest } from "hub-webhooks/client";
 import type { HubEvent } from "hub-webhooks/local-hub";
 
-/** What each endpoint asks the Hub for. */
+/** The repositories and events that the webhook of each endpoint subscribes to. */
 export const registrations: Readonly<Record<string, Pick<WebhookRequest, "watched" | "domains">>> = {
   on_change: { watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
   retrain: { watched: [{ type: "dataset", name: "acme/data" }], domains: ["repo"] },
@@ -13,7 +13,7 @@ export const registrations: Readonly<Record<string, Pick<WebhookRequest, "watche
 const data = { type: "dataset", name: "acme/data" } as const;
 const files = { type: "bucket", name: "acme/files" } as const;
 
-/** One event of every scope that the Hub documents, and what each endpoint that hears of it answers. */
+/** One event of every scope that the Hub documents, with the expected answers of the endpoints that receive it. */
 export const events: readonly { event: HubEvent; answers: Readonly<Record<string, unknown>> }[] = [
   {
     event: { repo: data, event: { scope: "repo", action: "create" } },

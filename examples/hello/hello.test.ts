@@ -35,7 +35,7 @@ describe("The hello server, registered on a local Hub", () => {
 });
 
 describe("The hello server", () => {
-  test("ignores another ref than the main branch, with a 200", async () => {
+  test("answers 200 to a push to another branch, and ignores it", async () => {
     const updatedRefs = [{ ref: "refs/pr/1", oldSha: null, newSha: "575db8b7a51b6f85eb06eee540738584589f131c" }];
     const payload = webhookPayload("repo.content", { updatedRefs });
     const response = await server.request(deliveryRequest({ endpoint: "retrain", payload, secret }));

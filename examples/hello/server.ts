@@ -2,12 +2,12 @@ import { isScope, WebhooksServer } from "hub-webhooks";
 
 const server = new WebhooksServer();
 
-// POST /webhooks/on_change: a named function is an endpoint of that name, and takes every delivery.
+// POST /webhooks/on_change: the name of the function is the name of the endpoint. Without options, it receives every delivery.
 server.webhook(function on_change({ event, repo }) {
   return { repo: repo.name, action: event.action };
 });
 
-// Options choose the deliveries and narrow the payload: what changes a dataset's content always has `updatedRefs`.
+// Options filter the deliveries and narrow the type of the payload: content updates of a dataset have `updatedRefs`.
 server.webhook(
   "retrain",
   { scope: "repo.content", repo: "dataset:acme/*", ref: "refs/heads/main" },
@@ -19,13 +19,13 @@ server.webhook("visibility", { scope: "repo.config" }, ({ repo, updatedConfig })
   return { repo: repo.name, visibility: updatedConfig.private ? "private" : "public" };
 });
 
-// The scope "discussion" covers "discussion.comment" too; isScope tells them apart, for TypeScript as well.
+// The scope "discussion" includes "discussion.comment". isScope distinguishes them and narrows the type.
 server.webhook("community", { scope: "discussion" }, (payload) => {
   if (isScope(payload, "discussion.comment")) return { replyTo: payload.comment.id };
   return { opened: payload.discussion.title };
 });
 
-// A bucket has files where a git repository has refs.
+// Content updates of a bucket have `updatedFiles` instead of `updatedRefs`.
 server.webhook("new_files", { scope: "repo.content", repo: "bucket:acme/*" }, ({ updatedFiles }) => ({
   files: updatedFiles.map(({ path }) => path),
 }));

@@ -7,14 +7,14 @@ import { events } from "./events.ts";
 
 const { once } = parseArgs({ options: { once: { type: "boolean", default: false } } }).values;
 
-// Nobody should get used to an open server: without a secret of yours the demo makes one that ends with it.
+// Without WEBHOOK_SECRET, the demo uses a random secret rather than an open server.
 const yourSecret = process.env.WEBHOOK_SECRET;
 const secret = yourSecret || crypto.randomUUID();
 process.env.WEBHOOK_SECRET = secret;
-// What is printed here says it all; LOG_LEVEL=info shows the server's own lines as well.
+// The demo prints all results itself. LOG_LEVEL=info also shows the log of the server.
 process.env.LOG_LEVEL ||= "error";
 
-// Imported only now, so that it finds these settings.
+// Imported after the variables are set, because the server reads them.
 const { default: server } = await import("./server.ts");
 const { url } = await server.launch();
 const hub = await startHub();
@@ -44,24 +44,24 @@ for (const { event, answers } of events) {
 
 const refused = await fetch(deliveryRequest({ endpoint: "on_change", payload: webhookPayload("repo"), baseUrl: url }));
 asExpected &&= refused.status === 401;
-console.log(`\nWithout the secret the receiver answers ${refused.status} ${await refused.text()}`);
+console.log(`\nWithout the secret, the receiver answers ${refused.status} ${await refused.text()}`);
 
 if (once) {
   await Promise.all([server.close(), hub.close()]);
   process.exitCode = asExpected ? 0 : 1;
 } else {
-  if (!yourSecret) console.log(`WEBHOOK_SECRET is not set, so this run has a secret of its own: ${secret}`);
-  console.log(`\nBoth stay up: look at ${hub.url} and ${url}\nCtrl+C ends them.`);
+  if (!yourSecret) console.log(`WEBHOOK_SECRET is not set, so this run uses a random secret: ${secret}`);
+  console.log(`\nOpen ${hub.url} and ${url}\nPress Ctrl+C to stop.`);
 }
 
-/** The port of `hub-webhooks hub`, or any other where that is taken. */
+/** Launches the local Hub at the port of `hub-webhooks hub`, or at any free port if that one is in use. */
 async function startHub(): Promise<LocalHub> {
   if (once) return LocalHub.launch();
   try {
     return await LocalHub.launch({ port: 5050 });
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
-    console.log("Port 5050 is taken, so the local Hub takes another.");
+    console.log("Port 5050 is in use. The local Hub uses another port.");
     return LocalHub.launch();
   }
 }

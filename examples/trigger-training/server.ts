@@ -1,9 +1,9 @@
 import { type Logger, WebhooksServer } from "hub-webhooks";
 
-/** Starts a training on a dataset as it is at `revision`. */
+/** Starts a training on one revision of a dataset. */
 export type StartTraining = (training: { dataset: string; revision: string }, log: Logger) => unknown;
 
-/** Creates a server that starts a training whenever the main branch of a dataset has changed. */
+/** Creates a server that starts a training when the main branch of a dataset changes. */
 export function createTrainingServer(startTraining: StartTraining): WebhooksServer {
   const server = new WebhooksServer();
   server.webhook(
@@ -19,7 +19,7 @@ export function createTrainingServer(startTraining: StartTraining): WebhooksServ
   return server;
 }
 
-/** Used by `hub-webhooks dev`: prints what it would do. */
+/** For `hub-webhooks dev`: a dry run that prints the calls. */
 export default createTrainingServer(({ dataset, revision }) => {
   console.log(`Dry run: a training on ${dataset} at ${revision} would start now.`);
 });

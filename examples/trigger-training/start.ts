@@ -1,7 +1,7 @@
 import { createTrainingServer } from "./server.ts";
 
 const server = createTrainingServer((training, log) => {
-  log.info(training, "This is where the training would start: put your own call here.");
+  log.info(training, "Start your training here.");
 });
 
 export default server;

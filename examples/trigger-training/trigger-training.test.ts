@@ -9,7 +9,7 @@ const oldSha = "ce9a4674fa833a68d5a73ec355f0ea95eedd60b7";
 const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
 
 describe("The training server", () => {
-  test("starts a training when a dataset was updated", async () => {
+  test("starts a training when a dataset is updated", async () => {
     const startTraining = vi.fn();
     const server = createTrainingServer(startTraining);
     const payload = webhookPayload("repo.content", { updatedRefs: [{ ref: "refs/heads/main", oldSha, newSha }] });
@@ -32,7 +32,7 @@ describe("The training server", () => {
     expect(startTraining).not.toHaveBeenCalled();
   });
 
-  test("does not train on a branch that was deleted", async () => {
+  test("starts no training on a deleted branch", async () => {
     const startTraining = vi.fn();
     const updatedRefs = [{ ref: "refs/heads/main", oldSha, newSha: null }];
     const outcome = await createTrainingServer(startTraining).receive(webhookPayload("repo.content", { updatedRefs }));
@@ -40,7 +40,7 @@ describe("The training server", () => {
     expect(startTraining).not.toHaveBeenCalled();
   });
 
-  test("tells the Hub when a training could not be started, so that the delivery comes again", async () => {
+  test("answers 500 when a training could not be started, so that the Hub retries", async () => {
     const server = createTrainingServer(() => Promise.reject(new Error("no machine is free")));
     const outcome = await server.receive(webhookPayload("repo.content"));
     expect(outcome).toMatchObject({ status: "failed", error: { status: 500 } });

@@ -68,7 +68,7 @@ export interface WebhookErrorCodes {
    * An endpoint was registered without a name, and its handler is an anonymous function. Name the endpoint or the function.
    */
   ENDPOINT_NAME_MISSING: "thrown";
-  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `-` and `_`. */
+  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `.`, `_`, `-` and slashes. */
   ENDPOINT_NAME_INVALID: "thrown";
   /** Two endpoints have the same name. Rename one of them. */
   ENDPOINT_EXISTS: "thrown";

@@ -58,6 +58,17 @@ export async function compactInbox(url: string = defaultInboxUrl): Promise<Compa
   return compactInboxFile(file);
 }
 
+/**
+ * Whether the URL is that of a file on a local disk. A file with `?unsafe-file-system=allow` is on a mounted bucket.
+ *
+ * @throws `OPTION_INVALID` if the URL is not supported.
+ */
+export function isOnLocalDisk(url: string = defaultInboxUrl): boolean {
+  if (isServerUrl(url)) return false;
+  const { file, unsafeFileSystem } = parseSqliteUrl(url);
+  return file !== ":memory:" && unsafeFileSystem === "refuse";
+}
+
 function isServerUrl(url: string): boolean {
   return /^(?:rediss?|postgres(?:ql)?):\/\//.test(url);
 }

@@ -53,7 +53,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
  * @example
  * ```ts
  * await using hub = await LocalHub.launch();
- * const client = new HubClient({ endpoint: hub.url, token: "hf_local" });
+ * const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
  * await client.webhooks.create({ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
  * const [delivery] = await hub.push({ type: "dataset", name: "me/data" });
  * ```

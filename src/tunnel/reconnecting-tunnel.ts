@@ -115,7 +115,7 @@ export class ReconnectingTunnel {
     }
   }
 
-  /** Resolves with the reason of the loss, or with `undefined` if the tunnel was closed. */
+  /** Resolves with the error that ended the connection, or with `undefined` if the tunnel was closed. */
   async #waitUntilLost(): Promise<WebhookError | undefined> {
     const connection = this.#connection;
     const ended = AbortSignal.any([this.#closing.signal, connection.lost]);

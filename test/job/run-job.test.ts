@@ -130,9 +130,14 @@ describe("A failed job throws", () => {
       "is not JSON",
       '{"event":',
       "BODY_NOT_JSON",
-      /^Endpoint "retrain" cannot process WEBHOOK_PAYLOAD: The body is not valid JSON\. Set/,
+      /^Endpoint "retrain" cannot process WEBHOOK_PAYLOAD: .*Set WEBHOOK_PAYLOAD to the payload of a delivery/,
     ],
-    ["is nested too deep", "[".repeat(101), "BODY_TOO_DEEP", /WEBHOOK_PAYLOAD: .*nested deeper than 100 levels/],
+    [
+      "is nested too deep",
+      "[".repeat(101),
+      "BODY_TOO_DEEP",
+      /^Endpoint "retrain" cannot process WEBHOOK_PAYLOAD: .*Set WEBHOOK_PAYLOAD to the payload of a delivery/,
+    ],
     [
       "has the wrong shape",
       '{"event": {}}',

@@ -159,7 +159,7 @@ export class Dispatcher {
       this.#deliver(deliveryId).catch((error: unknown) => {
         this.#options.log.error(
           { err: error, deliveryId },
-          "Cannot process a delivery. With a state file, the next start tries again.",
+          "Cannot process a delivery. If the local Hub has a state file, it retries the delivery after a restart.",
         );
       }),
     );

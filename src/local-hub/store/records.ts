@@ -10,7 +10,7 @@ import { notificationSettings, notificationWatchItem } from "../../hub/settings.
 const time = z.number();
 const userName = z.string();
 
-/** A notification: its owner is the user, its id that of the discussion. */
+/** A notification. Its owner is the user, and its ID is the ID of the discussion. */
 export const storedNotification = z.object({
   updatedAt: time,
   read: z.boolean(),
@@ -64,7 +64,7 @@ export const storedPaper = z.object({
   ),
 });
 
-/** A member: its owner is the organization, its id the user's name. */
+/** A member. Its owner is the organization, and its ID is the username. */
 export const storedMember = z.object({
   role: organizationRole,
   isExternalCollaborator: z.boolean(),

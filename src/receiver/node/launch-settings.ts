@@ -1,5 +1,5 @@
 import { checkCount, checkPort } from "../../core/check-option.ts";
-import { defaultInboxUrl, defaultPort } from "../../core/defaults.ts";
+import { defaultPort } from "../../core/defaults.ts";
 import { toMilliseconds } from "../../core/duration.ts";
 import { readEnvironment } from "../../core/environment.ts";
 import { optionError } from "../../core/option-error.ts";
@@ -7,6 +7,7 @@ import type { Space } from "../../core/space.ts";
 import { readBaseUrl } from "../../core/urls.ts";
 import { type ConnectionLimits, defaultLimits } from "../../http-server/connection.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
+import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import type { LaunchOptions } from "../launch-options.ts";
 import type { ListenTimeouts } from "./listen.ts";
@@ -65,9 +66,7 @@ export function reachableHost(host: string): string {
 /** Whether the inbox in the options, else the inbox in `INBOX_URL`, else the default inbox, is a file on the local disk. */
 export function isInboxOnDisk(inbox: string | Inbox | undefined): boolean {
   if (typeof inbox === "object") return false;
-  const url = inbox ?? readEnvironment("INBOX_URL") ?? defaultInboxUrl;
-  // With this parameter, the file is on a mounted bucket.
-  return url.startsWith("sqlite:") && !url.endsWith("?unsafe-file-system=allow");
+  return isOnLocalDisk(inbox ?? readEnvironment("INBOX_URL"));
 }
 
 function configuredUrlOf(option: LaunchOptions["publicUrl"]): () => string | undefined {

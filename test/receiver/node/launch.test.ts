@@ -362,13 +362,18 @@ describe("A server in a Space", () => {
   test.each<[what: string, inbox: string, background: boolean, warns: boolean]>([
     ["nothing in the background", "sqlite:./never-made.db", false, false],
     ["an inbox on its disk", "sqlite:inbox.db", true, true],
+    ["an inbox in memory", "sqlite::memory:", true, false],
     ["an inbox on a mounted bucket", "sqlite:bucket.db?unsafe-file-system=allow", true, false],
-  ])("with %s is told what to expect", async (_what, inbox, background, warns) => {
+  ])("logs what to expect with %s", async (_what, inbox, background, warns) => {
     vi.stubEnv("SPACE_ID", "acme/rain-bot");
     vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
     const folder = createFolder();
     const logger = createMemoryLogger();
-    await using server = new WebhooksServer({ secret: "s3cret", logger, inbox: inbox.replace(":", `:${folder}/`) });
+    await using server = new WebhooksServer({
+      secret: "s3cret",
+      logger,
+      inbox: inbox.replace(/:(?=[a-z.]+\.db)|:(?=\.\/)/, `:${folder}/`),
+    });
     server.webhook("retrain", { background }, () => {});
     await server.launch(anyPort);
     const told = logger.lines.map(({ level, msg }) => `${level} ${msg}`);

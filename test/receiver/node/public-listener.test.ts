@@ -211,7 +211,7 @@ describe("A server launched with a tunnel", () => {
     await using server = serverWithSecret("s3cret-of-ours");
     const tunnel = { host: host.url, subdomain: "my-bot" };
     await server.launch({ port: 0, host: "127.0.0.1", tunnel });
-    await waitFor(() => expect(said("warn")).toEqual([expect.stringMatching(/^The name my-bot is taken/)]));
+    await waitFor(() => expect(said("warn")).toEqual([expect.stringMatching(/"my-bot" is taken/)]));
   });
 
   test("leaves no timer after it is closed", async () => {

@@ -13,7 +13,7 @@ export function addShowDelivery(deliveries: Command, { invocation, access }: Del
     .command("show")
     .argument("<id>", "delivery ID, as shown by list")
     .description("show a delivery with its attempts and its body")
-    .addOption(endpointOption("endpoint of the delivery, if two endpoints have the same ID"))
+    .addOption(endpointOption("endpoint of the delivery, if several endpoints have a delivery with this ID"))
     .addHelpText(
       "after",
       examples(
