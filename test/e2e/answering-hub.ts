@@ -13,6 +13,8 @@ export const exampleEnvironment = {
   JOB_NAMESPACE: "acme",
   MODEL_NAME: "acme/net",
   BOT_NAME: "bot",
+  TARGET_URL: "https://git.example",
+  TARGET_TOKEN: "token_none",
 };
 
 /** Starts a server that answers every request as the Hub answers who one is: some examples ask that at the start. */

@@ -9,4 +9,6 @@ const session = await startDev({
     if (event.event === "problem") console.log(JSON.stringify({ level: 40, msg: event.message }));
   },
 });
-console.log(JSON.stringify({ level: 30, msg: "Ready", endpoints: [`POST ${session.state.url}/webhooks/target`] }));
+console.log(
+  JSON.stringify({ level: 30, msg: "The server is ready.", endpoints: [`POST ${session.state.url}/webhooks/target`] }),
+);

@@ -53,7 +53,7 @@ try {
     await row(name, async () => {
       const bin = join(project, "node_modules/hub-webhooks/dist/cli/bin.js");
       const { code, output } = await runProgram([...command, bin, "dev", "server.ts"], { cwd: project });
-      const isRefused = code === 1 && /^error: hub-webhooks needs Node .*\n$/.test(output);
+      const isRefused = code === 1 && /^error: hub-webhooks requires Node .*\n$/.test(output);
       return [{ name: "refused", problem: isRefused ? undefined : `code ${code}: ${output}` }];
     });
   }

@@ -26,12 +26,16 @@ const badServers: [name: string, reason: RegExp, server: LocaltunnelServerOption
   ["redirects", /redirected \(status 302\)/, { mode: "redirect" }],
   ["answers with a web page", /a web page \(HTML\) instead of a tunnel/, { mode: "html" }],
   ["does not speak HTTP", /is not reachable/, { mode: "garbage" }],
-  ["assigns no URL", /without a valid http\(s\) URL/, { mode: "no-url" }],
-  ["assigns a URL that is not http(s)", /without a valid http\(s\) URL/, { answer: { url: "javascript:alert(1)" } }],
+  ["assigns no URL", /without a valid http or https URL/, { mode: "no-url" }],
+  [
+    "assigns a URL that is not http(s)",
+    /without a valid http or https URL/,
+    { answer: { url: "javascript:alert(1)" } },
+  ],
   ["assigns no port", /without a valid port/, { answer: { port: undefined } }],
   ["assigns an invalid port", /without a valid port/, { answer: { port: 99_999 } }],
   ["assigns a closed port", /refused connections to port \d+/, { mode: "closed-port" }],
-  ["assigns a port behind a firewall", /port \d+ did not answer in time: a firewall/, { mode: "deaf-port" }],
+  ["assigns a port behind a firewall", /port \d+ did not answer in time\. A firewall/, { mode: "deaf-port" }],
 ];
 
 describe("Opening a tunnel fails with the reason and leaves nothing running if the server", () => {
@@ -47,7 +51,7 @@ describe("Opening a tunnel fails with the reason and leaves nothing running if t
     expect(performance.now() - start).toBeLessThan(isSilent ? 15_000 : 60_000);
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true });
     expect(error.message).toMatch(reason);
-    expect(error.message).toContain("set another server");
+    expect(error.message).toContain("set another tunnel server");
     expect(inspect(error)).not.toContain("captive portal");
     expect(tunnelProcesses()).toHaveLength(before + 1);
     expect(runningProcesses()).toEqual([]);
