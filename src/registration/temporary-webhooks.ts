@@ -33,7 +33,7 @@ export interface ReconcileInput {
  *
  * @example
  * ```ts
- * const webhooks = await TemporaryWebhooks.open({ hub, session: { id: randomUUID(), alive } });
+ * const webhooks = await TemporaryWebhooks.open({ client, session: { id: randomUUID(), alive } });
  * await webhooks.reconcile({ endpoints: [{ name: "retrain", watch, domains: ["repo"] }], publicUrl: tunnel.url, secret });
  * await webhooks.close();
  * ```
