@@ -51,7 +51,7 @@ await server.launch();
 `,
   );
   const env = { DASHBOARD_TOKEN: "docs", WEBHOOK_SECRET: "s3cret", INBOX_URL: "sqlite::memory:" };
-  await using _server = await start(["node", "bot.ts"], /Ready/, env);
+  await using _server = await start(["node", "bot.ts"], /is ready/, env);
   for (const name of ["me/data", "me/images", "me/flaky", "me/texts", "me/slow"]) {
     const url = "http://127.0.0.1:7860/webhooks/retrain";
     await finish(["hub-webhooks", "trigger", `dataset:${name}`, "--url", url, "--secret", "s3cret"]);

@@ -9,7 +9,7 @@ import { type ProgramResult, startProgram } from "../support/program.ts";
 const runningOn: readonly { command: RegExp; ready: RegExp }[] = [
   { command: /\bhub-webhooks (dev|hub)\b/, ready: /Press Ctrl\+C to stop\./ },
   { command: /\bhub-webhooks deliveries tail\b/, ready: /\bdead\b/ },
-  { command: /\bnpm start(?!.*--once)|\bnode \S+\.ts/, ready: /\bReady\b/ },
+  { command: /\bnpm start(?!.*--once)|\bnode \S+\.ts/, ready: /\bis ready\b/ },
 ];
 
 /** What looks for a Hub on this machine by itself. Everything else is led to the one in the place of the real Hub. */

@@ -25,6 +25,12 @@ const followedElsewhere: readonly string[] = ["docs/guides/local-development.md"
 const surroundings: Record<string, (place: { folder: string }) => Promise<void>> = {
   "docs/guides/background.md": haveDeliveries,
   "docs/troubleshooting.md": haveDeliveries,
+  // The first block is the server, and must not need a mark: this text is published as llms.txt.
+  "docs/llms-intro.md": async ({ folder }) => {
+    const server = readBlocks("docs/llms-intro.md").find(({ language }) => language === "ts");
+    if (!server) throw new Error("docs/llms-intro.md has no server");
+    await writeFile(join(folder, "server.ts"), server.text);
+  },
   "docs/reference/hub-api.md": async () => {
     const hub = await LocalHub.launch({ port: 5050 });
     onTestFinished(() => hub.close());
