@@ -16,10 +16,10 @@ const programs = [
 const replacedInWorkers = [
   "console/error-page",
   "receiver/dashboard/dashboard",
-  "receiver/inbox-support",
+  "receiver/background/inbox-support",
   "receiver/landing/landing-page",
   "receiver/landing/worker-pages",
-  "receiver/metrics",
+  "receiver/routes/metrics",
   "receiver/node/open-configured-inbox",
   "receiver/node/launch",
   "receiver/node/node-logger",

@@ -2868,6 +2868,39 @@ interface Scoped<Wanted extends string> {
  * ```
  */
 declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
+/** Options of methods that look up a delivery by its ID. */
+interface DeliveryLookup {
+  /** The name of the endpoint. Only required if two endpoints have a delivery with the same ID. */
+  endpoint?: string;
+}
+/**
+ * The deliveries of a server's background endpoints, as `server.inbox`. If the inbox is not open yet, each method opens it,
+ * and the server then also starts to run queued deliveries.
+ *
+ * @example
+ * ```ts
+ * const { deliveries } = await server.inbox.list({ status: "dead" });
+ * for (const { id, attempts } of deliveries) console.log(id, attempts.at(-1)?.error?.message);
+ * await server.inbox.replayDead("retrain");
+ * ```
+ */
+declare class ServerInbox {
+  #private;
+  /** Lists deliveries, newest first. @throws `OPTION_INVALID` when an option is invalid. */
+  list(options?: ListOptions): Promise<DeliveryPage>;
+  /** Returns one delivery with its attempts, or `undefined` if the inbox does not contain the delivery. */
+  get(id: string, { endpoint }?: DeliveryLookup): Promise<StoredDelivery | undefined>;
+  /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` when the inbox does not contain it. */
+  replay(id: string, lookup?: DeliveryLookup): Promise<void>;
+  /** Runs every dead delivery of an endpoint again. Returns the number of these deliveries. */
+  replayDead(endpoint: string): Promise<number>;
+  /** Returns the number of deliveries by endpoint and status. */
+  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
+  /**
+   * Deletes deliveries whose retention period has ended, which also happens every hour. Returns the number of deliveries.
+   */
+  prune(): Promise<number>;
+}
 /**
  * The outcome of a delivery or attempt. `retrying` is a failed background attempt that will be retried. `failed` is a
  * failure that will not be retried.
@@ -2956,37 +2989,79 @@ type PayloadFor<Options extends EndpointOptions> = Options extends {
   scope: infer Scope;
 } ? undefined extends Scope ? WebhookPayload : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>> : WebhookPayload;
 /**
- * Throw this error from a handler when a retry cannot succeed. A background endpoint then marks the delivery as dead
- * immediately.
- *
- * @example
- * ```ts
- * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("The model does not exist.");
- * ```
+ * A standard decorator that registers a method as an endpoint. Requires TypeScript without `experimentalDecorators`. Static
+ * methods are registered when the class is defined, and other methods when the class is instantiated for the first time.
  */
-declare class NonRetriableError extends WebhookError {
-  constructor(message: string, options?: {
-    cause?: unknown;
-  });
-}
+type WebhookDecorator<Payload> = <This, Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown>(method: Method, context: ClassMethodDecoratorContext<This, Method>) => void;
 /**
- * Throw this error from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
- * `attempts`. If the date is invalid or beyond the endpoint's `retention`, the server logs `RETRY_TIME_INVALID` and uses the
- * endpoint's `backoff`.
+ * Registers handlers as endpoints. The type of the payload is inferred from the options. Slashes at both ends of a name are
+ * removed, so `"/retrain/"` becomes `"retrain"`.
  *
- * @throws `OPTION_INVALID` when `when` is not a duration.
- * @example
- * ```ts
- * throw new RetryAfterError("1h", { message: "No GPU is free." });
- * ```
+ * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
+ * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
  */
-declare class RetryAfterError extends WebhookError {
-  /** The time of the retry. */
-  readonly retryAt: Date;
-  constructor(when: Duration | Date, { message, cause }?: {
-    message?: string;
-    cause?: unknown;
-  });
+interface WebhookFunction {
+  /**
+   * Registers a named function. The name of the function is the name of the endpoint.
+   *
+   * @example
+   * ```ts
+   * server.webhook(async function on_change(payload) {
+   *   console.log(payload.event.scope, payload.repo.name);
+   * });
+   * ```
+   */
+  <Declared extends Handler>(handler: Declared): Declared;
+  /**
+   * Registers a function under a name.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", async (payload) => ({ repo: payload.repo.name }));
+   * ```
+   */
+  <Declared extends Handler>(name: string, handler: Declared): Declared;
+  /**
+   * Registers a function with options, such as a filter.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
+   * ```
+   */
+  <const Options extends EndpointOptions, Result>(name: string, options: Options, handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
+  /**
+   * Returns a decorator for a method. Without a name, the endpoint has the name of the method.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook()
+   *   async on_change(payload: WebhookPayload) {
+   *     console.log(payload.repo.name);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
+  (name?: string): WebhookDecorator<WebhookPayload>;
+  /**
+   * Returns a decorator for a method, with options.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook({ scope: "discussion.comment" })
+   *   async on_comment(payload: DiscussionCommentPayload) {
+   *     console.log(payload.comment.content);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
+  <const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
+  /** Returns a decorator for a method, with a name and options. */
+  <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
 /** An endpoint on the landing page. The page is public, so no value comes from a payload. */
 interface LandingEndpoint {
@@ -3069,113 +3144,38 @@ interface LandingInfo {
 }
 /** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */
 type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | Promise<string | Response>) | false;
-/** Options of methods that look up a delivery by its ID. */
-interface DeliveryLookup {
-  /** The name of the endpoint. Only required if two endpoints have a delivery with the same ID. */
-  endpoint?: string;
-}
 /**
- * The deliveries of a server's background endpoints, as `server.inbox`. If the inbox is not open yet, each method opens it,
- * and the server then also starts to run queued deliveries.
+ * Throw this error from a handler when a retry cannot succeed. A background endpoint then marks the delivery as dead
+ * immediately.
  *
  * @example
  * ```ts
- * const { deliveries } = await server.inbox.list({ status: "dead" });
- * for (const { id, attempts } of deliveries) console.log(id, attempts.at(-1)?.error?.message);
- * await server.inbox.replayDead("retrain");
+ * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("The model does not exist.");
  * ```
  */
-declare class ServerInbox {
-  #private;
-  /** Lists deliveries, newest first. @throws `OPTION_INVALID` when an option is invalid. */
-  list(options?: ListOptions): Promise<DeliveryPage>;
-  /** Returns one delivery with its attempts, or `undefined` if the inbox does not contain the delivery. */
-  get(id: string, { endpoint }?: DeliveryLookup): Promise<StoredDelivery | undefined>;
-  /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` when the inbox does not contain it. */
-  replay(id: string, lookup?: DeliveryLookup): Promise<void>;
-  /** Runs every dead delivery of an endpoint again. Returns the number of these deliveries. */
-  replayDead(endpoint: string): Promise<number>;
-  /** Returns the number of deliveries by endpoint and status. */
-  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /**
-   * Deletes deliveries whose retention period has ended, which also happens every hour. Returns the number of deliveries.
-   */
-  prune(): Promise<number>;
+declare class NonRetriableError extends WebhookError {
+  constructor(message: string, options?: {
+    cause?: unknown;
+  });
 }
 /**
- * A standard decorator that registers a method as an endpoint. Requires TypeScript without `experimentalDecorators`. Static
- * methods are registered when the class is defined, and other methods when the class is instantiated for the first time.
- */
-type WebhookDecorator<Payload> = <This, Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown>(method: Method, context: ClassMethodDecoratorContext<This, Method>) => void;
-/**
- * Registers handlers as endpoints. The type of the payload is inferred from the options. Slashes at both ends of a name are
- * removed, so `"/retrain/"` becomes `"retrain"`.
+ * Throw this error from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
+ * `attempts`. If the date is invalid or beyond the endpoint's `retention`, the server logs `RETRY_TIME_INVALID` and uses the
+ * endpoint's `backoff`.
  *
- * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
- * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
+ * @throws `OPTION_INVALID` when `when` is not a duration.
+ * @example
+ * ```ts
+ * throw new RetryAfterError("1h", { message: "No GPU is free." });
+ * ```
  */
-interface WebhookFunction {
-  /**
-   * Registers a named function. The name of the function is the name of the endpoint.
-   *
-   * @example
-   * ```ts
-   * server.webhook(async function on_change(payload) {
-   *   console.log(payload.event.scope, payload.repo.name);
-   * });
-   * ```
-   */
-  <Declared extends Handler>(handler: Declared): Declared;
-  /**
-   * Registers a function under a name.
-   *
-   * @example
-   * ```ts
-   * server.webhook("retrain", async (payload) => ({ repo: payload.repo.name }));
-   * ```
-   */
-  <Declared extends Handler>(name: string, handler: Declared): Declared;
-  /**
-   * Registers a function with options, such as a filter.
-   *
-   * @example
-   * ```ts
-   * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
-   * ```
-   */
-  <const Options extends EndpointOptions, Result>(name: string, options: Options, handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
-  /**
-   * Returns a decorator for a method. Without a name, the endpoint has the name of the method.
-   *
-   * @example
-   * ```ts
-   * class Bot {
-   *   @server.webhook()
-   *   async on_change(payload: WebhookPayload) {
-   *     console.log(payload.repo.name);
-   *   }
-   * }
-   * new Bot();
-   * ```
-   */
-  (name?: string): WebhookDecorator<WebhookPayload>;
-  /**
-   * Returns a decorator for a method, with options.
-   *
-   * @example
-   * ```ts
-   * class Bot {
-   *   @server.webhook({ scope: "discussion.comment" })
-   *   async on_comment(payload: DiscussionCommentPayload) {
-   *     console.log(payload.comment.content);
-   *   }
-   * }
-   * new Bot();
-   * ```
-   */
-  <const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
-  /** Returns a decorator for a method, with a name and options. */
-  <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
+declare class RetryAfterError extends WebhookError {
+  /** The time of the retry. */
+  readonly retryAt: Date;
+  constructor(when: Duration | Date, { message, cause }?: {
+    message?: string;
+    cause?: unknown;
+  });
 }
 /**
  * Registers an endpoint on a shared server, which is launched at the end of the script. Takes the arguments of {@link

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openInbox } from "../src/inbox/open-inbox.ts";
-import { createConsoleLogger } from "../src/receiver/server-logger.ts";
+import { createConsoleLogger } from "../src/receiver/lifecycle/server-logger.ts";
 import { body } from "./delivery.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 

@@ -39,13 +39,13 @@ export type {
 } from "./payload/schema.ts";
 export { isScope, type PayloadOf } from "./payload/scope.ts";
 export type { Watch, WebhookDomain } from "./payload/watch.ts";
-export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./receiver/endpoint.ts";
-export { NonRetriableError, RetryAfterError } from "./receiver/handler-errors.ts";
+export type { ServerInbox } from "./receiver/background/server-inbox.ts";
+export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./receiver/endpoint/endpoint.ts";
+export type { WebhookDecorator, WebhookFunction } from "./receiver/endpoint/webhook-function.ts";
 export type { LandingInfo } from "./receiver/landing/info.ts";
 export type { LandingPage } from "./receiver/landing/source.ts";
-export type { LaunchedServer, LaunchOptions } from "./receiver/launch-options.ts";
-export type { ServerInbox } from "./receiver/server-inbox.ts";
+export type { LaunchedServer, LaunchOptions } from "./receiver/lifecycle/launch-options.ts";
+export { NonRetriableError, RetryAfterError } from "./receiver/pipeline/handler-errors.ts";
 export { webhookEndpoint } from "./receiver/webhook-endpoint.ts";
-export type { WebhookDecorator, WebhookFunction } from "./receiver/webhook-function.ts";
 export { WebhooksServer } from "./receiver/webhooks-server.ts";
 export type { WebhooksServerOptions } from "./receiver/webhooks-server-options.ts";

@@ -57,7 +57,11 @@ describe("The main entry point", () => {
 
   test("loads the delivery pipeline, Hono and zod", () => {
     expect(loaded).toEqual(
-      expect.arrayContaining(["src/receiver/webhooks-server.ts", "src/receiver/pipeline.ts", "src/payload/parse.ts"]),
+      expect.arrayContaining([
+        "src/receiver/webhooks-server.ts",
+        "src/receiver/pipeline/pipeline.ts",
+        "src/payload/parse.ts",
+      ]),
     );
     expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/hono\//));
     expect(loaded).toContainEqual(expect.stringMatching(/^node_modules\/zod\//));
@@ -72,7 +76,7 @@ describe("The main entry point", () => {
     ["the landing page, except its route", /^src\/receiver\/landing\/(?!serve\.ts$)/],
     ["the inbox, except its types and options", /^src\/inbox\/(?!(?:retention|retry-policy)\.ts$)/],
     ["the dashboard, except its routes", /^src\/receiver\/dashboard\/(?!serve\.ts$)/],
-    ["the metrics, except their route", /^src\/receiver\/metrics\.ts$/],
+    ["the metrics, except their route", /^src\/receiver\/routes\/metrics\.ts$/],
     ["the shared parts of the pages", /^src\/console\//],
     ["the samples for tests", /^src\/payload\/samples\.ts$/],
   ])("loads %s only on first use", (_what, pattern) => {
@@ -158,7 +162,7 @@ const files = globSync("src/**/*.ts", { cwd: root }).filter((file) => !file.ends
 
 test("The files of src have no import cycles, not even of types", () => {
   expect(files.length).toBeGreaterThan(200);
-  expect(importsOf("src/receiver/server-lifecycle.ts")).toContain("src/receiver/node/launch.ts");
+  expect(importsOf("src/receiver/lifecycle/server-lifecycle.ts")).toContain("src/receiver/node/launch.ts");
   expect(findCircle(files)).toBeUndefined();
 });
 

@@ -1,6 +1,6 @@
 import { openInbox } from "../../src/inbox/open-inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
-import { createConsoleLogger } from "../../src/receiver/server-logger.ts";
+import { createConsoleLogger } from "../../src/receiver/lifecycle/server-logger.ts";
 import { body } from "../delivery.ts";
 
 /** What a receiver is asked to do. */

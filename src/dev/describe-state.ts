@@ -3,7 +3,7 @@ import { maskUrl } from "../core/urls.ts";
 import { triggerArguments } from "../local-hub/trigger-arguments.ts";
 import { formatWatched } from "../payload/watch.ts";
 import { dashboardPath } from "../receiver/dashboard/serve.ts";
-import type { EndpointDetails } from "../receiver/server-control.ts";
+import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
 import type { DevEndpoint, DevState } from "./dev-event.ts";
 import type { DevConfig } from "./dev-options.ts";
 import { effectiveWatch } from "./watched-items.ts";

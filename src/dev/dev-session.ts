@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { defaultHubPort, defaultPort } from "../core/defaults.ts";
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { ServerDescription } from "../receiver/server-control.ts";
+import type { ServerDescription } from "../receiver/lifecycle/server-control.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";

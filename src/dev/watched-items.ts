@@ -1,6 +1,6 @@
 import { getAccountKind, localUser } from "../local-hub/accounts.ts";
 import { parseWatch, type WatchedItem } from "../payload/watch.ts";
-import type { EndpointDetails } from "../receiver/server-control.ts";
+import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
 import type { DevConfig } from "./dev-options.ts";
 
 /** Returns what the webhook of an endpoint watches in a session; empty if it gets no webhook. */

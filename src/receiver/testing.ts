@@ -1,7 +1,7 @@
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import { webhooksPath } from "../core/paths.ts";
-import { endpointUnknown } from "./endpoint-registry.ts";
+import { endpointUnknown } from "./endpoint/endpoint-registry.ts";
 import type { WebhooksServer } from "./webhooks-server.ts";
 
 /** A short interval, so that tests do not wait longer than necessary. Polling SQLite is cheap. */

@@ -1,5 +1,5 @@
-import { launchInterceptor } from "./launch-interceptor.ts";
-import type { WebhookFunction } from "./webhook-function.ts";
+import type { WebhookFunction } from "./endpoint/webhook-function.ts";
+import { launchInterceptor } from "./lifecycle/launch-interceptor.ts";
 import { WebhooksServer } from "./webhooks-server.ts";
 
 /**

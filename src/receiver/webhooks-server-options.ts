@@ -1,7 +1,7 @@
 import type { Logger } from "../core/logger.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { LandingPage } from "./landing/source.ts";
-import type { HonoApp } from "./server-app.ts";
+import type { HonoApp } from "./routes/server-app.ts";
 
 /** Options of a `WebhooksServer`. */
 export interface WebhooksServerOptions {

@@ -1,5 +1,5 @@
 import { webhooksPath } from "../core/paths.ts";
-import type { EndpointDetails } from "../receiver/server-control.ts";
+import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
 import { applySteps } from "./apply.ts";
 import { recordResolved, resolvePending } from "./pending.ts";
 import { planSteps, secretVisibility } from "./plan.ts";

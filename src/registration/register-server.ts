@@ -4,7 +4,7 @@ import {
   isControllableServer,
   type ServerDescription,
   serverControl,
-} from "../receiver/server-control.ts";
+} from "../receiver/lifecycle/server-control.ts";
 import { reconcileWebhooks } from "./reconcile-webhooks.ts";
 import type { HubConnection, RegisterOptions } from "./register-options.ts";
 import { RegistrationFile } from "./registration-file.ts";

@@ -1,4 +1,4 @@
-import type { ControllableServer } from "../receiver/server-control.ts";
+import type { ControllableServer } from "../receiver/lifecycle/server-control.ts";
 import type { HubConnection, RegisterOptions } from "./register-options.ts";
 import type { RegistrationReport } from "./report.ts";
 

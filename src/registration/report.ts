@@ -1,5 +1,5 @@
 import type { HubError } from "../core/errors.ts";
-import type { EndpointDetails } from "../receiver/server-control.ts";
+import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
 
 /** The result of a registration, or its preview in a dry run. */
 export interface RegistrationReport {

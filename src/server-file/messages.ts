@@ -1,8 +1,8 @@
 /** The messages between `server-process.ts` and `server-process-child.ts`, the child process that runs a server file. */
 import * as z from "zod";
 import { watchedTypes, webhookDomains } from "../payload/watch.ts";
-import type { LaunchedServer } from "../receiver/launch-options.ts";
-import type { ServerDescription } from "../receiver/server-control.ts";
+import type { LaunchedServer } from "../receiver/lifecycle/launch-options.ts";
+import type { ServerDescription } from "../receiver/lifecycle/server-control.ts";
 
 const serverDescription = z.object({
   endpoints: z.array(

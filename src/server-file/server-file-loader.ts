@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { interceptLaunches } from "../receiver/launch-interceptor.ts";
-import type { LaunchedServer } from "../receiver/launch-options.ts";
-import { isControllableServer } from "../receiver/server-control.ts";
+import { interceptLaunches } from "../receiver/lifecycle/launch-interceptor.ts";
+import type { LaunchedServer } from "../receiver/lifecycle/launch-options.ts";
+import { isControllableServer } from "../receiver/lifecycle/server-control.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { explainLoadFailure, type LoadFailure, serverFileInvalid } from "./load-failure.ts";
 import { registerTypeScriptHooks } from "./typescript-hooks.ts";

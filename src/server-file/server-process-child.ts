@@ -1,6 +1,6 @@
 /** The entry of the child process that runs a server file. `server-process.ts` starts and controls the process. */
-import { deliveryOnlyUrl } from "../receiver/launch-options.ts";
-import { type ServerControl, serverControl } from "../receiver/server-control.ts";
+import { deliveryOnlyUrl } from "../receiver/lifecycle/launch-options.ts";
+import { type ServerControl, serverControl } from "../receiver/lifecycle/server-control.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { type Command, parseCommand, type SentReport, type SessionSecret } from "./messages.ts";
 import { ServerFileLoader } from "./server-file-loader.ts";

@@ -4,8 +4,8 @@ import { createInterface } from "node:readline";
 import { defaultPort } from "../core/defaults.ts";
 import type { WebhookError } from "../core/errors.ts";
 import { programUrl } from "../core/package-root.ts";
-import type { LaunchedServer } from "../receiver/launch-options.ts";
-import type { ServerDescription } from "../receiver/server-control.ts";
+import type { LaunchedServer } from "../receiver/lifecycle/launch-options.ts";
+import type { ServerDescription } from "../receiver/lifecycle/server-control.ts";
 import { serverFileInvalid } from "./load-failure.ts";
 import { type Command, parseReport, type Report, type SessionSecret } from "./messages.ts";
 

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { LogRedaction } from "../../src/core/log-redaction.ts";
 import { createRedactingLogger, createSafeLogger, type Logger } from "../../src/core/logger.ts";
-import { createConsoleLogger } from "../../src/receiver/server-logger.ts";
+import { createConsoleLogger } from "../../src/receiver/lifecycle/server-logger.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 

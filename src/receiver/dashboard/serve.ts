@@ -1,8 +1,8 @@
 import type { Context, Hono } from "hono";
 import { WebhookError } from "../../core/errors.ts";
 import { errorAnswer, toResponse } from "../../http-server/answer.ts";
-import { RoutedRequest } from "../delivery-request.ts";
-import { isCrossSite } from "../request-checks.ts";
+import { RoutedRequest } from "../pipeline/delivery-request.ts";
+import { isCrossSite } from "../pipeline/request-checks.ts";
 import type { Dashboard } from "./dashboard.ts";
 import type { DashboardSource } from "./source.ts";
 

@@ -1,7 +1,7 @@
 import type { Logger } from "../../core/logger.ts";
-import type { MountPoint } from "../mount-point.ts";
-import type { OwnerCheck } from "../owner-check.ts";
-import type { ServerInbox } from "../server-inbox.ts";
+import type { ServerInbox } from "../background/server-inbox.ts";
+import type { MountPoint } from "../routes/mount-point.ts";
+import type { OwnerCheck } from "../security/owner-check.ts";
 
 /** What the dashboard needs of the server. */
 export interface DashboardSource {

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Markup } from "../../console/markup.ts";
-import { type ActivityOutcome, activityOutcomes } from "../activity.ts";
+import { type ActivityOutcome, activityOutcomes } from "../endpoint/activity.ts";
 import type { LandingHour } from "./info.ts";
 
 /** The outcomes in the order in which a bar stacks them, from bottom to top. */

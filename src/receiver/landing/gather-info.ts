@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { webhooksPath } from "../../core/paths.ts";
 import { readSpace } from "../../core/space.ts";
-import type { InboxCounts } from "../inbox-counts.ts";
+import type { InboxCounts } from "../background/inbox-counts.ts";
 import type { LandingActivity, LandingInfo } from "./info.ts";
 import type { LandingSource } from "./source.ts";
 

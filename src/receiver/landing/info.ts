@@ -1,4 +1,4 @@
-import type { ActivityOutcome, HandlerTime } from "../activity.ts";
+import type { ActivityOutcome, HandlerTime } from "../endpoint/activity.ts";
 
 /** An endpoint on the landing page. The page is public, so no value comes from a payload. */
 export interface LandingEndpoint {

@@ -1,8 +1,8 @@
 import type { Hono } from "hono";
-import type { Activity } from "../activity.ts";
-import type { Endpoint } from "../endpoint.ts";
-import type { InboxCountsReader } from "../inbox-counts.ts";
-import type { MountPoint } from "../mount-point.ts";
+import type { InboxCountsReader } from "../background/inbox-counts.ts";
+import type { Activity } from "../endpoint/activity.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { MountPoint } from "../routes/mount-point.ts";
 import type { LandingInfo } from "./info.ts";
 
 /** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */

@@ -1,7 +1,7 @@
 import { webhooksPath } from "../../core/paths.ts";
 import type { Exchange } from "../../http-server/exchange.ts";
 import { hasDuplicateHeader } from "../../http-server/request-head.ts";
-import type { DeliveryRequest } from "../delivery-request.ts";
+import type { DeliveryRequest } from "../pipeline/delivery-request.ts";
 
 /** A plain hostname with an optional port. Hono's adapter checks requests with other hosts. */
 const plainHost = /^[\w.-]+(?::\d+)?$/;

@@ -9,7 +9,7 @@ import { type ConnectionLimits, defaultLimits } from "../../http-server/connecti
 import type { Inbox } from "../../inbox/inbox.ts";
 import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
-import type { LaunchOptions } from "../launch-options.ts";
+import type { LaunchOptions } from "../lifecycle/launch-options.ts";
 import type { ListenTimeouts } from "./listen.ts";
 
 /** The settings of a launch, from the options, the environment, or the defaults. */

@@ -21,9 +21,9 @@ import { handleClientErrors, malformedRefused } from "../../http-server/client-e
 import { type ConnectionLimits, type Connections, defaultLimits } from "../../http-server/connection.ts";
 import { type Exchange, sendJson, withoutFraming } from "../../http-server/exchange.ts";
 import { createHttpServer } from "../../http-server/http-server.ts";
-import type { DeliveryRequest } from "../delivery-request.ts";
-import { internalError } from "../outcome-answer.ts";
-import { showErrorPage } from "../show-error-page.ts";
+import type { DeliveryRequest } from "../pipeline/delivery-request.ts";
+import { internalError } from "../pipeline/outcome-answer.ts";
+import { showErrorPage } from "../routes/show-error-page.ts";
 import { DirectRequestParser } from "./direct-request-parser.ts";
 
 /** The timeouts for clients. They are set explicitly, because Node's defaults differ between versions. */

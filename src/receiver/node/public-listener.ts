@@ -2,7 +2,7 @@ import type { Logger } from "../../core/logger.ts";
 import { webhookSettingsUrl, webhooksPath } from "../../core/paths.ts";
 import { answerReachabilityCheck, createReachabilityCheck } from "../../tunnel/reachability-check.ts";
 import { type OpenTunnelOptions, openReconnectingTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
-import type { SecretCheck } from "../secret-check.ts";
+import type { SecretCheck } from "../security/secret-check.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 
 /** How long a tunnel stays open. The Hub's temporary webhook URLs have the same lifetime. */

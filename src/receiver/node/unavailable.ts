@@ -6,7 +6,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
 import { errorAnswer, toResponse } from "../../http-server/answer.ts";
 
-export { createConsoleLogger as createNodeLogger } from "../server-logger.ts";
+export { createConsoleLogger as createNodeLogger } from "../lifecycle/server-logger.ts";
 
 /** @throws `LISTEN_FAILED`, always. */
 export function launch(): never {

@@ -2,7 +2,7 @@ import { summarizeEvent } from "../../../console/event-summary.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import type { ListOptions, StoredDelivery } from "../../../inbox/inbox.ts";
-import type { ServerInbox } from "../../../receiver/server-inbox.ts";
+import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
 import type { Column, Result } from "../../output.ts";
 
 /** A delivery without its body, which may be large. */

@@ -4,7 +4,7 @@ import { messageOf } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/logger.ts";
 import { maskUrl, secretsInUrl } from "../../../core/urls.ts";
-import type { ServerInbox } from "../../../receiver/server-inbox.ts";
+import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
 import type { Shell } from "../../shell.ts";
 
 interface InboxAccessOptions {
@@ -34,7 +34,7 @@ export class InboxAccess {
     return this.useUrl(async (url) => {
       const [{ openInbox }, { ServerInbox }] = await Promise.all([
         import("../../../inbox/open-inbox.ts"),
-        import("../../../receiver/server-inbox.ts"),
+        import("../../../receiver/background/server-inbox.ts"),
       ]);
       const inbox = await openInbox({ url, log: () => silent, now: Date.now, mustExist: true });
       try {

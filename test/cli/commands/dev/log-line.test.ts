@@ -101,7 +101,7 @@ describe("formatDelivery", () => {
     const stack = [
       "Error: oh no",
       "    at handler (/home/me/server.ts:3:9)",
-      "    at processDelivery (file:///home/me/node_modules/hub-webhooks/dist/receiver/run-handler.js:1:1)",
+      "    at processDelivery (file:///home/me/node_modules/hub-webhooks/dist/receiver/pipeline/run-handler.js:1:1)",
       "    at process.processTicksAndRejections (node:internal/process/task_queues:104:5)",
     ].join("\n");
     expect(format({ ...delivery, outcome: "failed", status: 500, err: { stack } })?.stack).toEqual([

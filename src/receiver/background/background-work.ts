@@ -1,0 +1,150 @@
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { ClaimedDelivery, Inbox, IncomingDelivery } from "../../inbox/inbox.ts";
+import type { Outcome } from "../../payload/delivery.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import { canOpenInbox } from "./inbox-support.ts";
+
+interface BackgroundWorkOptions {
+  endpoints: EndpointRegistry;
+  /** The URL of the inbox, or an open inbox. Default `INBOX_URL`. */
+  inbox: string | Inbox | undefined;
+  /** Runs the handler of an endpoint. Never rejects. */
+  run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
+  log: () => Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** Opens the inbox of a server when it is first needed, and runs the background endpoints on it. */
+export class BackgroundWork {
+  readonly #options: BackgroundWorkOptions;
+  #opening: Promise<Inbox> | undefined;
+  /** The inbox that runs the endpoints, including endpoints that are added later. */
+  #inbox: Inbox | undefined;
+  #maxRetryWaitMs = Number.POSITIVE_INFINITY;
+  /** The URL that overrides the URL in the options. */
+  #inboxUrl: string | undefined;
+
+  constructor(options: BackgroundWorkOptions) {
+    this.#options = options;
+  }
+
+  /** The inbox that is open or opening, or `undefined` before the inbox is first opened. */
+  get opened(): Promise<Inbox> | undefined {
+    return this.#opening;
+  }
+
+  /**
+   * Opens the inbox and starts to run its deliveries. Concurrent calls share one inbox. After a failed call, the next call
+   * opens the inbox again.
+   *
+   * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
+   */
+  open(): Promise<Inbox> {
+    this.#opening ??= this.#start().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  /** Opens the inbox if there is a background endpoint. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
+  async openIfNeeded(): Promise<void> {
+    if (this.#options.endpoints.backgroundEndpoints.length === 0) return;
+    await this.#warnOrphaned(await this.open());
+  }
+
+  /** Stores a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
+  async store(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
+    const inbox = await this.open().catch((cause: unknown) => {
+      throw notStored(cause);
+    });
+    return inbox.accept(delivery);
+  }
+
+  /**
+   * Adds an endpoint. If the inbox is open, the inbox starts to run the deliveries of the endpoint.
+   *
+   * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
+   */
+  add(endpoint: Endpoint): void {
+    if (endpoint.queue && typeof this.#options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
+    if (this.#inbox) this.#work(this.#inbox, endpoint);
+  }
+
+  /** Limits the wait before each later retry, unless the handler requests a longer wait. */
+  limitRetryWaits(maxMs: number): void {
+    this.#maxRetryWaitMs = maxMs;
+  }
+
+  /** Sets the URL for the next time that the inbox is opened. Has no effect if the options contain an open inbox. */
+  useInbox(url: string): void {
+    this.#inboxUrl = url;
+  }
+
+  /** Waits up to `graceMs` for running handlers, and then returns unfinished deliveries to the queue. */
+  async close(graceMs: number): Promise<void> {
+    const opened = this.#opening;
+    const inbox = await opened?.catch(() => undefined);
+    this.#inbox = undefined;
+    await inbox?.close(graceMs);
+    if (this.#opening === opened) this.#opening = undefined;
+  }
+
+  /** Warns about deliveries of renamed or removed endpoints, which stay queued unless another server runs them. */
+  async #warnOrphaned(inbox: Inbox): Promise<void> {
+    const { endpoints, log } = this.#options;
+    const counts = await inbox.counts().catch(() => ({}));
+    for (const [endpoint, { queued, running }] of Object.entries(counts)) {
+      const waiting = queued + running;
+      if (waiting === 0 || endpoints.byName.get(endpoint)?.queue) continue;
+      log().warn(
+        { endpoint, waiting },
+        "The inbox contains deliveries for a background endpoint that this server does not have. Register the endpoint again, unless another server on the same inbox runs it.",
+      );
+    }
+  }
+
+  async #start(): Promise<Inbox> {
+    const inbox = await this.#openInbox();
+    this.#inbox = inbox;
+    for (const endpoint of this.#options.endpoints.backgroundEndpoints) this.#work(inbox, endpoint);
+    return inbox;
+  }
+
+  async #openInbox(): Promise<Inbox> {
+    const { inbox, log, now } = this.#options;
+    if (typeof inbox === "object") return inbox;
+    const { openConfiguredInbox } = await import("../node/open-configured-inbox.ts");
+    const opened = await openConfiguredInbox({ url: this.#inboxUrl ?? inbox, log, now });
+    if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
+    return opened.inbox;
+  }
+
+  #work(inbox: Inbox, endpoint: Endpoint): void {
+    if (!endpoint.queue) return;
+    const { policy } = endpoint.queue;
+    const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
+    const run = (claimed: ClaimedDelivery, signal: AbortSignal) => this.#options.run(endpoint, claimed, signal);
+    inbox.startWorker({ endpoint: endpoint.name, ...endpoint.queue, policy: { ...policy, waitAfter }, run });
+  }
+}
+
+function unsupported({ name }: Endpoint): WebhookError {
+  return new WebhookError(
+    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.`,
+    { code: "INBOX_UNUSABLE" },
+  );
+}
+
+function notStored(cause: unknown): WebhookError {
+  return new WebhookError("The server cannot open its inbox. See the server's log.", {
+    code: "INBOX_UNAVAILABLE",
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 60,
+    cause,
+  });
+}

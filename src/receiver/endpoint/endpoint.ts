@@ -1,0 +1,283 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { checkCount } from "../../core/check-option.ts";
+import { type Duration, toMilliseconds } from "../../core/duration.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import { optionError } from "../../core/option-error.ts";
+import type { EndpointQueue } from "../../inbox/inbox.ts";
+import { defaultRetentionMs } from "../../inbox/retention.ts";
+import { type Backoff, createRetryPolicy } from "../../inbox/retry-policy.ts";
+import type { Delivery, UnparsedDelivery } from "../../payload/delivery.ts";
+import { createFilter, type Filter, type FilterOptions, lintFilter } from "../../payload/filter.ts";
+import { parsePayload, payloadInvalid } from "../../payload/parse.ts";
+import type { WebhookPayload } from "../../payload/schema.ts";
+import type { PayloadOf } from "../../payload/scope.ts";
+import type { Watch, WatchedItem, WebhookDomain } from "../../payload/watch.ts";
+import { parseJson } from "../pipeline/parse-json.ts";
+import { EndpointActivity } from "./activity.ts";
+import { readDomainsOption, readWatchOption } from "./watch-options.ts";
+
+/**
+ * The second argument of a handler. `signal`, `log` and `request` are created on first use. Note that `{ ...context }`
+ * creates all three.
+ */
+export interface HandlerContext<Payload = WebhookPayload> {
+  readonly delivery: Delivery<Payload>;
+  /** Aborts at the timeout and when the client disconnects. Pass this signal to `fetch`. */
+  readonly signal: AbortSignal;
+  /** A logger that adds the endpoint and the delivery ID to each line. */
+  readonly log: Logger;
+  /** The HTTP request, whose body is already read. Missing for background endpoints and for deliveries without HTTP. */
+  readonly request?: Request | undefined;
+}
+
+/**
+ * A function that handles deliveries. Its return value is the response: JSON, a `Response`, or `undefined` for status 200
+ * with an empty body.
+ */
+export type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
+
+/** Options of an endpoint. */
+export interface EndpointOptions extends FilterOptions {
+  /**
+   * The maximum duration of a handler run. After this time, the delivery fails with 504. Default `"25s"`, because the Hub
+   * waits 30 s for a response. Default for background endpoints: `"10m"`.
+   */
+  timeout?: Duration;
+  /**
+   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that arrives
+   * twice runs once. The options `attempts`, `backoff`, `concurrency` and `retention` require `background: true`. Default
+   * `false`.
+   */
+  background?: boolean;
+  /** The maximum number of attempts per delivery. Default `10`, or one more than the number of waits in a `backoff` list. */
+  attempts?: number;
+  /**
+   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
+   * 22 h in total. Each further attempt waits 12 h.
+   */
+  backoff?: Backoff;
+  /** The maximum number of deliveries that run at the same time on this server. Default `4`. */
+  concurrency?: number;
+  /**
+   * How long a succeeded or dead delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
+   * 7 days, and always for one day longer than all retries can take.
+   */
+  retention?: Duration;
+  /**
+   * The schema of the body. Default: the payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body
+   * must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must be a
+   * payload of the Hub too. With `null`, any body is accepted, even an empty one: the payload is `null`, and `delivery.body`
+   * is the text.
+   */
+  schema?: StandardSchemaV1 | null;
+  /**
+   * One or more items that the endpoint's webhook on the Hub watches, such as `"dataset:me/data"`, `"org:acme"` or
+   * `"user:me"`. `hub-webhooks sync` and `register` of `hub-webhooks/client` create the webhook. The server itself does not.
+   */
+  watch?: Watch | readonly Watch[];
+  /**
+   * The domains that the endpoint's webhook subscribes to: `repo`, `discussion`. Default: the domains that `scope` covers,
+   * or both without `scope`.
+   */
+  domains?: WebhookDomain | readonly WebhookDomain[];
+}
+
+type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
+type RepoTypeOf<Options> = Options extends { repo: infer Repo }
+  ? OneOf<Repo> extends `${infer Type}:${string}`
+    ? Type
+    : string
+  : string;
+
+/** The payload type that TypeScript infers from the options of an endpoint. */
+export type PayloadFor<Options extends EndpointOptions> = Options extends { schema: null }
+  ? null
+  : Options extends { schema: infer Schema extends StandardSchemaV1 }
+    ? StandardSchemaV1.InferOutput<Schema>
+    : Options extends { scope: infer Scope }
+      ? undefined extends Scope
+        ? WebhookPayload
+        : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>>
+      : WebhookPayload;
+
+/** A registered endpoint. */
+export interface Endpoint {
+  readonly name: string;
+  /** Warnings about options that are probably mistakes. */
+  readonly warnings: readonly string[];
+  /** The scopes that the filter accepts. An empty list accepts all scopes. */
+  readonly scopes: readonly string[];
+  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
+  readonly repos: readonly string[];
+  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
+  readonly watch: readonly WatchedItem[];
+  /** The domains that the endpoint's webhook subscribes to. */
+  readonly domains: readonly WebhookDomain[];
+  /** Whether the body must be JSON. */
+  readonly requiresJson: boolean;
+  readonly timeoutMs: number;
+  /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
+  readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs">;
+  /**
+   * Parses and validates the body, then applies the filter.
+   *
+   * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
+   */
+  readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  readonly handler: Handler<unknown>;
+  /** The counts of deliveries since the process started. */
+  readonly activity: EndpointActivity;
+}
+
+/** A delivery with a valid body. */
+export interface ParsedDelivery {
+  readonly delivery: Delivery<unknown>;
+  /** The payload of the Hub. Missing if only a schema was applied to the body. */
+  readonly hubPayload?: WebhookPayload;
+  /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
+  readonly ignored?: string | undefined;
+}
+
+const hubTimeoutMs = 30_000;
+/** Leaves 5 s of the Hub's timeout for the response. */
+const defaultTimeout: Duration = "25s";
+const defaultBackgroundTimeout: Duration = "10m";
+const defaultConcurrency = 4;
+
+/**
+ * Creates an endpoint.
+ *
+ * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `OPTION_INVALID`.
+ */
+export function createEndpoint(declaration: {
+  name: string | undefined;
+  options: EndpointOptions;
+  handler: Handler<never>;
+}): Endpoint {
+  const { name, options, handler } = declaration;
+  checkOptions(options);
+  const filter = createFilter(options);
+  const { schema } = options;
+  if (schema === null && filter) {
+    throw optionError(
+      `Endpoint "${name}" has "schema: null" and a filter. A filter requires a payload of the Hub, but "schema: null" accepts any body. Remove "schema: null" or the filter.`,
+    );
+  }
+  const scopes = listOf(options.scope);
+  const timeoutMs = toMilliseconds(
+    options.timeout ?? (options.background ? defaultBackgroundTimeout : defaultTimeout),
+    "timeout",
+  );
+  return {
+    name: checkedName(name),
+    warnings: [...lintFilter(options), ...lintTimeout({ background: options.background, timeoutMs })],
+    scopes,
+    repos: listOf(options.repo),
+    watch: readWatchOption(options.watch),
+    domains: readDomainsOption(options.domains, { scopes }),
+    requiresJson: schema !== null,
+    timeoutMs,
+    ...queueOf(options),
+    parse: schema === undefined ? parserOfHub(filter) : schema === null ? parseNothing : parserOfSchema(schema, filter),
+    // `parse` returns the payload type from which the handler's type is derived.
+    handler: handler as Handler<unknown>,
+    activity: new EndpointActivity(),
+  };
+}
+
+function lintTimeout({ background, timeoutMs }: { background: boolean | undefined; timeoutMs: number }): string[] {
+  if (background || timeoutMs <= hubTimeoutMs) return [];
+  return [
+    `Option "timeout" is ${timeoutMs / 1000} s, but the Hub waits at most 30 s and then counts the delivery as failed. Add background: true, or remove the option. Ignore this warning if the endpoint only runs in a job.`,
+  ];
+}
+
+function listOf(value: string | readonly string[] | undefined): readonly string[] {
+  return typeof value === "string" ? [value] : (value ?? []);
+}
+
+const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as const;
+const otherOptions = ["background", "timeout", "schema", "scope", "action", "repo", "ref", "watch", "domains"] as const;
+const knownOptions: ReadonlySet<string> = new Set([...backgroundOptions, ...otherOptions]);
+
+/** Checks the names of options for JavaScript users, because a misspelled option would have no effect. */
+function checkOptions(options: EndpointOptions): void {
+  const unknown = Object.keys(options).find((name) => !knownOptions.has(name));
+  if (unknown !== undefined) {
+    throw optionError(
+      `Unknown endpoint option ${JSON.stringify(unknown)}. Valid options: ${[...knownOptions].join(", ")}.`,
+    );
+  }
+  const { background } = options;
+  if (background === undefined || typeof background === "boolean") return;
+  throw optionError(
+    'Option "background" must be true or false. Set other options next to it, as in { background: true, attempts: 2 }.',
+  );
+}
+
+function queueOf(options: EndpointOptions): Pick<Endpoint, "queue"> {
+  if (!options.background) {
+    const useless = backgroundOptions.find((name) => options[name] !== undefined);
+    if (useless === undefined) return {};
+    throw optionError(`Option "${useless}" requires background: true. Add background: true, or remove "${useless}".`);
+  }
+  const { concurrency = defaultConcurrency, retention = defaultRetentionMs } = options;
+  checkCount(concurrency, "concurrency");
+  const retentionMs = toMilliseconds(retention, "retention");
+  return { queue: { concurrency, policy: createRetryPolicy(options), retentionMs } };
+}
+
+function parserOfHub(filter: Filter | undefined): Endpoint["parse"] {
+  return (unparsed) => {
+    const payload = parsePayload(parseJson(unparsed.body));
+    return { delivery: withPayload(unparsed, payload), hubPayload: payload, ignored: filter?.(payload) };
+  };
+}
+
+const parseNothing: Endpoint["parse"] = (unparsed) => ({ delivery: withPayload(unparsed, null) });
+
+function parserOfSchema(schema: StandardSchemaV1, filter: Filter | undefined): Endpoint["parse"] {
+  return async (unparsed) => {
+    const json = parseJson(unparsed.body);
+    const hubPayload = filter && parsePayload(json);
+    const ignored = hubPayload && filter(hubPayload);
+    if (ignored !== undefined) return { delivery: withPayload(unparsed, json), hubPayload, ignored };
+    const result = await schema["~standard"].validate(json);
+    if (result.issues) throw payloadInvalid(result.issues);
+    const delivery = withPayload(unparsed, result.value);
+    return hubPayload ? { delivery, hubPayload } : { delivery };
+  };
+}
+
+/** Copies each field by name, because handlers must not receive the additional fields of a delivery from the inbox. */
+function withPayload(
+  { id, endpoint, body, receivedAt, attempt }: UnparsedDelivery,
+  payload: unknown,
+): Delivery<unknown> {
+  return { id, endpoint, body, payload, receivedAt, attempt };
+}
+
+/** Allows only characters that URLs never encode, so that paths can be compared without decoding. */
+const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
+
+/** Checks a name, and removes slashes at both ends, because names in the Hub's Python library may start with a slash. */
+function checkedName(given: string | undefined): string {
+  if (!given) {
+    throw new WebhookError(
+      'The endpoint has no name. Pass a named function, or pass a name, as in webhook("retrain", handler).',
+      {
+        code: "ENDPOINT_NAME_MISSING",
+      },
+    );
+  }
+  const name = given.replace(/^\/+|\/+$/g, "");
+  // Rejects the segments "." and "..", because clients resolve them before they send a request.
+  if (!namePattern.test(name) || name.split("/").some((part) => part === "." || part === "..")) {
+    throw new WebhookError(
+      `Invalid endpoint name ${JSON.stringify(given)}. Use letters, digits, ".", "_" and "-", and separate segments with slashes, as in webhook("acme/retrain", handler).`,
+      { code: "ENDPOINT_NAME_INVALID" },
+    );
+  }
+  return name;
+}

@@ -1,0 +1,79 @@
+import type { Outcome } from "../../payload/delivery.ts";
+import type { WatchedItem, WebhookDomain } from "../../payload/watch.ts";
+
+/**
+ * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
+ * registered symbol is shared by the copies of this package in a tool and in the user's project.
+ */
+export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverControl");
+
+/** The description of a registered endpoint. */
+export interface EndpointDetails {
+  readonly name: string;
+  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
+  readonly watch: readonly WatchedItem[];
+  /** The domains that the endpoint's webhook subscribes to. */
+  readonly domains: readonly WebhookDomain[];
+  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
+  readonly repos: readonly string[];
+  /** The scopes that the filter accepts. An empty list accepts all scopes. */
+  readonly scopes: readonly string[];
+  readonly background: boolean;
+  /** Warnings about options that are probably mistakes. */
+  readonly warnings: readonly string[];
+}
+
+/** The endpoints and the secret of a server. */
+export interface ServerDescription {
+  /** The endpoints in the order of their registration. */
+  readonly endpoints: readonly EndpointDetails[];
+  /** The first valid secret of deliveries. Reading this property throws `OPTION_INVALID` if the secret is invalid. */
+  readonly secret?: string | undefined;
+}
+
+/** A delivery that started a job. It requires no secret, and no client waits for a response. */
+export interface JobDelivery {
+  /** The name of the endpoint. */
+  endpoint: string;
+  /** The payload as a JSON text. */
+  body: string;
+  /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
+  id: string | undefined;
+  /** Aborts the handler's signal. */
+  signal: AbortSignal;
+}
+
+/** Describes and controls a server for the tools of this package. */
+export interface ServerControl {
+  /** Whether `secret: false` opens the server to everyone. */
+  readonly isSecretDisabled: boolean;
+  /** Describes the server. The secret is only read when it is accessed, because a job does not require a secret. */
+  describe(): ServerDescription;
+  /** Adds a valid secret, or makes it the only valid secret with `isOnly`. */
+  useSecret(secret: string, options: { isOnly: boolean }): void;
+  /** Sets the URL of the inbox, which overrides the option and `INBOX_URL`. Call this method before the launch. */
+  useInbox(url: string): void;
+  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
+  limitRetryWaits(maxMs: number): void;
+  /**
+   * Runs an endpoint once and logs the outcome. A background endpoint runs immediately.
+   *
+   * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
+   * is invalid.
+   */
+  runJob(delivery: JobDelivery): Promise<Outcome>;
+}
+
+/** A `WebhooksServer` of any copy of this package. */
+export interface ControllableServer {
+  /** The names of the endpoints, in the order of their registration. */
+  readonly endpointNames: readonly string[];
+  readonly [serverControl]: ServerControl;
+}
+
+/** Whether a value is a `WebhooksServer` of any copy of this package. */
+export function isControllableServer(value: unknown): value is ControllableServer {
+  return (
+    typeof value === "object" && value !== null && serverControl in value && typeof value[serverControl] === "object"
+  );
+}

@@ -1,0 +1,138 @@
+import { type Duration, toMilliseconds } from "../../core/duration.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { isTestRun } from "../../core/test-run.ts";
+import type { BackgroundWork } from "../background/background-work.ts";
+import type { Launch, ServerParts } from "../node/launch.ts";
+import type { MetricsRoute } from "../routes/metrics-route.ts";
+import type { RefusalLog } from "../security/refusal-log.ts";
+import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
+import { isPubliclyReachable } from "./launch-options.ts";
+
+const defaultGrace: Duration = "30s";
+
+interface LifecycleOptions {
+  background: BackgroundWork;
+  metrics: MetricsRoute;
+  refusalLog: RefusalLog;
+  server: ServerParts;
+  /** Replaces the logger of the console with the logger of a running server. */
+  openLogger: () => Promise<void>;
+}
+
+/** Prepares, launches and closes a server. */
+export class ServerLifecycle {
+  readonly #options: LifecycleOptions;
+  #prepared: Promise<void> | undefined;
+  #launching: Promise<Launch> | undefined;
+  #launched: Launch | undefined;
+  #stopHandlingSignals: (() => void) | undefined;
+  #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
+  #isPublic = false;
+  #isClosed = false;
+
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the launch options contain a public URL at which the whole server is reachable. */
+  get isPublic(): boolean {
+    return this.#isPublic;
+  }
+
+  /** Whether the server is closed or closing. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** The addresses of the launched server; `undefined` while it is not listening. */
+  get launchedServer(): LaunchedServer | undefined {
+    return this.#launched;
+  }
+
+  /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
+  prepare(): Promise<void> {
+    const prepare = async () => {
+      await this.#options.openLogger();
+      await this.#options.metrics.open();
+    };
+    this.#prepared ??= prepare().catch((error) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  /** Prepares the server and opens the inbox if necessary, without listening. */
+  async ready(): Promise<void> {
+    const { background, server } = this.#options;
+    this.#isClosed = false;
+    server.secretCheck.assertUsable();
+    await this.prepare();
+    server.report({ announce: true });
+    await background.openIfNeeded();
+  }
+
+  /** Prepares the server and listens. Further calls return the first launch until the server is closed. */
+  async launch(options: LaunchOptions): Promise<LaunchedServer> {
+    this.#launching ??= this.#launch(options);
+    const launched = await this.#launching;
+    return {
+      port: launched.port,
+      url: launched.url,
+      // A getter, because the URL of a tunnel may change.
+      get publicUrl() {
+        return launched.publicUrl;
+      },
+    };
+  }
+
+  /** Closes the server. Returns whether all requests in progress finished in time. */
+  async close(): Promise<boolean> {
+    const { background, refusalLog } = this.#options;
+    this.#isClosed = true;
+    const startedAt = performance.now();
+    const launching = this.#launching;
+    const launched = await launching?.catch(() => undefined);
+    const complete = (await launched?.close()) ?? true;
+    // Closes the inbox after the last request, because the request may still store a delivery. Both share one grace period.
+    await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
+    refusalLog.flush();
+    if (launched && this.#launching === launching) {
+      this.#launching = undefined;
+      this.#launched = undefined;
+      this.#stopHandlingSignals?.();
+    }
+    return complete;
+  }
+
+  async #launch(options: LaunchOptions): Promise<Launch> {
+    const { background, server } = this.#options;
+    const { log } = server;
+    const handlesSignals = options.handleSignals ?? !isTestRun();
+    this.#isClosed = false;
+    const wasOpen = background.opened !== undefined;
+    this.#isPublic = isPubliclyReachable(options);
+    try {
+      await this.prepare();
+      server.secretCheck.assertUsable();
+      await background.openIfNeeded();
+      const { launch } = await import("../node/launch.ts");
+      this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
+      const launched = await launch(server, options, { graceMs: this.#graceMs });
+      this.#launched = launched;
+      if (handlesSignals) {
+        const { handleSignals } = await import("../node/signals.ts");
+        this.#stopHandlingSignals = handleSignals({ close: () => this.close(), log });
+      }
+      return launched;
+    } catch (error) {
+      this.#launching = undefined;
+      // A server that is not listening must not run deliveries.
+      if (!wasOpen) await background.close(this.#graceMs);
+      const mayExit = handlesSignals && typeof process !== "undefined";
+      if (!WebhookError.isInstance(error) || !mayExit) throw error;
+      log().error({ code: error.code }, error.message);
+      process.exit(1);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { WebhookError } from "../../core/errors.ts";
+import { type Answer, errorAnswer, isResponse, isSuccess, type JsonAnswer } from "../../http-server/answer.ts";
+import type { Outcome } from "../../payload/delivery.ts";
+
+/** An outcome with its answer. The outcome is a failure if the handler's result cannot be converted to JSON. */
+export interface AnsweredOutcome {
+  answer: Answer;
+  outcome: Outcome;
+}
+
+/** Converts an outcome to an answer. The Hub retries a delivery unless the status is 2xx. */
+export function answerOutcome(outcome: Outcome): AnsweredOutcome {
+  switch (outcome.status) {
+    case "succeeded":
+      return answerResult(outcome);
+    case "ignored":
+      // Uses status 200, because the Hub counts error statuses against the webhook.
+      return { outcome, answer: { status: 200, content: JSON.stringify({ ignored: outcome.reason }) } };
+    case "failed":
+      return { outcome, answer: errorAnswer(outcome.error) };
+  }
+}
+
+function answerResult(outcome: Outcome & { status: "succeeded" }): AnsweredOutcome {
+  const { result } = outcome;
+  if (isResponse(result)) return { outcome, answer: result };
+  try {
+    const text: string | undefined = JSON.stringify(result);
+    return { outcome, answer: { status: 200, content: text ?? null } };
+  } catch (cause) {
+    const error = new WebhookError(
+      "The handler returned a value that cannot be converted to JSON. Return plain data.",
+      {
+        code: "RESULT_NOT_JSON",
+        status: 500,
+        cause,
+      },
+    );
+    return { outcome: { status: "failed", error }, answer: errorAnswer(error) };
+  }
+}
+
+/**
+ * Returns the answer to a delivery that arrived again while the same delivery was running. After a success, the answer is
+ * 202, as for any duplicate. After a failure, the answer is the same failure, so that the Hub retries the delivery.
+ */
+export function answerDuplicate({ id, first }: { id: string; first: AnsweredOutcome }): Answer {
+  const { outcome, answer } = first;
+  if (isSuccess(answer)) return answerAccepted({ id, duplicate: true });
+  // The body of a `Response` can only be read once, and the first answer reads it.
+  return outcome.status === "succeeded" ? { status: answer.status, content: null } : answer;
+}
+
+/** Returns the answer to a delivery that was stored to run later. */
+export function answerAccepted({ id, duplicate }: { id: string; duplicate: boolean }): JsonAnswer {
+  return { status: 202, content: JSON.stringify({ deliveryId: id, ...(duplicate && { duplicate }) }) };
+}
+
+/** Creates the error that clients receive after an internal failure. Its cause is only logged. */
+export function internalError(cause: unknown): WebhookError {
+  return new WebhookError("An internal error occurred. See the server's log.", {
+    code: "INTERNAL",
+    status: 500,
+    cause,
+  });
+}

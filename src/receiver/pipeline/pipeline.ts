@@ -1,0 +1,270 @@
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import { type Answer, errorAnswer, isSuccess } from "../../http-server/answer.ts";
+import type { ClaimedDelivery, IncomingDelivery } from "../../inbox/inbox.ts";
+import type { Outcome } from "../../payload/delivery.ts";
+import { unknownNames } from "../../payload/schema.ts";
+import type { Activity } from "../endpoint/activity.ts";
+import type { Endpoint, ParsedDelivery } from "../endpoint/endpoint.ts";
+import type { SecretCheck } from "../security/secret-check.ts";
+import { DeliveryRecorder } from "./delivery-recorder.ts";
+import type { DeliveryRequest } from "./delivery-request.ts";
+import { dropInvalidRetryTime } from "./handler-errors.ts";
+import { answerAccepted, answerDuplicate, answerOutcome, internalError } from "./outcome-answer.ts";
+import { refuseCrossSite, requireJson } from "./request-checks.ts";
+import { type RunSource, runHandler } from "./run-handler.ts";
+
+interface PipelineOptions {
+  endpoints: ReadonlyMap<string, Endpoint>;
+  secretCheck: SecretCheck;
+  /** The maximum size of a body, in bytes. */
+  bodyLimit: number;
+  log: () => Logger;
+  /** Logs refused requests, and limits the number of lines. */
+  refusalLog: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Creates the ID of a delivery without a `Webhook-Id` header. */
+  createId: () => string;
+  /** Stores a delivery of a background endpoint. */
+  store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
+  activity: Activity;
+}
+
+/** A body and its delivery ID, independent of HTTP. */
+interface BareDelivery {
+  body: string;
+  /** The delivery ID. Default: a new ID. */
+  id: string | undefined;
+}
+
+/** The maximum number of unknown names that are logged, because senders can invent any number of names. */
+const maxUnknownNames = 100;
+
+/**
+ * Parses, runs and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
+ * requests, `runClaimed` for the inbox, `runJob` for jobs, and `receive` for `server.receive()`.
+ */
+export class DeliveryPipeline {
+  readonly #options: PipelineOptions;
+  readonly #recorder: DeliveryRecorder;
+  readonly #loggedNames = new Set<string>();
+  /** The runs in progress, by endpoint and delivery ID. */
+  readonly #running = new Map<string, Promise<Outcome>>();
+  /**
+   * The deliveries being stored, by endpoint and delivery ID. Each promise resolves when the accepted delivery is logged.
+   */
+  readonly #storing = new Map<string, Promise<void>>();
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#recorder = new DeliveryRecorder(options);
+  }
+
+  /** Answers an HTTP request. Never rejects. */
+  async handle(request: DeliveryRequest): Promise<Answer> {
+    const startedAt = performance.now();
+    const { endpoints, bodyLimit } = this.#options;
+    let endpoint: Endpoint | undefined;
+    try {
+      endpoint = endpoints.get(request.endpointName);
+      if (!endpoint) throw endpointNotFound();
+      this.#authorize(endpoint, request);
+      const body = await request.readBody(bodyLimit);
+      const parsing = this.#parse(endpoint, { body, id: usableId(request.header("webhook-id")) });
+      const parsed = parsing instanceof Promise ? await parsing : parsing;
+      if (endpoint.queue && parsed.ignored === undefined) return await this.#store(endpoint, parsed, startedAt);
+      const ranAt = performance.now();
+      const { running, duplicate } = this.#runOnce(endpoint, parsed, request);
+      const first = answerOutcome(await running);
+      const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first }) : first.answer;
+      const endedAt = performance.now();
+      this.#recorder.recordAnswered(endpoint, parsed, {
+        outcome: first.outcome,
+        duplicate,
+        status: answer.status,
+        ms: endedAt - startedAt,
+        handlerMs: endedAt - ranAt,
+      });
+      return answer;
+    } catch (error) {
+      return this.#refuse(error, endpoint);
+    }
+  }
+
+  /** Runs a delivery that the inbox has claimed. Never rejects. */
+  async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<Outcome> {
+    // Waits, so that "delivery accepted" is logged before the outcome of a fast handler.
+    await this.#storing.get(keyOf(claimed));
+    const startedAt = performance.now();
+    try {
+      const parsed = await endpoint.parse(claimed);
+      const ended = await this.#runUnanswered(endpoint, parsed, signal);
+      const outcome = dropInvalidRetryTime(ended, { endpoint, claimed, now: this.#options.now });
+      this.#recorder.recordAttempt(endpoint, parsed, { outcome, ms: performance.now() - startedAt, claimed, signal });
+      return outcome;
+    } catch (cause) {
+      // The endpoint's schema may have changed since the delivery was stored.
+      const error = WebhookError.isInstance(cause) ? cause : internalError(cause);
+      this.#recorder.recordRejected(endpoint, claimed, error);
+      return { status: "failed", error };
+    }
+  }
+
+  /**
+   * Runs the delivery that started a job. A background endpoint runs immediately.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
+   */
+  async runJob(endpoint: Endpoint, { body, id, signal }: BareDelivery & { signal: AbortSignal }): Promise<Outcome> {
+    const startedAt = performance.now();
+    const parsed = await this.#parse(endpoint, { body, id: usableId(id) });
+    const ranAt = performance.now();
+    const outcome = await this.#runUnanswered(endpoint, parsed, signal);
+    const endedAt = performance.now();
+    this.#recorder.recordAnswered(endpoint, parsed, {
+      outcome,
+      duplicate: false,
+      status: undefined,
+      ms: endedAt - startedAt,
+      handlerMs: endedAt - ranAt,
+    });
+    return outcome;
+  }
+
+  /**
+   * Runs a delivery of `server.receive()`, which is not recorded.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
+   */
+  async receive(endpoint: Endpoint, delivery: BareDelivery): Promise<Outcome> {
+    return this.#runOnce(endpoint, await this.#parse(endpoint, delivery)).running;
+  }
+
+  /** Checks a request before its body is read, so that unauthenticated clients cannot cause large reads. */
+  #authorize(endpoint: Endpoint, request: DeliveryRequest): void {
+    const { secretCheck } = this.#options;
+    if (request.method !== "POST") throw methodNotAllowed(request.method);
+    secretCheck.check(request);
+    if (endpoint.requiresJson) requireJson(request);
+    else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
+  }
+
+  #parse(endpoint: Endpoint, { body, id }: BareDelivery): ParsedDelivery | Promise<ParsedDelivery> {
+    const parsing = endpoint.parse({
+      id: id ?? this.#options.createId(),
+      endpoint: endpoint.name,
+      body,
+      receivedAt: new Date(this.#options.now()),
+      attempt: 1,
+    });
+    if (parsing instanceof Promise) return parsing.then((parsed) => this.#logUnknownNames(parsed));
+    return this.#logUnknownNames(parsing);
+  }
+
+  /** Stores a delivery and returns the answer. The handler runs later. */
+  async #store(endpoint: Endpoint, parsed: ParsedDelivery, startedAt: number): Promise<Answer> {
+    const { delivery } = parsed;
+    const logged = Promise.withResolvers<void>();
+    const key = keyOf(delivery);
+    this.#storing.set(key, logged.promise);
+    try {
+      const { duplicate } = await this.#options.store(delivery);
+      this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
+      return answerAccepted({ id: delivery.id, duplicate });
+    } finally {
+      this.#storing.delete(key);
+      logged.resolve();
+    }
+  }
+
+  /** Runs the handler, unless the filter ignores the delivery. */
+  #run(endpoint: Endpoint, { delivery, ignored }: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
+    if (ignored !== undefined) return { status: "ignored", reason: ignored };
+    const { request, signal } = source;
+    return runHandler({ endpoint, delivery, log: this.#options.log(), request, signal });
+  }
+
+  /** Runs a delivery, or joins its run in progress. The Hub sends a delivery again if it does not receive the response. */
+  #runOnce(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    request?: DeliveryRequest,
+  ): { running: Outcome | Promise<Outcome>; duplicate: boolean } {
+    if (parsed.ignored !== undefined) return { running: this.#run(endpoint, parsed, {}), duplicate: false };
+    const key = keyOf(parsed.delivery);
+    const first = this.#running.get(key);
+    if (first) return { running: first, duplicate: true };
+    const running = this.#run(endpoint, parsed, { request });
+    if (running instanceof Promise) {
+      this.#running.set(key, running);
+      void running.then(() => this.#running.delete(key));
+    }
+    return { running, duplicate: false };
+  }
+
+  /** Runs a delivery without a waiting client. If the handler returns an error response, the outcome is a failure. */
+  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, signal: AbortSignal): Promise<Outcome> {
+    const { outcome, answer } = answerOutcome(await this.#run(endpoint, parsed, { signal }));
+    if (outcome.status !== "succeeded" || isSuccess(answer)) return outcome;
+    return { status: "failed", error: handlerReturnedError(endpoint, answer.status) };
+  }
+
+  #refuse(error: unknown, endpoint: Endpoint | undefined): Answer {
+    // A user's schema may throw a `WebhookError` with any status.
+    const hasErrorStatus =
+      WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
+    const sent = hasErrorStatus ? error : internalError(error);
+    const { code, status, message, cause } = sent;
+    const fields = { endpoint: endpoint?.name, code, status, err: cause };
+    if (status === 500) this.#options.log().error(fields, message);
+    else this.#options.refusalLog.warn(fields, `delivery refused: ${message}`);
+    return errorAnswer(sent);
+  }
+
+  #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {
+    if (!parsed.hubPayload) return parsed;
+    for (const name of unknownNames(parsed.hubPayload)) {
+      if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
+      this.#loggedNames.add(name);
+      this.#options
+        .log()
+        .info(
+          { unknown: name },
+          "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
+        );
+    }
+    return parsed;
+  }
+}
+
+/** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */
+function usableId(id: string | null | undefined): string | undefined {
+  return id != null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
+}
+
+function endpointNotFound(): WebhookError {
+  return new WebhookError("The server has no endpoint at this URL. Check the URL of the webhook.", {
+    code: "ENDPOINT_UNKNOWN",
+    status: 404,
+  });
+}
+
+function methodNotAllowed(method: string): WebhookError {
+  return new WebhookError(`Method "${method}" is not allowed. Send deliveries with POST.`, {
+    code: "METHOD_NOT_ALLOWED",
+    status: 405,
+  });
+}
+
+function handlerReturnedError(endpoint: Endpoint, status: number): WebhookError {
+  return new WebhookError(`The handler of endpoint "${endpoint.name}" returned status ${status}.`, {
+    code: "HANDLER_FAILED",
+    status: 500,
+    retryable: true,
+  });
+}
+
+function keyOf({ endpoint, id }: { endpoint: string; id: string }): string {
+  return `${endpoint} ${id}`;
+}

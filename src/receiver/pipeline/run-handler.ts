@@ -1,0 +1,207 @@
+import { WebhookError } from "../../core/errors.ts";
+import { hopByHopHeaders } from "../../core/http-headers.ts";
+import type { Logger } from "../../core/logger.ts";
+import { isResponse } from "../../http-server/answer.ts";
+import { concatenate } from "../../http-server/request-body.ts";
+import type { Delivery, Outcome } from "../../payload/delivery.ts";
+import type { Endpoint, HandlerContext } from "../endpoint/endpoint.ts";
+import type { DeliveryRequest } from "./delivery-request.ts";
+import { isNonRetriable, retryTimeOf } from "./handler-errors.ts";
+
+/** The source of a delivery: an HTTP request, or a signal for a delivery without a request. */
+export interface RunSource {
+  /** The HTTP request. If the client disconnects, the handler's signal aborts. */
+  readonly request?: Pick<DeliveryRequest, "url" | "method" | "headers" | "signal"> | undefined;
+  /** Aborts the handler's signal for a delivery without a request. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface RunOptions extends RunSource {
+  endpoint: Endpoint;
+  delivery: Delivery<unknown>;
+  log: Logger;
+}
+
+/**
+ * Runs the handler of an endpoint on a delivery, and applies the endpoint's timeout. Never throws or rejects. Returns the
+ * outcome of a synchronous handler without a promise.
+ */
+export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
+  const { endpoint, delivery } = options;
+  const context = new RunContext(options);
+  let pending: Promise<unknown>;
+  try {
+    const result = endpoint.handler(delivery.payload, new Proxy(context, ownProperties));
+    if (!isThenable(result) && !isResponse(result)) return { status: "succeeded", result };
+    pending = Promise.resolve(result);
+  } catch (error) {
+    return handlerFailed(endpoint, error);
+  }
+  // Does not use `Promise.race`, which would take several times as long.
+  return new Promise((settle) => {
+    let isSettled = false;
+    let timedOut = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+    const end = (outcome: Outcome) => {
+      isSettled = true;
+      clearTimeout(timer);
+      settle(outcome);
+    };
+    const fail = (error: unknown) => {
+      if (timedOut)
+        context.log.error(
+          { err: error },
+          "The handler failed after its timeout. The delivery had already failed with 504.",
+        );
+      end(handlerFailed(endpoint, error));
+    };
+    const succeed = (result: unknown) => end({ status: "succeeded", result });
+    pending.then((value) => {
+      if (!isResponse(value)) return succeed(value);
+      readWhole(value, (opened) => {
+        reader = opened;
+      }).then(succeed, fail);
+    }, fail);
+    // Many handlers settle within a microtask, and creating a timer takes as long as running such a handler.
+    queueMicrotask(() => {
+      if (isSettled) return;
+      timer = setTimeout(() => {
+        timedOut = true;
+        const error = handlerTimedOut(endpoint);
+        context.abort(error);
+        void reader?.cancel(error).catch(() => {});
+        settle({ status: "failed", error });
+      }, endpoint.timeoutMs);
+    });
+  });
+}
+
+/** Reads the whole body before the response is sent, because the status cannot change if the body fails later. */
+async function readWhole(
+  response: Response,
+  onReader: (reader: ReadableStreamDefaultReader<Uint8Array>) => void,
+): Promise<Response> {
+  const { status, statusText } = response;
+  if (status === 0)
+    throw new TypeError(
+      "The handler returned Response.error(), which cannot be sent. Return a Response with a status.",
+    );
+  const headers = new Headers(response.headers);
+  // A response from `fetch` has the framing headers of another connection. Node sets the headers of this connection.
+  for (const name of hopByHopHeaders(headers.get("connection"))) headers.delete(name);
+  headers.delete("content-length");
+  // A response with a URL comes from `fetch`, which decodes the body but keeps this header.
+  if (response.url !== "") headers.delete("content-encoding");
+  if (response.body === null) return new Response(null, { status, statusText, headers });
+  const reader = response.body.getReader();
+  onReader(reader);
+  const chunks: Uint8Array[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return new Response(concatenate(chunks), { status, statusText, headers });
+    chunks.push(value);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/**
+ * Creates the outcome of a failed handler. The thrown error is the `cause`, which is logged but never sent to the client.
+ */
+function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
+  const error = new WebhookError(`The handler of endpoint "${endpoint.name}" failed.`, {
+    code: "HANDLER_FAILED",
+    status: 500,
+    retryable: !isNonRetriable(cause),
+    cause,
+  });
+  const retryAt = retryTimeOf(cause);
+  return { status: "failed", error, ...(retryAt && { retryAt }) };
+}
+
+function handlerTimedOut(endpoint: Endpoint): WebhookError {
+  return new WebhookError(
+    `The handler of endpoint "${endpoint.name}" did not finish within its timeout of ${endpoint.timeoutMs} ms.`,
+    { code: "HANDLER_TIMED_OUT", status: 504, retryable: true },
+  );
+}
+
+/**
+ * The context of one run. The signal, logger and request are created on first use, because each takes about as long to
+ * create as running a delivery.
+ */
+class RunContext implements HandlerContext<unknown> {
+  readonly #options: RunOptions;
+  readonly #created: { log?: Logger; request?: Request; controller?: AbortController; abortReason?: WebhookError } = {};
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+  }
+
+  get delivery(): Delivery<unknown> {
+    return this.#options.delivery;
+  }
+
+  get log(): Logger {
+    const { delivery, log } = this.#options;
+    this.#created.log ??= log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
+    return this.#created.log;
+  }
+
+  get request(): Request | undefined {
+    const { request } = this.#options;
+    if (request) this.#created.request ??= withoutSecret(request);
+    return this.#created.request;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#created.controller) {
+      const controller = new AbortController();
+      this.#created.controller = controller;
+      const { request, signal: given } = this.#options;
+      const outer = request?.signal ?? given;
+      if (this.#created.abortReason) controller.abort(this.#created.abortReason);
+      else if (outer?.aborted) controller.abort(outer.reason);
+      else outer?.addEventListener("abort", () => controller.abort(outer.reason), { once: true });
+    }
+    return this.#created.controller.signal;
+  }
+
+  abort(reason: WebhookError): void {
+    this.#created.abortReason = reason;
+    this.#created.controller?.abort(reason);
+  }
+}
+
+const contextKeys: readonly (string | symbol)[] = [
+  "delivery",
+  "signal",
+  "log",
+  "request",
+] satisfies (keyof HandlerContext)[];
+
+/**
+ * Presents the getters of a context as own properties, so that `{ ...context }` copies them. Creating real own accessors
+ * would take a microsecond per run, and the proxy only takes nanoseconds.
+ */
+const ownProperties: ProxyHandler<RunContext> = {
+  // Passes no receiver, so that getters run on the context itself: a proxy does not have its private fields.
+  get: (context, key) => Reflect.get(context, key),
+  ownKeys: (context) => [...contextKeys, ...Reflect.ownKeys(context)],
+  getOwnPropertyDescriptor: (context, key) =>
+    contextKeys.includes(key)
+      ? { value: Reflect.get(context, key), enumerable: true, configurable: true }
+      : Reflect.getOwnPropertyDescriptor(context, key),
+};
+
+/** Returns the request without its secret, so that handlers can safely log or return it. */
+function withoutSecret({ url, method, headers: given, signal }: NonNullable<RunSource["request"]>): Request {
+  const headers = new Headers(given);
+  headers.delete("x-webhook-secret");
+  const redactedUrl = new URL(url);
+  redactedUrl.searchParams.delete("secret");
+  return new Request(redactedUrl, { method, headers, signal });
+}

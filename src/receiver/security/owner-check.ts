@@ -1,0 +1,172 @@
+import type { Context } from "hono";
+import { readEnvironment } from "../../core/environment.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import { readSpace } from "../../core/space.ts";
+import { errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { SecretCheck } from "./secret-check.ts";
+
+export interface OwnerCheckOptions {
+  /** The password of the owner. Default `DASHBOARD_TOKEN`. An empty password counts as unset. */
+  token: string | undefined;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Logs wrong tokens. */
+  refusalLog: Logger;
+  /** Whether the server has a public URL other than the URL of a Space and `PUBLIC_URL`. Default: no other public URL. */
+  isPublic?: () => boolean;
+}
+
+interface OwnerPage {
+  /** Whether only browsers request the page. Default `false`. */
+  isForBrowsers?: boolean;
+}
+
+/**
+ * Checks whether a request comes from the owner, who may read payloads. The owner sends the dashboard token as the password
+ * of HTTP Basic authentication. If no token is set, requests from this machine count as requests of the owner.
+ *
+ * @example
+ * ```ts
+ * const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: logger });
+ * app.get("/metrics", (context) => owner.refuse(context) ?? context.text(metrics()));
+ * ```
+ */
+export class OwnerCheck {
+  readonly #options: OwnerCheckOptions;
+  #token: string | undefined;
+  #check: SecretCheck | undefined;
+
+  constructor(options: OwnerCheckOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a token is set. An edge worker passes its `bindings` with each request. */
+  hasToken(bindings?: unknown): boolean {
+    return this.#configuredToken(bindings) !== undefined;
+  }
+
+  /** Whether every request is refused, because the server is public and no token identifies the owner. */
+  isClosed(bindings?: unknown): boolean {
+    return !this.hasToken(bindings) && this.#isPublic();
+  }
+
+  /**
+   * Returns the error response for a client that is not the owner: 401, 403, or 429 after too many wrong tokens. Returns
+   * `undefined` for the owner.
+   */
+  refuse(context: Context, page: OwnerPage = {}): Response | undefined {
+    const token = this.#configuredToken(context.env);
+    if (token === undefined) {
+      const isOwner = !this.#isPublic() && isAtThisMachine(context, page);
+      return isOwner ? undefined : toResponse(errorAnswer(tokenNotSet()));
+    }
+    const password = passwordOf(context.req.raw);
+    if (password === undefined) return challenge("DASHBOARD_TOKEN_MISSING");
+    try {
+      this.#checkOf(token).check({ header: () => toHeader(password), url: "", bindings: undefined });
+      return undefined;
+    } catch (error) {
+      const isLimited = WebhookError.isInstance(error) && error.code === "TOO_MANY_FAILURES";
+      const response = isLimited
+        ? toResponse(errorAnswer(tooManyFailures(error)))
+        : challenge("DASHBOARD_TOKEN_INVALID");
+      const fields = {
+        path: context.req.path,
+        code: isLimited ? error.code : "DASHBOARD_TOKEN_INVALID",
+        status: response.status,
+      };
+      this.#options.refusalLog.warn(fields, "sign-in refused: wrong DASHBOARD_TOKEN");
+      return response;
+    }
+  }
+
+  /** Whether the server may have a public URL. Requests through a proxy that adds no headers would then appear local. */
+  #isPublic(): boolean {
+    return (
+      readSpace() !== undefined || readEnvironment("PUBLIC_URL") !== undefined || (this.#options.isPublic?.() ?? false)
+    );
+  }
+
+  #configuredToken(bindings: unknown): string | undefined {
+    const bound = property(bindings, "DASHBOARD_TOKEN");
+    const token = this.#options.token ?? (typeof bound === "string" ? bound : readEnvironment("DASHBOARD_TOKEN"));
+    return token === "" ? undefined : token;
+  }
+
+  /** Creates the check that compares the token and limits guesses, as for the secret of a delivery. */
+  #checkOf(token: string): SecretCheck {
+    if (this.#check === undefined || this.#token !== token) {
+      this.#token = token;
+      this.#check = new SecretCheck({ secret: toHeader(token), secretInQuery: false, now: this.#options.now });
+    }
+    return this.#check;
+  }
+}
+
+/** Encodes a password, which may contain any character, for a header, which may only contain ASCII. */
+function toHeader(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Reads the password of HTTP Basic authentication, in UTF-8. Returns `undefined` if the request has no password. */
+function passwordOf(request: Request): string | undefined {
+  const credentials = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+  if (credentials === undefined) return undefined;
+  try {
+    const text = utf8.decode(Uint8Array.from(atob(credentials), (character) => character.charCodeAt(0)));
+    return text.slice(text.indexOf(":") + 1);
+  } catch {
+    // Invalid base64 or UTF-8 counts as a wrong password.
+    return "";
+  }
+}
+
+/**
+ * Whether the request was sent from this machine to this server. A local address is not sufficient: with DNS rebinding, a
+ * page of another site can send requests to this server, and behind a proxy or tunnel every request has a local address.
+ */
+function isAtThisMachine(context: Context, { isForBrowsers = false }: OwnerPage): boolean {
+  const incoming = property(context.env, "incoming");
+  const address = property(property(incoming, "socket"), "remoteAddress");
+  if (typeof address !== "string" || !/^(?:(?:::ffff:)?127(?:\.\d{1,3}){3}|::1)$/i.test(address)) return false;
+  // By default, nginx adds no header. nginx up to 1.29.6 sends HTTP/1.0, which browsers never send.
+  if (property(incoming, "httpVersion") === "1.0") return false;
+  const { headers } = context.req.raw;
+  // Later versions of nginx send HTTP/1.1 without this header, which every browser sends.
+  if (isForBrowsers && !/\bkeep-alive\b/i.test(headers.get("connection") ?? "")) return false;
+  if (!/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(headers.get("host") ?? "")) return false;
+  return ![...headers.keys()].some((name) => /^(?:forwarded|via|x-real-ip|x-forwarded-.*)$/i.test(name));
+}
+
+/** Reads a field of any value. On Node, the bindings contain a socket; on edge workers, the bindings are settings. */
+function property(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function challenge(code: "DASHBOARD_TOKEN_MISSING" | "DASHBOARD_TOKEN_INVALID"): Response {
+  const message =
+    code === "DASHBOARD_TOKEN_MISSING"
+      ? "Sign in with any username and the value of DASHBOARD_TOKEN as the password."
+      : "The password is invalid. Sign in with any username and the value of DASHBOARD_TOKEN as the password.";
+  const response = toResponse(errorAnswer(new WebhookError(message, { code, status: 401 })));
+  response.headers.set("www-authenticate", 'Basic realm="hub-webhooks", charset="UTF-8"');
+  return response;
+}
+
+function tokenNotSet(): WebhookError {
+  return new WebhookError(
+    "Only the owner can open this page. Set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets), restart the server, and sign in with its value as the password. Without DASHBOARD_TOKEN, only a browser on the same machine can open the page, and only if the server has no public URL (PUBLIC_URL).",
+    { code: "OWNER_ONLY", status: 403 },
+  );
+}
+
+function tooManyFailures({ retryAfterSeconds }: WebhookError): WebhookError {
+  return new WebhookError("Too many wrong passwords. Wait, then sign in with the value of DASHBOARD_TOKEN.", {
+    code: "TOO_MANY_FAILURES",
+    status: 429,
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
+}

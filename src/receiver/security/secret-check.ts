@@ -1,0 +1,222 @@
+import { readRawEnvironment } from "../../core/environment.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { optionError } from "../../core/option-error.ts";
+import type { DeliveryRequest } from "../pipeline/delivery-request.ts";
+
+/** The number of wrong secrets per window that are answered with 403. Further wrong secrets are answered with 429. */
+const failuresPerWindow = 100;
+const windowMs = 60_000;
+
+export interface SecretCheckOptions {
+  /** One or several valid secrets, `false` to require no secret, or `undefined` to read the environment. */
+  secret: string | readonly string[] | false | undefined;
+  /** Whether to accept `?secret=` from requests without the header. */
+  secretInQuery: boolean;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Receives each secret that {@link SecretCheck.use} adds. */
+  onSecret?: (secret: string) => void;
+}
+
+/**
+ * Checks the secret of requests. As documented, the Hub sends the secret itself in `X-Webhook-Secret`, without a signature.
+ */
+export class SecretCheck {
+  readonly #options: SecretCheckOptions;
+  /** The secrets in the options, or `undefined` if the secrets are read from the environment. */
+  readonly #given: readonly string[] | undefined;
+  #secrets: readonly string[] | undefined;
+  #problem: WebhookError | undefined;
+  #boundSecret: string | undefined;
+  #previousBoundSecret: string | undefined;
+  #failures = 0;
+  #windowEndsAt = 0;
+
+  /** @throws `OPTION_INVALID` when a secret is empty or not a string, so that a mistake does not open the server. */
+  constructor(options: SecretCheckOptions) {
+    this.#options = options;
+    this.#given = checkedOption(options.secret);
+  }
+
+  /** Whether `secret: false` opens the server to everyone. */
+  get isSecretDisabled(): boolean {
+    return this.#options.secret === false && !this.isSet();
+  }
+
+  /**
+   * Whether deliveries require a secret. Also `true` if the setting is invalid. An edge worker passes its `bindings` with
+   * each request.
+   */
+  isSet(bindings?: unknown): boolean {
+    return this.#accepted(bindings).length > 0 || this.#problem !== undefined;
+  }
+
+  /** The first valid secret. @throws `OPTION_INVALID` like {@link assertUsable}. */
+  get first(): string | undefined {
+    this.assertUsable();
+    return this.#accepted(undefined)[0];
+  }
+
+  /** Returns the reason why every delivery is refused: `OPTION_INVALID` if `WEBHOOK_SECRET` is empty. */
+  problem(bindings?: unknown): WebhookError | undefined {
+    this.#accepted(bindings);
+    return this.#problem;
+  }
+
+  /** @throws the {@link problem}, if there is one. */
+  assertUsable(): void {
+    const problem = this.problem();
+    if (problem) throw problem;
+  }
+
+  /** Adds `secret` to the valid secrets, or makes it the only valid secret with `isOnly` (the default). */
+  use(secret: string, { isOnly } = { isOnly: true }): void {
+    this.#options.onSecret?.(secret);
+    this.#secrets = isOnly ? [secret] : [secret, ...this.#accepted(undefined)];
+    this.#problem = undefined;
+  }
+
+  /** Removes the secret that was passed to {@link use}, so that only the configured secrets are valid. */
+  forget(): void {
+    this.#secrets = undefined;
+  }
+
+  /**
+   * Returns a warning for each secret that is not valid in an HTTP header. HTTP removes whitespace at both ends of a header,
+   * and a header can only contain printable ASCII.
+   */
+  warnings(bindings?: unknown): string[] {
+    return this.#accepted(bindings).flatMap((secret, index) => {
+      const which = index === 0 ? "The secret" : `Secret number ${index + 1}`;
+      if (secret.trim() !== secret) {
+        return `${which} starts or ends with whitespace, which HTTP removes, so no delivery can match it. Remove the whitespace, on the server and on the Hub.`;
+      }
+      if (!/^[ -~]*$/.test(secret)) {
+        return `${which} contains a character that is not valid in an HTTP header. Choose a secret of printable ASCII characters, on the server and on the Hub.`;
+      }
+      return [];
+    });
+  }
+
+  /**
+   * Accepts requests with a valid secret, and every request if no secret is set.
+   *
+   * @throws `SECRET_MISSING` (401); `SECRET_INVALID` (403); `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) when
+   * `WEBHOOK_SECRET` is empty.
+   */
+  check(request: Pick<DeliveryRequest, "header" | "url" | "bindings">): void {
+    const accepted = this.#accepted(request.bindings);
+    if (this.#problem) throw notConfigured(this.#problem);
+    if (accepted.length === 0) return;
+    const presented =
+      request.header("x-webhook-secret") ??
+      (this.#options.secretInQuery ? new URL(request.url).searchParams.get("secret") : null);
+    if (presented === null) {
+      throw new WebhookError("x-webhook-secret header not set.", { code: "SECRET_MISSING", status: 401 });
+    }
+    // Compares with every secret, so that the time does not reveal which secret matched.
+    let valid = false;
+    for (const secret of accepted) valid = equalInConstantTime(presented, secret) || valid;
+    if (!valid) throw this.#failure();
+  }
+
+  #failure(): WebhookError {
+    const now = this.#options.now();
+    // The second condition is true if the clock was set back.
+    if (now >= this.#windowEndsAt || now < this.#windowEndsAt - windowMs) {
+      this.#failures = 0;
+      this.#windowEndsAt = now + windowMs;
+    }
+    this.#failures += 1;
+    if (this.#failures <= failuresPerWindow) {
+      return new WebhookError("Invalid webhook secret.", { code: "SECRET_INVALID", status: 403 });
+    }
+    return new WebhookError("Too many requests with an invalid webhook secret. Wait, then send the correct secret.", {
+      code: "TOO_MANY_FAILURES",
+      status: 429,
+      retryAfterSeconds: Math.max(1, Math.ceil((this.#windowEndsAt - now) / 1000)),
+    });
+  }
+
+  #accepted(bindings: unknown): readonly string[] {
+    const current = binding(bindings, "WEBHOOK_SECRET");
+    const previous = binding(bindings, "WEBHOOK_SECRET_PREVIOUS");
+    if (this.#secrets === undefined || current !== this.#boundSecret || previous !== this.#previousBoundSecret) {
+      this.#boundSecret = current;
+      this.#previousBoundSecret = previous;
+      this.#configure(bindings);
+    }
+    return this.#secrets ?? [];
+  }
+
+  /** Reads the secrets from the option, else from `WEBHOOK_SECRET` and, during a rotation, `WEBHOOK_SECRET_PREVIOUS`. */
+  #configure(bindings: unknown): void {
+    this.#problem = undefined;
+    this.#secrets = this.#given;
+    if (this.#given) return;
+    const [current, previous] = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map(
+      (name) => binding(bindings, name) ?? readRawEnvironment(name),
+    );
+    // An empty variable is probably a mistake in the deployment, so it must not open the server.
+    if (current === "") this.#problem = variableEmpty();
+    this.#secrets = [current, previous].filter((secret) => secret !== undefined).filter((secret) => secret !== "");
+  }
+}
+
+/** @throws `OPTION_INVALID` */
+function checkedOption(option: SecretCheckOptions["secret"]): readonly string[] | undefined {
+  if (option === undefined) return undefined;
+  if (option === false) return [];
+  const secrets: readonly unknown[] = Array.isArray(option) ? option : [option];
+  const wrong = secrets.findIndex((secret) => typeof secret !== "string" || secret === "");
+  if (wrong === -1 && secrets.length > 0) return secrets.filter((secret) => typeof secret === "string");
+  // The message omits the value, which may be part of a secret.
+  const what = !Array.isArray(option)
+    ? `is ${kindOf(option)}`
+    : secrets.length === 0
+      ? "is an empty list"
+      : `has ${kindOf(secrets[wrong])} at position ${wrong}`;
+  throw optionError(
+    `Option "secret" ${what}. Set it to a non-empty string or a list of non-empty strings. Omit the option to read WEBHOOK_SECRET, or set it to false to accept deliveries without a secret.`,
+  );
+}
+
+function kindOf(value: unknown): string {
+  if (value === "") return "an empty string";
+  return value === null || value === undefined ? String(value) : `of type ${typeof value}`;
+}
+
+function variableEmpty(): WebhookError {
+  return optionError(
+    "WEBHOOK_SECRET is empty. Set WEBHOOK_SECRET to the secret of your webhooks, or unset it and pass { secret: false } to accept deliveries without a secret.",
+  );
+}
+
+/** Creates the error for senders, which does not reveal the configuration. */
+function notConfigured(cause: WebhookError): WebhookError {
+  return new WebhookError("The webhook secret of the server is invalid. See the server's log.", {
+    code: cause.code,
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 60,
+    cause,
+  });
+}
+
+function binding(bindings: unknown, name: string): string | undefined {
+  const value = typeof bindings === "object" && bindings !== null ? Reflect.get(bindings, name) : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
+/**
+ * Compares two texts in a time that depends only on `secret`. `node:crypto` is not available in every runtime, and hashing
+ * both texts would take longer than validating a payload.
+ */
+function equalInConstantTime(presented: string, secret: string): boolean {
+  if (presented.length === 0) return false;
+  let difference = presented.length ^ secret.length;
+  for (let index = 0; index < secret.length; index += 1) {
+    difference |= presented.charCodeAt(index % presented.length) ^ secret.charCodeAt(index);
+  }
+  return difference === 0;
+}

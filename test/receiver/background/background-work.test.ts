@@ -1,0 +1,357 @@
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
+import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../../src/index.ts";
+import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { inboxFile } from "../../inbox/inbox-file.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { describeOverBothTransports } from "../../support/transport.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const secret = "s3cret";
+const payload = webhookPayload("repo.content");
+
+function openServer() {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ secret, logger });
+  onTestFinished(() => server.close());
+  return { server, logger };
+}
+
+/** Waits until the latest delivery has this status, and returns it. */
+async function reached(server: WebhooksServer, status: string) {
+  return waitFor(
+    async () => {
+      const [latest] = (await server.inbox.list({ limit: 1 })).deliveries;
+      expect(latest).toMatchObject({ status });
+      return latest;
+    },
+    { interval: 5 },
+  );
+}
+
+let file: string;
+
+beforeEach(() => {
+  file = inboxFile();
+  vi.stubEnv("INBOX_URL", `sqlite:${file}`);
+  return () => vi.unstubAllEnvs();
+});
+
+test("An endpoint that is added after the server was closed does not run on the closed inbox", async () => {
+  const logger = createMemoryLogger();
+  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
+  const server = new WebhooksServer({ secret, inbox, logger });
+  const run = vi.spyOn(inbox, "startWorker");
+  server.webhook("retrain", { background: true }, () => {});
+  await server.ready();
+  await server.close();
+  server.webhook("late", { background: true }, () => {});
+  expect(run.mock.calls.map(([{ endpoint }]) => endpoint)).toEqual(["retrain"]);
+});
+
+describeOverBothTransports("A background endpoint", (send) => {
+  test("answers 202 with the id, and runs the handler", async () => {
+    const { server, logger } = openServer();
+    const handled = Promise.withResolvers<unknown>();
+    server.webhook("retrain", { background: true }, (received, { delivery, request }) => {
+      handled.resolve({ received, id: delivery.id, attempt: delivery.attempt, request });
+    });
+    const response = await send(server, deliveryRequest({ endpoint: "retrain", payload, secret, id: "first" }));
+    expect(response.status).toBe(202);
+    expect(await response.json()).toEqual({ deliveryId: "first" });
+    expect(await handled.promise).toEqual({ received: payload, id: "first", attempt: 1, request: undefined });
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({
+        msg: "delivery accepted",
+        deliveryId: "first",
+        status: 202,
+        repo: "dataset:acme/data",
+      }),
+    );
+  });
+
+  test("answers 200 to a delivery that its filter ignores, and does not store it", async () => {
+    const { server } = openServer();
+    server.webhook("retrain", { background: true, scope: "discussion" }, () => {});
+    const response = await send(server, deliveryRequest({ endpoint: "retrain", payload, secret }));
+    expect(response.status).toBe(200);
+    expect(existsSync(file) && (await server.inbox.list()).deliveries).toEqual(existsSync(file) ? [] : false);
+  });
+
+  test("stores no delivery without the secret or with an invalid payload", async () => {
+    const { server } = openServer();
+    server.webhook("retrain", { background: true }, () => {});
+    const strange = await send(server, deliveryRequest({ endpoint: "retrain", payload, secret: "wrong" }));
+    const broken = await send(server, deliveryRequest({ endpoint: "retrain", payload: { event: 1 }, secret }));
+    expect([strange.status, broken.status]).toEqual([403, 422]);
+    expect((await server.inbox.list()).deliveries).toEqual([]);
+  });
+});
+
+describe("A background endpoint", () => {
+  test("answers a duplicate with `duplicate: true`, and does not run it again", async () => {
+    const { server } = openServer();
+    const handler = vi.fn();
+    server.webhook("retrain", { background: true }, handler);
+    const request = () => deliveryRequest({ endpoint: "retrain", payload, secret, id: "same" });
+    await server.fetch(request());
+    await reached(server, "succeeded");
+    const response = await server.fetch(request());
+    expect([response.status, await response.json()]).toEqual([202, { deliveryId: "same", duplicate: true }]);
+    expect(handler).toHaveBeenCalledTimes(1);
+  });
+
+  test("retries a failed delivery until it succeeds", async () => {
+    const { server, logger } = openServer();
+    server.webhook("retrain", { background: true, backoff: { first: 1 } }, (_payload, { delivery }) => {
+      if (delivery.attempt < 3) throw new Error(`not yet ${delivery.attempt}`);
+    });
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    const stored = await reached(server, "succeeded");
+    expect(stored?.attempts.map(({ error }) => error?.message)).toEqual(["not yet 1", "not yet 2", undefined]);
+    const retried = logger.lines.filter(({ msg }) => msg.startsWith("delivery will be retried in "));
+    // The waits are 1 ms and 2 ms.
+    const line = (attempt: number) => ({ level: "warn", attempt, nextAttemptInMs: attempt });
+    expect(retried).toEqual([1, 2].map((attempt) => expect.objectContaining(line(attempt))));
+  });
+
+  test("does not retry after a NonRetriableError, and waits as long as a RetryAfterError requests", async () => {
+    const { server } = openServer();
+    server.webhook("never", { background: true }, () => {
+      throw new NonRetriableError("There is no such model.");
+    });
+    await server.fetch(deliveryRequest({ endpoint: "never", payload, secret, id: "n" }));
+    expect((await reached(server, "dead"))?.attempts).toMatchObject([
+      { error: { message: "There is no such model." } },
+    ]);
+    const dueAt = new Date(Date.now() + 86_400_000);
+    server.webhook("later", { background: true }, () => {
+      throw new RetryAfterError(dueAt);
+    });
+    await server.fetch(deliveryRequest({ endpoint: "later", payload, secret, id: "l" }));
+    await waitFor(async () =>
+      expect(await server.inbox.get("l")).toMatchObject({ status: "queued", dueAt, attempts: [{}] }),
+    );
+  });
+
+  test.each([
+    { what: "beyond its retention", when: new Date(4e12) },
+    { what: "at no time", when: new Date("soon") },
+  ])("waits as its backoff says where the handler asks to be run again $what, and logs why", async ({ when }) => {
+    const { server, logger } = openServer();
+    const asked = new RetryAfterError(when, { message: "No GPU is free." });
+    server.webhook("later", { background: true, attempts: 2, backoff: [1] }, (_payload, { delivery }) => {
+      if (delivery.attempt === 1) throw asked;
+    });
+    await server.fetch(deliveryRequest({ endpoint: "later", payload, secret }));
+    expect((await reached(server, "succeeded"))?.attempts).toMatchObject([
+      { outcome: "failed", error: { code: "RETRY_TIME_INVALID", message: "No GPU is free." } },
+      { outcome: "succeeded" },
+    ]);
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ level: "warn", outcome: "retrying", code: "RETRY_TIME_INVALID", err: asked }),
+    );
+  });
+
+  test("limits the wait before a retry with limitRetryWaits()", async () => {
+    const { server } = openServer();
+    server.webhook("retrain", { background: true, backoff: ["1h"] }, (_payload, { delivery }) => {
+      if (delivery.attempt === 1) throw new Error("not yet");
+    });
+    server[serverControl].limitRetryWaits(1);
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    expect((await reached(server, "succeeded"))?.attempts).toHaveLength(2);
+  });
+
+  test.each([503, 404, 302])("retries after the handler returns status %s", async (status) => {
+    const { server } = openServer();
+    server.webhook("retrain", { background: true, attempts: 1 }, () => new Response("busy", { status }));
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    expect((await reached(server, "dead"))?.attempts).toMatchObject([
+      { error: { message: expect.stringContaining(String(status)) } },
+    ]);
+  });
+
+  test("resumes unfinished deliveries after a restart, and aborts their signal at the shutdown", async () => {
+    const first = openServer();
+    const stopped = Promise.withResolvers<unknown>();
+    const begun = Promise.withResolvers<void>();
+    first.server.webhook("retrain", { background: true }, async (_payload, { signal }) => {
+      signal.addEventListener("abort", () => stopped.resolve(signal.reason));
+      begun.resolve();
+      await stopped.promise;
+      throw new Error("stopped half-way");
+    });
+    await first.server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, id: "half" }));
+    await begun.promise;
+    await first.server.close();
+    expect(await stopped.promise).toMatchObject({ code: "CLOSING" });
+    const second = openServer();
+    const handler = vi.fn();
+    second.server.webhook("retrain", { background: true }, handler);
+    await second.server.ready();
+    const stored = await reached(second.server, "succeeded");
+    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "succeeded"]);
+    expect(handler).toHaveBeenCalledTimes(1);
+  });
+
+  test("is listed, counted and replayed by server.inbox", async () => {
+    const { server } = openServer();
+    const handler = vi.fn();
+    server.webhook("retrain", { background: true }, handler);
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, id: "a" }));
+    await reached(server, "succeeded");
+    expect(await server.inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 1, dead: 0 } });
+    await server.inbox.replay("a");
+    await waitFor(() => expect(handler).toHaveBeenCalledTimes(2));
+    await expect(server.inbox.replay("b")).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
+    expect(await server.inbox.replayDead("retrain")).toBe(0);
+    expect(await server.inbox.prune()).toBe(0);
+  });
+
+  test("does not run on a server that could not listen", async () => {
+    const blocker = openServer().server;
+    const { port } = await blocker.launch({ port: 0, host: "127.0.0.1" });
+    const { server } = openServer();
+    const handler = vi.fn();
+    server.webhook("retrain", { background: true }, handler);
+    await expect(server.launch({ port, host: "127.0.0.1" })).rejects.toMatchObject({
+      code: "PORT_IN_USE",
+    });
+    const database = new DatabaseSync(file);
+    // Nobody holds it any more.
+    expect(database.prepare("PRAGMA journal_mode = DELETE").get()).toEqual({ journal_mode: "delete" });
+    database.close();
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("can be registered while the server runs", async () => {
+    const { server } = openServer();
+    server.webhook("first", { background: true }, () => {});
+    await server.ready();
+    const handler = vi.fn();
+    server.webhook("second", { background: true }, handler);
+    await server.fetch(deliveryRequest({ endpoint: "second", payload, secret }));
+    await waitFor(() => expect(handler).toHaveBeenCalledTimes(1));
+  });
+
+  test("answers 503 when the inbox cannot be opened", async () => {
+    vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
+    const { server } = openServer();
+    const handler = vi.fn();
+    server.webhook("retrain", { background: true }, handler);
+    const response = await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    expect(response.status).toBe(503);
+    expect(handler).not.toHaveBeenCalled();
+    await expect(server.ready()).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
+  });
+
+  test("is stored once the inbox can be opened", async () => {
+    vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
+    const { server } = openServer();
+    server.webhook("retrain", { background: true }, () => {});
+    const statuses: number[] = [];
+    for (const url of [`sqlite:${dirname(file)}`, `sqlite:${file}`]) {
+      vi.stubEnv("INBOX_URL", url);
+      statuses.push((await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }))).status);
+    }
+    expect(statuses).toEqual([503, 202]);
+  });
+
+  test.each(["redis", "mysql://me:hunter2@host/db", "redis://:hunter2@[::1"])(
+    "refuses the inbox %s, and does not show it",
+    async (url) => {
+      vi.stubEnv("INBOX_URL", url);
+      const { server } = openServer();
+      server.webhook("retrain", { background: true }, () => {});
+      const error = await server.ready().catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: "OPTION_INVALID" });
+      expect(String(error)).not.toContain("hunter2");
+    },
+  );
+
+  test("warns that an inbox in memory loses accepted deliveries", async () => {
+    vi.stubEnv("INBOX_URL", "sqlite::memory:");
+    const { server, logger } = openServer();
+    server.webhook("retrain", { background: true }, () => {});
+    await server.ready();
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ level: "warn", msg: expect.stringContaining("lost") }),
+    );
+  });
+
+  test.each([
+    { attempts: 2 },
+    { concurrency: 2 },
+    { retention: "1d" },
+    { backoff: {} },
+    { background: true, attempts: 0 },
+    { background: true, concurrency: 1.5 },
+    { background: true, backoff: { first: "soon" } },
+    { background: true, retention: 0 },
+    { background: { attempts: 2 } },
+    { background: true, atempts: 2 },
+  ] as object[])("refuses the options %j", (options) => {
+    const { server } = openServer();
+    expect(() => server.webhook("retrain", options, () => {})).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID" }),
+    );
+  });
+});
+
+describe("A stored delivery of a removed endpoint", () => {
+  test.each([
+    ["is", () => {}],
+    ["that answers at once from now on is", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
+  ])("%s told at the start: nobody works on it", async (_what, change) => {
+    const first = openServer();
+    const handler = () => Promise.reject(new Error("later"));
+    first.server.webhook("renamed", { background: true, backoff: { first: "1h" } }, handler);
+    await first.server.fetch(deliveryRequest({ endpoint: "renamed", payload, secret }));
+    await first.server.close();
+    const { server, logger } = openServer();
+    server.webhook("retrain", { background: true }, () => {});
+    change(server);
+    await server.ready();
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({
+        level: "warn",
+        endpoint: "renamed",
+        waiting: 1,
+        msg: expect.stringContaining("Register the endpoint again"),
+      }),
+    );
+  });
+});
+
+describe("A stored delivery that the filter no longer matches", () => {
+  test("is not run", async () => {
+    const first = openServer();
+    first.server.webhook("retrain", { background: true, backoff: { first: 1 } }, () => new Promise(() => {}));
+    await first.server.launch({ port: 0, shutdownGrace: 1 });
+    await first.server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    await first.server.close();
+    const { server, logger } = openServer();
+    const handler = vi.fn();
+    server.webhook("retrain", { background: true, scope: "discussion" }, handler);
+    await server.ready();
+    await reached(server, "succeeded");
+    expect(handler).not.toHaveBeenCalled();
+    expect(logger.lines).toContainEqual(expect.objectContaining({ msg: "delivery ignored" }));
+  });
+});
+
+describe("A server without a background endpoint", () => {
+  test("creates no inbox file", async () => {
+    const { server } = openServer();
+    server.webhook("inline", () => {});
+    await server.ready();
+    await server.fetch(deliveryRequest({ endpoint: "inline", payload, secret }));
+    await server.close();
+    expect(existsSync(file)).toBe(false);
+  });
+});

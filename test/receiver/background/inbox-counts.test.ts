@@ -1,0 +1,66 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Inbox } from "../../../src/inbox/inbox.ts";
+import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
+import { InboxCountsReader } from "../../../src/receiver/background/inbox-counts.ts";
+import { inboxFile } from "../../inbox/inbox-file.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+/** A real inbox, asked through a function that a test can hold up or break. */
+function openCounted({ timeoutMs = 10_000 } = {}) {
+  const inbox: Inbox = new SqliteInbox({ file: inboxFile(), log: createMemoryLogger, now: Date.now });
+  onTestFinished(() => inbox.close(0));
+  const ask = vi.spyOn(inbox, "counts");
+  const clock = { now: 1_000_000 };
+  const opened = Promise.resolve(inbox);
+  const counts = new InboxCountsReader({ inbox: () => opened, now: () => clock.now, timeoutMs });
+  return { inbox, ask, clock, counts };
+}
+
+const delivery = { id: "a", endpoint: "retrain", body: "{}", receivedAt: new Date() };
+const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, dead: 0 } };
+
+describe("The counts of an inbox", () => {
+  test("are undefined while it is not open", async () => {
+    expect(await new InboxCountsReader({ inbox: () => undefined, now: Date.now }).read()).toBeUndefined();
+  });
+
+  test("are read at most once a second", async () => {
+    const { inbox, ask, clock, counts } = openCounted();
+    expect(await Promise.all([counts.read(), counts.read()])).toEqual([{}, {}]);
+    await inbox.accept(delivery);
+    clock.now += 999;
+    expect(await counts.read()).toEqual({});
+    expect(ask).toHaveBeenCalledTimes(1);
+    clock.now += 1;
+    expect(await counts.read()).toEqual(queuedOnce);
+    expect(ask).toHaveBeenCalledTimes(2);
+  });
+
+  test("are read again after the clock is set back", async () => {
+    const { inbox, clock, counts } = openCounted();
+    await counts.read();
+    await inbox.accept(delivery);
+    clock.now -= 3_600_000;
+    expect(await counts.read()).toEqual(queuedOnce);
+  });
+
+  test("are unknown if the inbox fails or cannot be opened", async () => {
+    const { ask, counts } = openCounted();
+    ask.mockRejectedValue(new Error("the database is down"));
+    expect(await counts.read()).toBe("unknown");
+    const unopened = new InboxCountsReader({ inbox: () => Promise.reject(new Error("locked")), now: Date.now });
+    expect(await unopened.read()).toBe("unknown");
+  });
+
+  test("are unknown while a read is pending, and are not read again meanwhile", async () => {
+    const { ask, clock, counts } = openCounted({ timeoutMs: 5 });
+    const frozen = Promise.withResolvers<typeof queuedOnce>();
+    ask.mockReturnValue(frozen.promise);
+    expect(await counts.read()).toBe("unknown");
+    clock.now += 60_000;
+    expect(await counts.read()).toBe("unknown");
+    expect(ask).toHaveBeenCalledTimes(1);
+    frozen.resolve(queuedOnce);
+    expect(await counts.read()).toEqual(queuedOnce);
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, test, vi } from "vitest";
+import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
+import {
+  type EndpointDetails,
+  isControllableServer,
+  serverControl,
+} from "../../../src/receiver/lifecycle/server-control.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+function createServer(options: WebhooksServerOptions = {}): WebhooksServer {
+  return new WebhooksServer({ logger: createMemoryLogger(), ...options });
+}
+
+function detailsOf(options: EndpointOptions): EndpointDetails | undefined {
+  const server = createServer();
+  server.webhook("retrain", options, () => {});
+  return server[serverControl].describe().endpoints[0];
+}
+
+describe("The control of a server", () => {
+  test("describes the endpoints in the order of their registration", () => {
+    const server = createServer();
+    server.webhook(
+      "second",
+      { watch: "dataset:me/data", scope: "repo.config", repo: "dataset:me/*", background: true },
+      () => {},
+    );
+    server.webhook("first", () => {});
+    expect(server[serverControl].describe().endpoints).toEqual([
+      {
+        ...{ name: "second", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] },
+        ...{ scopes: ["repo.config"], repos: ["dataset:me/*"], background: true, warnings: [] },
+      },
+      {
+        name: "first",
+        watch: [],
+        domains: ["repo", "discussion"],
+        scopes: [],
+        repos: [],
+        background: false,
+        warnings: [],
+      },
+    ]);
+  });
+
+  test("is found by another copy of the package, by its registered symbol", () => {
+    const method = Symbol.for("hub-webhooks.serverControl");
+    expect(method in createServer()).toBe(true);
+    expect(isControllableServer(createServer())).toBe(true);
+    expect([{}, null, "server", { [method]: 1 }].some(isControllableServer)).toBe(false);
+  });
+
+  test("describes the first of several secrets", () => {
+    expect(createServer({ secret: ["new", "old"] })[serverControl].describe().secret).toBe("new");
+    expect(createServer({ secret: false })[serverControl].describe().secret).toBeUndefined();
+  });
+
+  test("describes the secret of the environment by default", () => {
+    vi.stubEnv("WEBHOOK_SECRET", undefined);
+    vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "former");
+    expect(createServer()[serverControl].describe().secret).toBe("former");
+    vi.stubEnv("WEBHOOK_SECRET", "present");
+    expect(createServer()[serverControl].describe().secret).toBe("present");
+    vi.unstubAllEnvs();
+  });
+
+  test("replaces the secrets with useSecret()", async () => {
+    const server = createServer({ secret: "before" });
+    server.webhook("retrain", () => {});
+    server[serverControl].useSecret("after", { isOnly: true });
+    const statusWith = async (secret: string) =>
+      (await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), secret }))).status;
+    expect(await Promise.all(["after", "before"].map(statusWith))).toEqual([200, 403]);
+    expect(server[serverControl].describe().secret).toBe("after");
+  });
+
+  test("adds a secret to the configured ones with useSecret()", async () => {
+    const server = createServer({ secret: ["first", "second"] });
+    server.webhook("retrain", () => {});
+    server[serverControl].useSecret("session", { isOnly: false });
+    const statusWith = async (secret: string) =>
+      (await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), secret }))).status;
+    expect(await Promise.all(["session", "first", "second", "third"].map(statusWith))).toEqual([200, 200, 200, 403]);
+  });
+});
+
+describe("The watch and domains of an endpoint", () => {
+  test("accept one item or several, without duplicates", () => {
+    expect(detailsOf({ watch: "org:acme" })?.watch).toEqual([{ type: "org", name: "acme" }]);
+    expect(detailsOf({ watch: ["user:me", "bucket:me/b", "user:me"] })?.watch).toEqual([
+      { type: "user", name: "me" },
+      { type: "bucket", name: "me/b" },
+    ]);
+  });
+
+  test.each<[string, EndpointOptions["domains"]]>([
+    ["repo", ["repo"]],
+    ["repo.content", ["repo"]],
+    ["repo.config.dois", ["repo"]],
+    ["discussion", ["discussion"]],
+    ["discussion.comment", ["discussion"]],
+    ["repository", ["repo", "discussion"]],
+    ["collection", ["repo", "discussion"]],
+  ])("follows, with scope %s, in its domains", (scope, domains) => {
+    expect(detailsOf({ scope })?.domains).toEqual(domains);
+  });
+
+  test("default to both domains if the scopes are of both, or one is unknown", () => {
+    expect(detailsOf({ scope: ["discussion", "repo.config"] })?.domains).toEqual(["repo", "discussion"]);
+    expect(detailsOf({ scope: ["discussion", "paper"] })?.domains).toEqual(["repo", "discussion"]);
+    expect(detailsOf({ scope: ["repo", "repo.content"] })?.domains).toEqual(["repo"]);
+  });
+
+  test("accept domains in any order, also `discussions`", () => {
+    expect(detailsOf({ domains: "discussion" })?.domains).toEqual(["discussion"]);
+    expect(detailsOf({ domains: ["discussion", "repo"] })?.domains).toEqual(["repo", "discussion"]);
+    expect(detailsOf({ domains: ["repo", "repo"], scope: "repo" })?.domains).toEqual(["repo"]);
+    expect(detailsOf(Object({ domains: ["discussions"] }))?.domains).toEqual(["discussion"]);
+  });
+
+  test.each<[string, object, string]>([
+    ["a mistyped type", { watch: "datset:me/data" }, 'Did you mean "dataset"?'],
+    ["no type", { watch: ["org:acme", "me/data"] }, "Use type:name"],
+    ["a repository of an organization", { watch: "org:acme/data" }, 'cannot contain "/"'],
+    ["nothing", { watch: [] }, 'Option "watch" is empty'],
+    ["no text", { watch: { type: "org", name: "acme" } }, "Use type:name"],
+    ["a mistyped domain", { domains: ["discusion"] }, 'Did you mean "discussion"?'],
+    ["no domain", { domains: [] }, 'Option "domains" is empty'],
+    [
+      "a domain of which the scope takes nothing",
+      { scope: "repo.content", domains: ["discussion"] },
+      "set it to repo.",
+    ],
+  ])("is refused at registration, with what to write, where it is %s", (_what, options, remedy) => {
+    expect(() => detailsOf(options)).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(remedy) }),
+    );
+  });
+});

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createConsoleLogger } from "../../../src/receiver/lifecycle/server-logger.ts";
+
+beforeEach(() => {
+  vi.stubEnv("LOG_LEVEL", "");
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+/** Keeps what is written to one method of the console, parsed. */
+function spyOnConsole(level: "debug" | "info" | "warn" | "error") {
+  const written = vi.spyOn(console, level).mockImplementation(() => {});
+  return () => written.mock.calls.map(([line]) => JSON.parse(String(line)));
+}
+
+describe("The console logger", () => {
+  test.each(["debug", "info", "warn", "error"] as const)(
+    "writes %s to the method of that name, as one line of JSON",
+    (level) => {
+      vi.stubEnv("LOG_LEVEL", "trace");
+      const lines = spyOnConsole(level);
+      createConsoleLogger()[level]({ endpoint: "retrain", status: 200 }, "delivery\nsucceeded");
+      expect(lines()).toEqual([
+        { level, time: expect.any(Number), endpoint: "retrain", status: 200, msg: "delivery\nsucceeded" },
+      ]);
+    },
+  );
+
+  const levels = ["debug", "info", "warn", "error"] as const;
+
+  test.each<[setting: string, written: readonly string[]]>([
+    ["", ["info", "warn", "error"]],
+    ["debug", ["debug", "info", "warn", "error"]],
+    ["WARN", ["warn", "error"]],
+    ["fatal", []],
+    ["silent", []],
+    ["loud", ["info", "warn", "error"]],
+  ])("heeds LOG_LEVEL, also where it is set after the logger was made: %j", (setting, written) => {
+    const logger = createConsoleLogger().child({ endpoint: "retrain" });
+    vi.stubEnv("LOG_LEVEL", setting);
+    const heard = levels.filter((level) => {
+      const lines = spyOnConsole(level);
+      logger[level]("a line");
+      return lines().length > 0;
+    });
+    expect(heard).toEqual(written);
+  });
+
+  test("escapes deceptive characters as JSON does", () => {
+    const written = vi.spyOn(console, "info").mockImplementation(() => {});
+    createConsoleLogger().info({ repo: "me/\u009b2J\u202e" }, "delivery ignored");
+    expect(written.mock.calls[0]?.[0]).toContain(String.raw`me/\u009b2J\u202e`);
+  });
+
+  test("accepts a message alone, or fields alone", () => {
+    const lines = spyOnConsole("info");
+    createConsoleLogger().info("ready");
+    createConsoleLogger().info({ step: 1 });
+    expect(lines()).toEqual([
+      { level: "info", time: expect.any(Number), msg: "ready" },
+      { level: "info", time: expect.any(Number), step: 1 },
+    ]);
+  });
+
+  test("adds the bindings of the parent and the child", () => {
+    const lines = spyOnConsole("warn");
+    const parent = createConsoleLogger().child({ endpoint: "retrain" });
+    parent.child({ deliveryId: "d-1" }).child({ step: 2 }).warn({ step: 3 }, "slow");
+    parent.warn("no more");
+    expect(lines()).toEqual([
+      { level: "warn", time: expect.any(Number), endpoint: "retrain", deliveryId: "d-1", step: 3, msg: "slow" },
+      { level: "warn", time: expect.any(Number), endpoint: "retrain", msg: "no more" },
+    ]);
+  });
+
+  test("writes the name, message and stack of an error in any field", () => {
+    const lines = spyOnConsole("error");
+    const err = new TypeError("no GPU");
+    createConsoleLogger().error({ err, causes: [err] }, "failed");
+    const told = { type: "TypeError", message: "no GPU", stack: expect.stringContaining("no GPU") };
+    expect(lines()).toEqual([{ level: "error", time: expect.any(Number), msg: "failed", err: told, causes: [told] }]);
+  });
+
+  const circular: { self?: unknown } = {};
+  circular.self = circular;
+
+  test.each([
+    ["a BigInt", { size: 10n }],
+    ["a circle", circular],
+    [
+      "something that cannot say what it is",
+      {
+        toJSON() {
+          throw new Error("no words");
+        },
+      },
+    ],
+  ])("never fails whoever logs: not over %s", (_what, fields) => {
+    const lines = spyOnConsole("info");
+    expect(() => createConsoleLogger().info({ fields }, "done")).not.toThrow();
+    expect(lines()).toEqual([expect.objectContaining({ level: "info", msg: "done" })]);
+  });
+});

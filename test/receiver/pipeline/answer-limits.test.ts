@@ -1,0 +1,41 @@
+import { createServer } from "node:http";
+import { describe, expect, test } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { listen } from "../../support/listen.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { describeOverBothTransports } from "../../support/transport.ts";
+
+const payload = webhookPayload("repo");
+
+describeOverBothTransports("The Response of a handler", (send) => {
+  test("has no body and no length from a HEAD request", async () => {
+    const upstream = createServer((_request, response) => response.setHeader("content-length", "1234").end());
+    const { url } = await listen(upstream);
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("head", () => fetch(url, { method: "HEAD" }));
+    const response = await send(server, deliveryRequest({ endpoint: "head", payload }));
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  });
+
+  test("counts as a failure if its status is not 2xx", async () => {
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger });
+    server.webhook("busy", () => new Response("later", { status: 503 }));
+    expect((await send(server, deliveryRequest({ endpoint: "busy", payload }))).status).toBe(503);
+    expect(logger.lines.find(({ status }) => status === 503)).toMatchObject({ level: "warn", endpoint: "busy" });
+    expect(await (await server.request("/")).text()).toContain("failed");
+  });
+});
+
+describe("A Response with an endless body", () => {
+  test("is cancelled at the timeout", async () => {
+    const cancelled = Promise.withResolvers<unknown>();
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("endless", { timeout: 30 }, () => {
+      return new Response(new ReadableStream({ cancel: (reason) => cancelled.resolve(reason) }));
+    });
+    expect((await server.fetch(deliveryRequest({ endpoint: "endless", payload }))).status).toBe(504);
+    expect(await cancelled.promise).toMatchObject({ code: "HANDLER_TIMED_OUT" });
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, test } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
+import { describeOverBothTransports } from "../../support/transport.ts";
+
+/** A receiver whose log holds nothing yet but what is to be looked at. */
+function createLogged() {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ logger, secret: "s3cret", createId: () => "made-here" });
+  const linesOf = (endpoint: string) => logger.lines.filter((line) => line.endpoint === endpoint);
+  return { logger, server, linesOf };
+}
+
+const delivery = (endpoint: string, payload: unknown = webhookPayload("repo.content")) =>
+  deliveryRequest({ endpoint, payload, secret: "s3cret", id: "d-1" });
+
+describeOverBothTransports("The log line of a delivery", (send) => {
+  test("that succeeded contains its id, repository, scope, outcome and duration", async () => {
+    const { server, linesOf } = createLogged();
+    server.webhook("retrain", () => "done");
+    await send(server, delivery("retrain"));
+    expect(linesOf("retrain")).toEqual([
+      {
+        level: "info",
+        msg: "delivery succeeded",
+        endpoint: "retrain",
+        deliveryId: "d-1",
+        repo: "dataset:acme/data",
+        scope: "repo.content",
+        action: "update",
+        outcome: "succeeded",
+        status: 200,
+        ms: expect.any(Number),
+      },
+    ]);
+  });
+
+  test("that was ignored contains the reason", async () => {
+    const { server, linesOf } = createLogged();
+    server.webhook("retrain", { scope: "discussion" }, () => "done");
+    await send(server, delivery("retrain"));
+    expect(linesOf("retrain")).toEqual([
+      expect.objectContaining({
+        level: "info",
+        msg: "delivery ignored",
+        deliveryId: "d-1",
+        outcome: "ignored",
+        reason: "scope repo.content is not discussion",
+        status: 200,
+      }),
+    ]);
+  });
+
+  test("whose handler failed is an error with the code and the thrown value", async () => {
+    const { server, linesOf } = createLogged();
+    const thrown = new Error("no GPU is free");
+    server.webhook("retrain", () => {
+      throw thrown;
+    });
+    await send(server, delivery("retrain"));
+    expect(linesOf("retrain")).toEqual([
+      expect.objectContaining({
+        level: "error",
+        msg: 'The handler of endpoint "retrain" failed.',
+        deliveryId: "d-1",
+        outcome: "failed",
+        code: "HANDLER_FAILED",
+        status: 500,
+        err: thrown,
+      }),
+    ]);
+  });
+
+  test("of an endpoint with its own schema has no repository", async () => {
+    const { server, linesOf } = createLogged();
+    server.webhook("inbox", { schema: null }, () => "done");
+    await send(server, delivery("inbox", { repo: { type: "dataset", name: "not/checked" } }));
+    expect(linesOf("inbox")).toEqual([
+      expect.objectContaining({ deliveryId: "d-1", repo: undefined, scope: undefined, action: undefined }),
+    ]);
+  });
+
+  test.each([
+    ["to no endpoint", deliveryRequest({ endpoint: "none", payload: {} }), { code: "ENDPOINT_UNKNOWN", status: 404 }],
+    [
+      "without the secret",
+      deliveryRequest({ endpoint: "retrain", payload: {} }),
+      { endpoint: "retrain", code: "SECRET_MISSING", status: 401 },
+    ],
+    ["of a wrong shape", delivery("retrain", {}), { endpoint: "retrain", code: "PAYLOAD_INVALID", status: 422 }],
+  ])("%s is a warning with the reason that was answered", async (_how, request, fields) => {
+    const { server, logger } = createLogged();
+    server.webhook("retrain", () => "done");
+    const { error } = await (await send(server, request)).json();
+    const refused = logger.lines.filter((line) => line.msg.startsWith("delivery refused"));
+    expect(refused).toEqual([expect.objectContaining({ level: "warn", msg: `delivery refused: ${error}`, ...fields })]);
+  });
+});
+
+/** The logged values of payloads that this release does not know. */
+function unknownValues({ lines }: MemoryLogger): unknown[] {
+  return lines.filter((line) => "unknown" in line).map(({ unknown }) => unknown);
+}
+
+describe("A log", () => {
+  test("contains no valid secret, no wrong secret and no payload", async () => {
+    const { server, logger } = createLogged();
+    server.webhook("retrain", () => {
+      throw new Error("failed");
+    });
+    await server.fetch(delivery("retrain", { ...webhookPayload("repo"), further: "planted-value" }));
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload: {}, secret: "planted-guess" }));
+    expect(logger.text()).not.toMatch(/s3cret|planted/);
+  });
+
+  test("reports each unknown scope, action, repository type and version once", async () => {
+    const { server, logger } = createLogged();
+    server.webhook("retrain", () => "done");
+    const payload = {
+      ...webhookPayload("repo"),
+      event: { action: "archive", scope: "repo.seals" },
+      repo: { ...webhookPayload("repo").repo, type: "scroll" },
+      webhook: { id: "1", version: 4 },
+    };
+    await server.fetch(delivery("retrain", payload));
+    await server.fetch(delivery("retrain", payload));
+    expect(unknownValues(logger)).toEqual([
+      "scope repo.seals",
+      "action archive",
+      "repository type scroll",
+      "payload version 4",
+    ]);
+  });
+
+  test.each([
+    ["scope repo.seals", { event: { action: "update", scope: "repo.seals" } }],
+    ["action archive", { event: { action: "archive", scope: "repo" } }],
+    ["repository type scroll", { repo: { ...webhookPayload("repo").repo, type: "scroll" } }],
+    ["payload version 4", { webhook: { id: "1", version: 4 } }],
+  ])("names what is new where all else is known: %s", async (name, change) => {
+    const { server, logger } = createLogged();
+    server.webhook("retrain", () => "done");
+    await server.fetch(delivery("retrain", { ...webhookPayload("repo"), ...change }));
+    expect(unknownValues(logger)).toEqual([name]);
+  });
+
+  test("reports no known names", async () => {
+    const { server, logger } = createLogged();
+    server.webhook("retrain", () => "done");
+    await server.fetch(delivery("retrain"));
+    expect(unknownValues(logger)).toEqual([]);
+  });
+
+  test("reports at most 100 unknown names", async () => {
+    const { server, logger } = createLogged();
+    server.webhook("retrain", () => "done");
+    for (let number = 0; number < 150; number += 1) {
+      await server.receive({ ...webhookPayload("repo"), event: { action: "update", scope: `repo.${number}` } });
+    }
+    expect(unknownValues(logger)).toHaveLength(100);
+  });
+});

@@ -1,0 +1,201 @@
+import { createServer } from "node:http";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test, vi } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { listen } from "../../support/listen.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { describeOverBothTransports } from "../../support/transport.ts";
+
+/** Has a handler that returns `result` answer a delivery. */
+function createReturning(result: unknown) {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ logger });
+  server.webhook("answer", () => result);
+  return { server, logger, request: deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }) };
+}
+
+/** Made of the runtime's own class, before a launch could put another in its place. */
+const early = new Response("early", { status: 203 });
+
+/** A body of several parts; an error among them is where it breaks off. */
+function streamOf(...parts: readonly (string | Error)[]): ReadableStream<Uint8Array> {
+  const pending = [...parts];
+  return new ReadableStream({
+    pull(controller) {
+      const part = pending.shift();
+      if (part === undefined) controller.close();
+      else if (part instanceof Error) controller.error(part);
+      else controller.enqueue(new TextEncoder().encode(part));
+    },
+  });
+}
+
+const circular: { self?: unknown } = {};
+circular.self = circular;
+
+describeOverBothTransports("The result of a handler", (send) => {
+  test.each([
+    ["an object", { trained: true }, '{"trained":true}'],
+    ["a list", [1, "two"], '[1,"two"]'],
+    ["a string", "trained", '"trained"'],
+    ["a number", 3, "3"],
+    ["false", false, "false"],
+    ["null", null, "null"],
+    ["a date", new Date(0), '"1970-01-01T00:00:00.000Z"'],
+  ])("is answered as JSON: %s", async (_what, result, text) => {
+    const { server, request } = createReturning(result);
+    const response = await send(server, request);
+    expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([
+      200,
+      "application/json",
+      text,
+    ]);
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["a function", () => {}],
+    ["a symbol", Symbol("done")],
+  ])("is answered with 200 and an empty body where it is %s", async (_what, result) => {
+    const { server, request } = createReturning(result);
+    const response = await send(server, request);
+    expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([200, null, ""]);
+  });
+
+  test("is sent unchanged if it is a Response", async () => {
+    const { server, request } = createReturning(
+      new Response("<done/>", { status: 201, headers: { "content-type": "application/xml", "x-job": "7" } }),
+    );
+    const response = await send(server, request);
+    expect([response.status, response.headers.get("content-type"), response.headers.get("x-job")]).toEqual([
+      201,
+      "application/xml",
+      "7",
+    ]);
+    expect(await response.text()).toBe("<done/>");
+  });
+
+  test.each([
+    ["made before the launch", () => early.clone(), [203, "early"]],
+    ["fetched from elsewhere", () => fetch("data:text/plain,fetched"), [200, "fetched"]],
+  ])("is answered as it is where it is a Response %s", async (_how, respond, answered) => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("answer", respond);
+    const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
+    expect([response.status, await response.text()]).toEqual(answered);
+  });
+
+  test("may be a Response with a streamed body", async () => {
+    const { server, request } = createReturning(new Response(streamOf("train", "ed"), { status: 202 }));
+    const response = await send(server, request);
+    expect([response.status, await response.text()]).toEqual([202, "trained"]);
+  });
+
+  test("is a failure if the body of the Response fails", async () => {
+    const thrown = new Error("no GPU is free");
+    const { server, logger, request } = createReturning(new Response(streamOf("train", thrown)));
+    const response = await send(server, request);
+    expect([response.status, await response.json()]).toMatchObject([500, { code: "HANDLER_FAILED" }]);
+    expect(logger.lines).toContainEqual(expect.objectContaining({ outcome: "failed", status: 500, err: thrown }));
+  });
+
+  test("is a failure if the body of the Response was already read", async () => {
+    const used = new Response("used");
+    await used.text();
+    const { server, request } = createReturning(used);
+    const response = await send(server, request);
+    expect([response.status, await response.json()]).toMatchObject([500, { code: "HANDLER_FAILED" }]);
+  });
+
+  test("is a failure if it is Response.error()", async () => {
+    const { server, request } = createReturning(Response.error());
+    const response = await send(server, request);
+    expect([response.status, await response.json()]).toMatchObject([500, { code: expect.any(String) }]);
+  });
+
+  test("is cancelled at the timeout if the body of the Response does not end", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    const cancel = vi.fn();
+    server.webhook("answer", { timeout: 10 }, () => new Response(new ReadableStream({ cancel })));
+    const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
+    expect([response.status, await response.json()]).toMatchObject([504, { code: "HANDLER_TIMED_OUT" }]);
+    expect(cancel).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: "HANDLER_TIMED_OUT" }));
+  });
+
+  test.each(["with its length", "in chunks"])(
+    "may be fetched from a server that packs its answers, %s",
+    async (how) => {
+      const text = JSON.stringify({ trained: "yes".repeat(1_000) });
+      const packed = gzipSync(text);
+      const elsewhere = createServer((_request, response) => {
+        const length = how === "with its length" ? { "content-length": packed.length } : {};
+        response.writeHead(201, { "content-type": "application/json", "content-encoding": "gzip", ...length });
+        response.end(packed);
+      });
+      const { url } = await listen(elsewhere);
+      const server = new WebhooksServer({ logger: createMemoryLogger() });
+      server.webhook("answer", () => fetch(url));
+      const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
+      expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([
+        201,
+        "application/json",
+        text,
+      ]);
+      expect(response.headers.get("content-encoding")).toBeNull();
+    },
+  );
+
+  test("keeps its Content-Encoding if the handler has compressed it", async () => {
+    const headers = { "content-encoding": "gzip" };
+    const { server, request } = createReturning(new Response(gzipSync("trained"), { headers }));
+    const { status, headers: answered } = await send(server, request);
+    // Over a socket, the client that is used here has unpacked it.
+    expect([status, answered.get("content-encoding")]).toEqual([200, "gzip"]);
+  });
+
+  test.each([
+    ["a BigInt", { steps: 10n }],
+    ["a circle", circular],
+    [
+      "an object that cannot say what it is",
+      {
+        toJSON() {
+          throw new Error("no words");
+        },
+      },
+    ],
+  ])("is answered with 500 where it is %s, and logged as a failure", async (_what, result) => {
+    const { server, logger, request } = createReturning(result);
+    const response = await send(server, request);
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      {
+        error: "The handler returned a value that cannot be converted to JSON. Return plain data.",
+        code: "RESULT_NOT_JSON",
+      },
+    ]);
+    expect(logger.lines.filter(({ level }) => level === "error")).toEqual([
+      expect.objectContaining({ outcome: "failed", code: "RESULT_NOT_JSON", err: expect.any(Error) }),
+    ]);
+  });
+});
+
+test("A Response of the handler loses its Content-Length, which may be that of another connection", async () => {
+  const { server, request } = createReturning(new Response("three", { headers: { "content-length": "1234" } }));
+  const response = await server.fetch(request);
+  expect([response.headers.get("content-length"), await response.text()]).toEqual([null, "three"]);
+});
+
+describe("A failure", () => {
+  test("is answered without the message and the stack of the thrown error", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("answer", () => {
+      throw new Error("planted-message");
+    });
+    const response = await server.fetch(deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
+    const text = await response.text();
+    expect(text).toBe('{"error":"The handler of endpoint \\"answer\\" failed.","code":"HANDLER_FAILED"}');
+    expect(JSON.stringify([...response.headers])).not.toContain("planted");
+  });
+});

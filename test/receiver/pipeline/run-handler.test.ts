@@ -1,0 +1,439 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import { HubError, type WebhookErrorCode } from "../../../src/core/errors.ts";
+import { type Delivery, type HandlerContext, WebhooksServer } from "../../../src/index.ts";
+import { createEndpoint, type EndpointOptions, type Handler } from "../../../src/receiver/endpoint/endpoint.ts";
+import { runHandler } from "../../../src/receiver/pipeline/run-handler.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { hostileValues } from "../../support/hostile-values.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { shortenProbes } from "../../support/timers.ts";
+import { describeOverBothTransports } from "../../support/transport.ts";
+
+const delivery: Delivery<unknown> = {
+  id: "d-1",
+  endpoint: "retrain",
+  body: "{}",
+  payload: {},
+  receivedAt: new Date(0),
+  attempt: 1,
+};
+
+/** Runs a handler as everything that runs one does, with nothing around it. */
+function run(handler: Handler<unknown>, options: EndpointOptions = {}, request?: Request) {
+  const log = createMemoryLogger();
+  const endpoint = createEndpoint({ name: "retrain", options, handler });
+  return { log, outcome: runHandler({ endpoint, delivery, log, request }) };
+}
+
+/** The name that makes an object a thing to be awaited, apart from the objects so that none is one by accident. */
+const then = "then";
+
+const failed = (cause: unknown) => ({
+  status: "failed",
+  error: expect.objectContaining({ code: "HANDLER_FAILED", status: 500, retryable: true, cause }),
+});
+
+describeOverBothTransports("A handler's result is the answer", (send) => {
+  test.each([
+    ["at once", () => ({ sum: 3 })],
+    ["by a promise", async () => ({ sum: 3 })],
+  ])("given %s", async (_how, handler) => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("sum", handler);
+    const response = await send(server, deliveryRequest({ endpoint: "sum", payload: webhookPayload("repo") }));
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toEqual({ sum: 3 });
+  });
+});
+
+describe("A handler that is not asynchronous", () => {
+  test("has its outcome at once", () => {
+    expect(run(() => "done").outcome).toEqual({ status: "succeeded", result: "done" });
+  });
+
+  test.each([
+    ["an error", new Error("no GPU is free")],
+    ["a string", "no GPU is free"],
+    ["null", null],
+    ["a number", 0],
+  ])("fails where it throws %s, which is kept as the cause", (_what, thrown) => {
+    const { outcome } = run(() => {
+      throw thrown;
+    });
+    expect(outcome).toEqual(failed(thrown));
+  });
+
+  test("fails where it throws undefined", () => {
+    const { outcome } = run(() => {
+      throw undefined;
+    });
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED" } });
+  });
+
+  test("is no promise because it returns something called `then`", () => {
+    expect(run(() => ({ [then]: "tomorrow" })).outcome).toEqual({
+      status: "succeeded",
+      result: { [then]: "tomorrow" },
+    });
+  });
+});
+
+describe("A handler that is asynchronous", () => {
+  test("succeeds with what its promise resolves to", async () => {
+    expect(await run(async () => "done").outcome).toEqual({ status: "succeeded", result: "done" });
+  });
+
+  test.each([
+    ["an error", new Error("no GPU is free")],
+    ["a string", "no GPU is free"],
+    ["undefined", undefined],
+  ])("fails where its promise rejects with %s", async (_what, thrown) => {
+    const outcome = await run(() => Promise.reject(thrown)).outcome;
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED", status: 500 } });
+    expect(outcome.status === "failed" && outcome.error.cause).toBe(thrown);
+  });
+
+  test("that fails in time has nothing of it in the log yet: whoever ran it tells", async () => {
+    const { outcome, log } = run(() => Promise.reject(new Error("no GPU is free")));
+    await outcome;
+    expect(log.lines).toEqual([]);
+  });
+
+  test("may return anything with a `then`, as query builders do", async () => {
+    const query = { [then]: (resolve: (rows: number[]) => void) => resolve([1, 2]) };
+    expect(await run(() => query).outcome).toEqual({ status: "succeeded", result: [1, 2] });
+    const broken = { [then]: (_resolve: unknown, reject: (error: string) => void) => reject("no table") };
+    expect(await run(() => broken).outcome).toEqual(failed("no table"));
+  });
+
+  const fail = () => {
+    throw new Error("no connection");
+  };
+
+  test.each([
+    ["throws", { [then]: fail }],
+    ["cannot even be read", Object.defineProperty({}, then, { get: fail })],
+  ])("fails where that `then` %s", async (_how, query) => {
+    expect(await run(() => query).outcome).toEqual(failed(new Error("no connection")));
+  });
+
+  test("that has ended in time leaves no timer behind", async () => {
+    vi.useFakeTimers();
+    try {
+      await run(async () => "done").outcome;
+      await run(() => Promise.reject(new Error("failed"))).outcome;
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe.each(Object.entries(hostileValues()))("A handler that rejects with %s", (_what, thrown) => {
+  test("fails at once, and may be tried again", async () => {
+    const { outcome } = run(() => Promise.reject(thrown), { timeout: "1h" });
+    expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED", retryable: true } });
+  });
+
+  test("fails as well where it throws it without a promise", async () => {
+    const { outcome } = run(() => {
+      throw thrown;
+    });
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED", retryable: true } });
+  });
+});
+
+test("A result that cannot be inspected settles at once", async () => {
+  const result = Object.defineProperty({}, Symbol.toStringTag, {
+    get() {
+      throw new Error("This must not be looked at.");
+    },
+  });
+  expect(await run(async () => result, { timeout: "1h" }).outcome).toEqual({ status: "succeeded", result });
+});
+
+describeOverBothTransports("A handler that keeps its promise pending", (send) => {
+  test("is given up at its time limit, with 504 and an aborted signal", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    const aborted = Promise.withResolvers<unknown>();
+    server.webhook("slow", { timeout: 10 }, (_payload, { signal }) => {
+      signal.addEventListener("abort", () => aborted.resolve(signal.reason));
+      return new Promise(() => {});
+    });
+    const response = await send(server, deliveryRequest({ endpoint: "slow", payload: webhookPayload("repo") }));
+    expect([response.status, await response.json()]).toEqual([
+      504,
+      {
+        error: 'The handler of endpoint "slow" did not finish within its timeout of 10 ms.',
+        code: "HANDLER_TIMED_OUT",
+      },
+    ]);
+    expect(await aborted.promise).toMatchObject({ code: "HANDLER_TIMED_OUT" });
+  });
+});
+
+describe("The time limit of a handler", () => {
+  async function outcomeAfter(milliseconds: number, options: EndpointOptions) {
+    vi.useFakeTimers();
+    try {
+      let outcome: unknown = "pending";
+      const { outcome: running } = run(() => new Promise(() => {}), options);
+      void Promise.resolve(running).then((ended) => {
+        outcome = ended;
+      });
+      await vi.advanceTimersByTimeAsync(milliseconds);
+      return outcome;
+    } finally {
+      vi.useRealTimers();
+    }
+  }
+
+  test("is 25 seconds, five less than the Hub waits", async () => {
+    expect(await outcomeAfter(24_999, {})).toBe("pending");
+    expect(await outcomeAfter(25_000, {})).toMatchObject({ error: { code: "HANDLER_TIMED_OUT", retryable: true } });
+  });
+
+  test("is what the option says", async () => {
+    expect(await outcomeAfter(1_499, { timeout: "1.5s" })).toBe("pending");
+    expect(await outcomeAfter(1_500, { timeout: "1.5s" })).toMatchObject({ status: "failed" });
+  });
+
+  test("stands: what comes later changes nothing, and a late failure is logged", async () => {
+    const work = Promise.withResolvers<string>();
+    const { outcome, log } = run(() => work.promise, { timeout: 1 });
+    expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_TIMED_OUT" } });
+    const late = new Error("too late");
+    work.reject(late);
+    await setImmediate();
+    expect(log.lines).toEqual([
+      {
+        level: "error",
+        msg: "The handler failed after its timeout. The delivery had already failed with 504.",
+        endpoint: "retrain",
+        deliveryId: "d-1",
+        err: late,
+      },
+    ]);
+  });
+
+  test("ends with the handler: its signal is not aborted later, and no timer is left", async () => {
+    vi.useFakeTimers();
+    try {
+      const work = Promise.withResolvers<string>();
+      let signal: AbortSignal | undefined;
+      const { outcome } = run((_payload, context) => {
+        signal = context.signal;
+        return work.promise;
+      });
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(vi.getTimerCount()).toBe(1);
+      work.resolve("done");
+      expect(await outcome).toEqual({ status: "succeeded", result: "done" });
+      expect(vi.getTimerCount()).toBe(0);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(signal?.aborted).toBe(false);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("makes nothing of a late success", async () => {
+    const work = Promise.withResolvers<string>();
+    const { outcome, log } = run(() => work.promise, { timeout: 1 });
+    await outcome;
+    work.resolve("late");
+    await setImmediate();
+    expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_TIMED_OUT" } });
+    expect(log.lines).toEqual([]);
+  });
+});
+
+describe("The signal of a handler", () => {
+  test("is made when it is asked for, and the same one each time", async () => {
+    const made = vi.spyOn(globalThis, "AbortController");
+    try {
+      await run(async () => {}).outcome;
+      expect(made).not.toHaveBeenCalled();
+      const { outcome } = run((_payload, context) => new Set([context.signal, context.signal]).size);
+      expect(outcome).toEqual({ status: "succeeded", result: 1 });
+      expect(made).toHaveBeenCalledOnce();
+    } finally {
+      made.mockRestore();
+    }
+  });
+
+  test("is not aborted while there is time", () => {
+    expect(run((_payload, { signal }) => signal.aborted).outcome).toEqual({ status: "succeeded", result: false });
+  });
+
+  test("is aborted already where it is asked for after the time limit", async () => {
+    let late: HandlerContext<unknown> | undefined;
+    const { outcome } = run(
+      (_payload, context) => {
+        late = context;
+        return new Promise(() => {});
+      },
+      { timeout: 1 },
+    );
+    await outcome;
+    expect(late?.signal.aborted).toBe(true);
+    expect(late?.signal.reason).toMatchObject({ code: "HANDLER_TIMED_OUT" });
+  });
+
+  test.each([
+    ["before it is asked for", true],
+    ["while the handler works", false],
+  ])("is aborted when the request is, %s", async (_when, early) => {
+    const sender = new AbortController();
+    const request = new Request("http://localhost/", { signal: sender.signal });
+    if (early) sender.abort(new Error("hung up"));
+    const { outcome } = run(
+      async (_payload, { signal }) => {
+        sender.abort(new Error("hung up"));
+        return [signal.aborted, String(signal.reason)];
+      },
+      {},
+      request,
+    );
+    expect(await outcome).toEqual({ status: "succeeded", result: [true, "Error: hung up"] });
+  });
+
+  test("is aborted when the sender hangs up, over a socket", async () => {
+    shortenProbes();
+    await using server = new WebhooksServer({ logger: createMemoryLogger() });
+    const began = Promise.withResolvers<void>();
+    const hungUp = Promise.withResolvers<boolean>();
+    server.webhook("slow", async (_payload, { signal }) => {
+      signal.addEventListener("abort", () => hungUp.resolve(signal.aborted));
+      began.resolve();
+      await hungUp.promise;
+    });
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
+    const sender = new AbortController();
+    const request = deliveryRequest({ endpoint: "slow", payload: webhookPayload("repo"), baseUrl: url });
+    const answer = fetch(request, { signal: sender.signal });
+    await began.promise;
+    sender.abort();
+    await expect(answer).rejects.toThrow();
+    expect(await hungUp.promise).toBe(true);
+  });
+});
+
+describe("The log of a handler", () => {
+  test("carries the endpoint and the delivery's id on each line", async () => {
+    const { outcome, log } = run((_payload, context) => {
+      context.log.info({ step: 1 }, "training");
+      context.log.child({ part: "a" }).warn("slow");
+    });
+    await outcome;
+    expect(log.lines).toEqual([
+      { level: "info", msg: "training", endpoint: "retrain", deliveryId: "d-1", step: 1 },
+      { level: "warn", msg: "slow", endpoint: "retrain", deliveryId: "d-1", part: "a" },
+    ]);
+  });
+
+  test("is made when it is asked for, once", async () => {
+    const log = createMemoryLogger();
+    const child = vi.spyOn(log, "child");
+    const process = (handler: Handler<unknown>) =>
+      runHandler({ endpoint: createEndpoint({ name: "retrain", options: {}, handler }), delivery, log });
+    process(() => {});
+    expect(child).not.toHaveBeenCalled();
+    process((_payload, context) => [context.log, context.log]);
+    expect(child).toHaveBeenCalledOnce();
+  });
+});
+
+describe("A handler's context", () => {
+  test("holds the delivery, and no request where the delivery did not come over HTTP", () => {
+    const { outcome } = run((_payload, context) => [context.delivery === delivery, context.request]);
+    expect(outcome).toEqual({ status: "succeeded", result: [true, undefined] });
+  });
+
+  test.each<[string, (context: HandlerContext<unknown>) => HandlerContext<unknown>]>([
+    ["spread", (context) => ({ ...context })],
+    ["assigned", (context) => Object.assign({}, context)],
+    [
+      "destructured",
+      ({ delivery, signal, log, ...rest }: HandlerContext<unknown>) => ({ delivery, signal, log, ...rest }),
+    ],
+  ])("survives being %s", async (_how, copy) => {
+    const request = new Request("http://localhost/", { headers: { "x-webhook-secret": "s3cret", "x-kept": "kept" } });
+    const { outcome, log } = run(
+      async (_payload, given) => {
+        const context = copy(given);
+        context.log.info("copied");
+        const headers = Object.fromEntries(context.request?.headers ?? []);
+        const aborted = new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+        await aborted;
+        seen.push(Object.keys(context), context.delivery === delivery, context.signal === given.signal, headers);
+      },
+      { timeout: 20 },
+      request,
+    );
+    const seen: unknown[] = [];
+    expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_TIMED_OUT" } });
+    expect(seen).toEqual([["delivery", "signal", "log", "request"], true, true, { "x-kept": "kept" }]);
+    expect(log.lines).toEqual([{ level: "info", msg: "copied", endpoint: "retrain", deliveryId: "d-1" }]);
+  });
+
+  test("has no other properties, and cannot be written to", () => {
+    const { outcome } = run((_payload, context) => {
+      expect(() => Reflect.set(context, "log", undefined)).not.toThrow();
+      return [Object.keys(context), "log" in context, typeof context.log.info];
+    });
+    expect(outcome).toEqual({
+      status: "succeeded",
+      result: [["delivery", "signal", "log", "request"], true, "function"],
+    });
+  });
+});
+
+describe("A HubError that a handler throws", () => {
+  async function outcomeOf(code: WebhookErrorCode, options: { retryAfterSeconds?: number } = {}) {
+    const { outcome } = run(() => Promise.reject(new HubError("The Hub says no.", { code, ...options })));
+    return outcome;
+  }
+
+  test.each([
+    "ARGUMENT_INVALID",
+    "HUB_TOKEN_MISSING",
+    "HUB_TOKEN_INVALID",
+    "HUB_REQUEST_INVALID",
+    "HUB_UNAUTHORIZED",
+    "HUB_FORBIDDEN",
+  ] as const)("is for good with the code %s", async (code) => {
+    expect(await outcomeOf(code)).toMatchObject({ status: "failed", error: { retryable: false } });
+  });
+
+  test.each(["HUB_NOT_FOUND", "HUB_REFUSED", "HUB_RATE_LIMITED", "HUB_FAILED", "HUB_UNREACHABLE"] as const)(
+    "may be another time with the code %s",
+    async (code) => {
+      expect(await outcomeOf(code)).toMatchObject({ status: "failed", error: { retryable: true } });
+    },
+  );
+
+  test.each([
+    [90, 90],
+    [86_400, 3_600],
+  ])("and that asks for a wait of %i seconds gets one of %i", async (asked, got) => {
+    const before = Date.now();
+    const outcome = await outcomeOf("HUB_RATE_LIMITED", { retryAfterSeconds: asked });
+    const retryAt = outcome.status === "failed" ? (outcome.retryAt?.getTime() ?? 0) : 0;
+    expect(retryAt - before).toBeGreaterThanOrEqual(got * 1_000);
+    expect(retryAt).toBeLessThanOrEqual(Date.now() + got * 1_000);
+  });
+
+  test.each([undefined, 0])("and that asks for no wait (%j) leaves it to the endpoint", async (retryAfterSeconds) => {
+    const asked = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+    expect(await outcomeOf("HUB_RATE_LIMITED", asked)).not.toHaveProperty("retryAt");
+  });
+});
+
+test("A returned Response loses its length: the body is framed again", async () => {
+  const { outcome } = run(() => new Response("three", { headers: { "content-length": "1234" } }));
+  const { result } = (await outcome) as { result: Response };
+  expect([result.headers.get("content-length"), await result.text()]).toEqual([null, "three"]);
+});

@@ -1,0 +1,296 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { inboxFile } from "../../inbox/inbox-file.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const payload = webhookPayload("repo.content");
+const token = "0wners-token";
+const asOwner = { authorization: `Basic ${btoa(`me:${token}`)}` };
+
+function openServer(options: WebhooksServerOptions = { metrics: true }) {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ logger, secret: false, dashboardToken: token, ...options });
+  onTestFinished(() => server.close());
+  const send = (endpoint: string, id?: string) =>
+    server.fetch(deliveryRequest({ endpoint, payload, ...(id !== undefined && { id }) }));
+  const scrape = async () => {
+    const response = await server.request("/metrics", { headers: asOwner });
+    expect(response.status).toBe(200);
+    return series(await response.text());
+  };
+  return { server, logger, send, scrape };
+}
+
+/** Each series with its value, read as Prometheus does; what is no series must be a comment. */
+function series(text: string): ReadonlyMap<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => {
+      const [, name = line, value] = /^([a-z0-9_]+(?:\{[^{}]*\})?) ([-+.\deNaInf]+)$/.exec(line) ?? [];
+      expect(value, line).toBeDefined();
+      return [name, Number(value)];
+    }),
+  );
+}
+
+function named(all: ReadonlyMap<string, number>, prefix: string): Record<string, number> {
+  return Object.fromEntries([...all].filter(([name]) => name.startsWith(prefix)));
+}
+
+describe("GET /metrics", () => {
+  test.each([
+    ["unless it is switched on", {}, undefined, 404],
+    ["where METRICS is 0", {}, "0", 404],
+    ["where the option says no, and METRICS yes", { metrics: false }, "1", 404],
+    ["by the option", { metrics: true }, undefined, 200],
+    ["by METRICS", {}, "1", 200],
+  ])("is there or not: %s", async (_how, options, variable, status) => {
+    vi.stubEnv("METRICS", variable);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    const { server } = openServer(options);
+    expect((await server.request("/metrics", { headers: asOwner })).status).toBe(status);
+  });
+
+  test("fails at the start if METRICS is invalid, and not at the import", async () => {
+    vi.stubEnv("METRICS", "perhaps");
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    const { server } = openServer({});
+    expect((await server.request("/metrics", { headers: asOwner })).status).toBe(404);
+    await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("answers with a logged error until prom-client can be loaded", async () => {
+    vi.resetModules();
+    const { WebhookError } = await import("../../../src/core/errors.ts");
+    const missing = new WebhookError("prom-client is not installed.", { code: "OPTION_INVALID", status: 503 });
+    const openMetrics = vi
+      .fn()
+      .mockRejectedValueOnce(missing)
+      .mockResolvedValue(async () => new Response("hub_webhooks_up 1\n"));
+    vi.doMock("../../../src/receiver/routes/metrics.ts", () => ({ openMetrics }));
+    onTestFinished(() => {
+      vi.doUnmock("../../../src/receiver/routes/metrics.ts");
+      vi.resetModules();
+    });
+    const { WebhooksServer } = await import("../../../src/index.ts");
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger, secret: false, dashboardToken: token, metrics: true });
+    expect((await server.request("/metrics", { headers: asOwner })).status).toBe(503);
+    expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "OPTION_INVALID" }));
+    expect(await (await server.request("/metrics", { headers: asOwner })).text()).toBe("hub_webhooks_up 1\n");
+  });
+
+  test("answers 500 to an unexpected error, whose stack is only logged", async () => {
+    const { server, logger } = openServer({ metrics: true });
+    const { Registry } = await import("prom-client");
+    const metrics = vi.spyOn(Registry.prototype, "metrics").mockRejectedValue(new TypeError("planted"));
+    onTestFinished(() => metrics.mockRestore());
+    const response = await server.request("/metrics", { headers: asOwner });
+    expect([response.status, await response.json()]).toMatchObject([500, { code: "INTERNAL" }]);
+    expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([{ err: { message: "planted" } }]);
+  });
+
+  test("is only for the owner", async () => {
+    const { server, logger } = openServer();
+    const stranger = await server.request("/metrics");
+    expect([stranger.status, stranger.headers.has("www-authenticate")]).toEqual([401, true]);
+    expect(await stranger.text()).not.toContain("hub_webhooks_");
+    const guess = { authorization: `Basic ${btoa("me:guess")}` };
+    expect((await server.request("/metrics", { headers: guess })).status).toBe(401);
+    expect(logger.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      { code: "DASHBOARD_TOKEN_INVALID", path: "/metrics" },
+    ]);
+  });
+
+  test("has the format of Prometheus and must not be cached", async () => {
+    const { server } = openServer();
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
+    const response = await fetch(`${url}/metrics`, { headers: asOwner });
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const all = series(await response.text());
+    expect(all.get("process_start_time_seconds")).toBeGreaterThan(0);
+    expect(all.has("nodejs_eventloop_lag_seconds")).toBe(true);
+  });
+
+  test("counts deliveries by endpoint and outcome, starting with zeros", async () => {
+    const { server, send, scrape } = openServer();
+    server.webhook("retrain", () => "done");
+    server.webhook("failing", () => {
+      throw new Error("no GPU");
+    });
+    server.webhook("picky", { scope: "discussion" }, () => "done");
+    const zero = named(await scrape(), "hub_webhooks_deliveries_total");
+    expect(Object.keys(zero)).toHaveLength(9);
+    expect(new Set(Object.values(zero))).toEqual(new Set([0]));
+    for (const endpoint of ["retrain", "retrain", "failing", "picky", "none"]) await send(endpoint);
+    const all = await scrape();
+    const counted = Object.entries(named(all, "hub_webhooks_deliveries_total")).filter(([, value]) => value > 0);
+    expect(Object.fromEntries(counted)).toEqual({
+      'hub_webhooks_deliveries_total{endpoint="retrain",outcome="succeeded"}': 2,
+      'hub_webhooks_deliveries_total{endpoint="failing",outcome="failed"}': 1,
+      'hub_webhooks_deliveries_total{endpoint="picky",outcome="ignored"}': 1,
+    });
+    expect(named(all, "hub_webhooks_received_total")).toEqual({
+      'hub_webhooks_received_total{endpoint="retrain"}': 2,
+      'hub_webhooks_received_total{endpoint="failing"}': 1,
+      'hub_webhooks_received_total{endpoint="picky"}': 1,
+    });
+    const again = await scrape();
+    for (const name of ["hub_webhooks_received_total", "hub_webhooks_deliveries_total"]) {
+      expect(named(again, name)).toEqual(named(all, name));
+    }
+  });
+
+  test("measures the duration of handlers from the start", async () => {
+    const { server, send, scrape } = openServer();
+    server.webhook("retrain", () => {
+      const begun = performance.now();
+      while (performance.now() - begun < 2);
+    });
+    await server.ready();
+    await send("retrain");
+    await send("retrain");
+    const durations = named(await scrape(), "hub_webhooks_handler_duration_seconds");
+    expect(durations['hub_webhooks_handler_duration_seconds_count{endpoint="retrain"}']).toBe(2);
+    expect(durations['hub_webhooks_handler_duration_seconds_bucket{le="3600",endpoint="retrain"}']).toBe(2);
+    const sum = durations['hub_webhooks_handler_duration_seconds_sum{endpoint="retrain"}'];
+    expect(sum).toBeGreaterThanOrEqual(0.004);
+    expect(sum).toBeLessThan(60);
+  });
+
+  test("counts the deliveries in the open inbox for the endpoints of this server", async () => {
+    vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    const { server, send, scrape } = openServer();
+    const work = Promise.withResolvers<void>();
+    server.webhook("retrain", { background: true, concurrency: 1 }, () => work.promise);
+    server.webhook("inline", () => "done");
+    expect(named(await scrape(), "hub_webhooks_inbox")).toEqual({});
+    await send("retrain", "a");
+    await send("retrain", "b");
+    await waitFor(async () => expect(await server.inbox.counts()).toMatchObject({ retrain: { running: 1 } }));
+    expect(named(await scrape(), "hub_webhooks_inbox")).toEqual({
+      hub_webhooks_inbox_up: 1,
+      'hub_webhooks_inbox_deliveries{endpoint="retrain",status="queued"}': 1,
+      'hub_webhooks_inbox_deliveries{endpoint="retrain",status="running"}': 1,
+      'hub_webhooks_inbox_deliveries{endpoint="retrain",status="succeeded"}': 0,
+      'hub_webhooks_inbox_deliveries{endpoint="retrain",status="dead"}': 0,
+    });
+    work.resolve();
+  });
+
+  test("reports an unavailable inbox along with the other metrics", async () => {
+    vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    let now = 1_000_000;
+    const { server, scrape } = openServer({ metrics: true, now: () => now });
+    server.webhook("retrain", { background: true }, () => {});
+    await server.ready();
+    expect(Object.keys(named(await scrape(), "hub_webhooks_inbox_deliveries"))).toHaveLength(4);
+    now += 1_000;
+    const { SqliteInbox } = await import("../../../src/inbox/sqlite/sqlite-inbox.ts");
+    const counts = vi.spyOn(SqliteInbox.prototype, "counts").mockRejectedValue(new Error("the disk is gone"));
+    onTestFinished(() => counts.mockRestore());
+    const all = await scrape();
+    expect(named(all, "hub_webhooks_inbox")).toEqual({ hub_webhooks_inbox_up: 0 });
+    expect(all.get('hub_webhooks_received_total{endpoint="retrain"}')).toBe(0);
+  });
+
+  test("has series only for endpoints, so that senders cannot create any", async () => {
+    const { server, send, scrape } = openServer();
+    server.webhook("retrain", () => "done");
+    await server.ready();
+    await send("retrain");
+    const before = [...(await scrape()).keys()].filter((name) => name.startsWith("hub_webhooks_"));
+    for (let number = 0; number < 20; number += 1) {
+      await send(`stranger-${number}`);
+      await server.receive(
+        { ...payload, event: { action: "update", scope: `repo.${number}` } },
+        { endpoint: "retrain" },
+      );
+      await send("retrain", `${number}`);
+    }
+    const after = [...(await scrape()).keys()].filter((name) => name.startsWith("hub_webhooks_"));
+    expect(after).toEqual(before);
+  });
+
+  test("is separate for each server in one process", async () => {
+    const one = openServer();
+    const other = openServer();
+    one.server.webhook("one", () => "done");
+    other.server.webhook("other", () => "done");
+    await one.send("one");
+    expect(Object.keys(named(await other.scrape(), "hub_webhooks_received"))).toEqual([
+      'hub_webhooks_received_total{endpoint="other"}',
+    ]);
+    expect(named(await one.scrape(), "hub_webhooks_received")).toEqual({
+      'hub_webhooks_received_total{endpoint="one"}': 1,
+    });
+  });
+});
+
+describe("The package prom-client", () => {
+  /** Runs a script in a process of its own, where nothing has been loaded, and reads the JSON that it prints. */
+  async function run(script: string): Promise<unknown> {
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: fileURLToPath(new URL("../../../", import.meta.url)),
+      env: { ...process.env, METRICS: "", DASHBOARD_TOKEN: token },
+    });
+    return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+  }
+
+  const serverFor = (options: string) => `
+    import { createRequire } from "node:module";
+    import { WebhooksServer } from "./src/index.ts";
+    const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+    const server = new WebhooksServer({ logger: silent, ...${options} });
+    const status = async () =>
+      (await server.request("/metrics", { headers: ${JSON.stringify(asOwner)} })).status;
+    const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((path) => path.includes("prom-client"));
+  `;
+
+  test("is loaded at the start if metrics are enabled, else never", async () => {
+    const [off, on] = await Promise.all(
+      ["{}", "{ metrics: true }"].map((options) =>
+        run(`${serverFor(options)}
+          await server.ready();
+          console.log(JSON.stringify({ isLoaded: isLoaded(), status: await status() }));`),
+      ),
+    );
+    expect(off).toEqual({ isLoaded: false, status: 404 });
+    expect(on).toEqual({ isLoaded: true, status: 200 });
+  });
+
+  test("is named in the error at the start, or in the response if the server was not started", async () => {
+    const told = await run(`
+      import { registerHooks } from "node:module";
+      registerHooks({
+        resolve(name, context, next) {
+          if (name !== "prom-client") return next(name, context);
+          throw Object.assign(new Error("Cannot find package 'prom-client'"), { code: "ERR_MODULE_NOT_FOUND" });
+        },
+      });
+      ${serverFor("{ metrics: true }")}
+      const { code, message } = await server.ready().catch((error) => error);
+      console.log(JSON.stringify({ code, message, status: await status() }));`);
+    expect(told).toEqual({
+      code: "OPTION_INVALID",
+      message: expect.stringContaining("npm install prom-client"),
+      status: 503,
+    });
+  });
+});

@@ -1,0 +1,309 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener, serve } from "@hono/node-server";
+import express, { type Express } from "express";
+import { Hono } from "hono";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { listen } from "../../support/listen.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const secret = "s3cret";
+
+function createReceiver(options: WebhooksServerOptions = {}) {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ secret, logger, inbox: "sqlite::memory:", dashboardToken: "t0ken", ...options });
+  server.webhook("acme/echo", { schema: null }, (_payload, { delivery }) => ({ length: delivery.body.length }));
+  server.webhook("background", { background: true }, () => {});
+  onTestFinished(() => server.close());
+  return { server, logger };
+}
+
+/** Something that answers requests to the paths below a prefix with those of a receiver. */
+interface Mount {
+  /** The prefix as the client sees it. */
+  prefix: string;
+  options: WebhooksServerOptions;
+  /** Returns what answers a request to an absolute URL. */
+  open: (server: WebhooksServer) => Promise<(url: string, init?: RequestInit) => Promise<Response>>;
+}
+
+const overSocket = async (listening: Server | Express) => {
+  const server = typeof listening === "function" ? createServer(listening) : listening;
+  const { url: base } = await listen(server);
+  return (url: string, init?: RequestInit) => fetch(url.replace("http://localhost", base), init);
+};
+
+const overHono = (parent: Hono) => {
+  const server = serve({ fetch: parent.fetch, port: 0, hostname: "127.0.0.1" });
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  return new Promise<(url: string, init?: RequestInit) => Promise<Response>>((resolve) => {
+    server.once("listening", () => {
+      const { port }: AddressInfo = Object(server.address());
+      resolve((url, init) => fetch(url.replace("http://localhost", `http://127.0.0.1:${port}`), init));
+    });
+  });
+};
+
+const inMemory =
+  (answer: (request: Request) => Response | Promise<Response>) => async (url: string, init?: RequestInit) =>
+    answer(new Request(url, init));
+
+const mounts: Record<string, Mount> = {
+  "parent.route(), in memory": {
+    prefix: "/hub",
+    options: {},
+    open: async (server) => inMemory(new Hono().route("/hub", server.app).fetch),
+  },
+  "parent.route(), over a socket": {
+    prefix: "/hub",
+    options: {},
+    open: (server) => overHono(new Hono().route("/hub", server.app)),
+  },
+  "parent.route() below a parameter": {
+    prefix: "/tenants/acme/hub",
+    options: {},
+    open: async (server) => inMemory(new Hono().route("/tenants/:tenant/hub", server.app).fetch),
+  },
+  "parent.mount(), in memory": {
+    prefix: "/hub",
+    options: { basePath: "/hub" },
+    open: async (server) => inMemory(new Hono().mount("/hub", server.fetch).fetch),
+  },
+  "parent.mount(), over a socket": {
+    prefix: "/hub",
+    options: { basePath: "/hub" },
+    open: (server) => overHono(new Hono().mount("/hub", server.fetch)),
+  },
+  "Express, over a socket": {
+    prefix: "/hub",
+    options: { basePath: "/hub" },
+    open: (server) => overSocket(express().use("/hub", getRequestListener(server.fetch))),
+  },
+  "Express, behind a trusted proxy that sends the prefix": {
+    prefix: "/hub",
+    options: { trustProxy: true },
+    open: async (server) => {
+      const send = await overSocket(express().use("/hub", getRequestListener(server.fetch)));
+      const forwarded = { "x-forwarded-prefix": "/hub", "x-forwarded-host": "localhost" };
+      return (url, init) =>
+        send(url, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...forwarded } });
+    },
+  },
+  "a route handler of Next.js": {
+    prefix: "/api",
+    options: { basePath: "/api" },
+    open: async (server) => inMemory((request: Request) => server.fetch(request)),
+  },
+  "a proxy in front of the launched server that keeps the prefix": {
+    prefix: "/hub",
+    options: { basePath: "/hub" },
+    open: async (server) => {
+      const { url: launched } = await server.launch({ port: 0, host: "127.0.0.1" });
+      return (url, init) => fetch(url.replace("http://localhost", launched), init);
+    },
+  },
+};
+
+/** A delivery to an address, with a body of some length. */
+function delivery(length = 20): RequestInit {
+  const { headers } = deliveryRequest({ endpoint: "acme/echo", payload: webhookPayload("repo"), secret });
+  return { method: "POST", headers, body: JSON.stringify({ text: "x".repeat(length - 11) }) };
+}
+
+const owner = { headers: { authorization: `Basic ${btoa("me:t0ken")}` } };
+
+describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options, open }) => {
+  test.each([20, 200_000, 5_000_000])("a delivery of %i bytes is handled", async (length) => {
+    const send = await open(createReceiver(options).server);
+    const response = await send(`http://localhost${prefix}/webhooks/acme/echo`, delivery(length));
+    expect([response.status, await response.json()]).toEqual([200, { length }]);
+  });
+
+  test("a bad request has the same error response as elsewhere", async () => {
+    const send = await open(createReceiver({ ...options, bodyLimit: 100 }).server);
+    const answered = [];
+    for (const [path, init] of [
+      ["/webhooks/acme/echo", delivery(101)],
+      ["/webhooks/acme/echo", { ...delivery(), headers: { "x-webhook-secret": "wrong" } }],
+      ["/webhooks/none", delivery()],
+      ["/webhooks/acme/echo", {}],
+    ] as const) {
+      const response = await send(`http://localhost${prefix}${path}`, init);
+      answered.push([response.status, (await response.json()).code]);
+    }
+    expect(answered).toEqual([
+      [413, "BODY_TOO_LARGE"],
+      [403, "SECRET_INVALID"],
+      [404, "ENDPOINT_UNKNOWN"],
+      [405, "METHOD_NOT_ALLOWED"],
+    ]);
+  });
+
+  test("the landing page shows working URLs, links and assets", async () => {
+    const send = await open(createReceiver(options).server);
+    const response = await send(`http://localhost${prefix}`);
+    const page = await response.text();
+    expect(response.status).toBe(200);
+    const [, copyable = ""] = /<code id="url-0">(.*?)<\/code>/.exec(page) ?? [];
+    const url = new URL(copyable.replaceAll(/<[^>]*>/g, ""));
+    expect(url.pathname).toBe(`${prefix}/webhooks/acme/echo`);
+    expect((await send(`http://localhost${url.pathname}`, delivery())).status).toBe(200);
+    const addresses = [...page.matchAll(/(?:href|src)="([^"#:]+)"/g)].map(([, address = ""]) => address);
+    expect(addresses).toHaveLength(5);
+    for (const address of addresses) {
+      const target = new URL(address, `http://localhost${prefix}`).href;
+      expect([target, (await send(target, owner)).status]).toEqual([target, 200]);
+    }
+  });
+
+  test("the dashboard has working links and assets, and replays deliveries", async () => {
+    const { server } = createReceiver(options);
+    const send = await open(server);
+    await send(`http://localhost${prefix}/webhooks/background`, {
+      method: "POST",
+      headers: deliveryRequest({ endpoint: "background", payload: null, id: "d-1", secret }).headers,
+      body: JSON.stringify(webhookPayload("repo")),
+    });
+    await waitFor(async () => expect(await server.inbox.get("d-1")).toMatchObject({ status: "succeeded" }));
+    const here = `http://localhost${prefix}/_deliveries`;
+    const list = await send(here, owner);
+    const page = await list.text();
+    expect([list.status, page]).toEqual([200, expect.stringContaining("d-1")]);
+    const addresses = [...page.matchAll(/(?:href|src)="([^"#:]+)"/g)].map(([, address = ""]) => address);
+    for (const address of new Set(addresses)) {
+      const target = new URL(address.replaceAll("&amp;", "&"), here).href;
+      expect([target, (await send(target, owner)).status]).toEqual([target, 200]);
+    }
+    const replayed = await send(new URL("_deliveries/replay", here).href, {
+      method: "POST",
+      headers: { ...owner.headers, "content-type": "application/json" },
+      body: JSON.stringify({ endpoint: "background", id: "d-1" }),
+    });
+    expect(await replayed.json()).toEqual({ replayed: 1 });
+  });
+});
+
+test("Behind a mount that removes an unknown prefix, the links of the landing page are relative to its slash", async () => {
+  const { server } = createReceiver();
+  const send = await overSocket(express().use("/hub", getRequestListener(server.fetch)));
+  const page = await (await send("http://localhost/hub/")).text();
+  for (const [, address = ""] of page.matchAll(/(?:href|src)="([^"#:]+)"/g)) {
+    const target = new URL(address, "http://localhost/hub/").href;
+    expect([target, (await send(target, owner)).status]).toEqual([target, 200]);
+  }
+});
+
+describe("A body that was read before the receiver", () => {
+  const consumed = {
+    status: 500,
+    body: { code: "BODY_CONSUMED", error: expect.stringContaining("before the body parser") },
+  };
+  const answerOf = async (response: Response) => ({ status: response.status, body: await response.json() });
+
+  test.each([
+    ["express.json()", () => express.json({ limit: "10mb" })],
+    ["express.text()", () => express.text({ type: "*/*", limit: "10mb" })],
+    ["express.raw()", () => express.raw({ type: "*/*", limit: "10mb" })],
+  ])("by %s is refused, and the log says why", async (_name, parser) => {
+    const { server, logger } = createReceiver();
+    const send = await overSocket(express().use(parser()).use("/hub", getRequestListener(server.fetch)));
+    // Both in one packet with the headers and in many.
+    for (const length of [20, 2_000_000]) {
+      const url = "http://localhost/hub/webhooks/acme/echo";
+      expect(await answerOf(await send(url, delivery(length)))).toEqual(consumed);
+    }
+    expect(logger.lines.filter(({ level }) => level === "error")).toEqual(
+      Array(2).fill(expect.objectContaining({ code: "BODY_CONSUMED", endpoint: "acme/echo", status: 500 })),
+    );
+  });
+
+  test("by express.json() and sent in chunks is answered with 500", async () => {
+    const { server } = createReceiver();
+    const send = await overSocket(express().use(express.json()).use("/hub", getRequestListener(server.fetch)));
+    const { headers } = delivery();
+    const body = new Blob(['{"a":', "1}"]).stream();
+    const init = { method: "POST", headers: { ...Object.fromEntries(new Headers(headers)) }, body, duplex: "half" };
+    expect(await answerOf(await send("http://localhost/hub/webhooks/acme/echo", init))).toEqual(consumed);
+  });
+
+  test("by express.json() after the receiver has no effect", async () => {
+    const { server } = createReceiver();
+    const app = express().use("/hub", getRequestListener(server.fetch)).use(express.json());
+    const send = await overSocket(app);
+    expect((await send("http://localhost/hub/webhooks/acme/echo", delivery())).status).toBe(200);
+  });
+
+  test("and is empty counts as an empty body", async () => {
+    const { server } = createReceiver();
+    const send = await overSocket(express().use(express.json()).use("/hub", getRequestListener(server.fetch)));
+    const url = "http://localhost/hub/webhooks/acme/echo";
+    const answer = await answerOf(await send(url, { ...delivery(), body: null }));
+    expect(answer).toEqual({ status: 200, body: { length: 0 } });
+  });
+
+  test("as a Request is answered with 500, read or only locked", async () => {
+    const { server } = createReceiver();
+    const request = () => new Request("http://localhost/webhooks/acme/echo", delivery());
+    const read = request();
+    await read.text();
+    const locked = request();
+    locked.body?.getReader();
+    const iterated = request();
+    for await (const _chunk of iterated.body ?? []);
+    for (const given of [read, locked, iterated]) expect(await answerOf(await server.fetch(given))).toEqual(consumed);
+  });
+
+  test("does not change the 401 to a request without the secret", async () => {
+    const { server } = createReceiver();
+    const send = await overSocket(express().use(express.json()).use("/hub", getRequestListener(server.fetch)));
+    const { body } = delivery();
+    const headers = { "content-type": "application/json" };
+    const response = await send("http://localhost/hub/webhooks/acme/echo", { method: "POST", headers, body });
+    expect(response.status).toBe(401);
+  });
+});
+
+describe("A parent app", () => {
+  test("runs its own middleware, and the one of the mounted app", async () => {
+    const seen: string[] = [];
+    const note = (who: string) => async (_context: unknown, next: () => Promise<void>) => {
+      seen.push(who);
+      await next();
+    };
+    const app = new Hono().use(note("mounted"));
+    const { server } = createReceiver({ app });
+    const parent = new Hono().use(note("parent")).route("/hub", server.app);
+    const response = await parent.request("/hub/webhooks/acme/echo", delivery());
+    expect([response.status, seen]).toEqual([200, ["parent", "mounted"]]);
+  });
+
+  test("may clone the request and leave the clone unread", async () => {
+    const { server } = createReceiver();
+    const parent = new Hono().use(async ({ req }, next) => {
+      req.raw.clone();
+      await next();
+    });
+    const send = await overHono(parent.route("/hub", server.app));
+    const response = await send("http://localhost/hub/webhooks/acme/echo", delivery(5_000_000));
+    expect(await response.json()).toEqual({ length: 5_000_000 });
+  });
+
+  test("routes to endpoints that are registered after the mount", async () => {
+    const { server } = createReceiver();
+    const parent = new Hono().route("/hub", server.app);
+    server.webhook("later", { schema: null }, () => "later");
+    expect(await (await parent.request("/hub/webhooks/later", delivery())).json()).toBe("later");
+  });
+
+  test("logs the startup report at the first delivery", async () => {
+    const { server, logger } = createReceiver();
+    const parent = new Hono().route("/hub", server.app);
+    await parent.request("/hub/webhooks/acme/echo", delivery());
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ msg: expect.stringContaining("webhook secret is set") }),
+    );
+  });
+});

@@ -1,0 +1,405 @@
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Handler, Hono } from "hono";
+import { bearerAuth } from "hono/bearer-auth";
+import { requestId } from "hono/request-id";
+import { LinearRouter } from "hono/router/linear-router";
+import { TrieRouter } from "hono/router/trie-router";
+import { secureHeaders } from "hono/secure-headers";
+import type { RouterRoute } from "hono/types";
+import { describe, expect, test, vi } from "vitest";
+import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
+import type { HonoApp } from "../../../src/receiver/routes/server-app.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { root } from "../../support/project-folder.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
+import { describeOverBothTransports } from "../../support/transport.ts";
+
+const secret = "s3cret";
+const payload = webhookPayload("repo.content");
+const delivery = (endpoint = "retrain") => deliveryRequest({ endpoint, payload, secret });
+const get = (path: string) => new Request(`http://localhost${path}`);
+
+function createServer(options: WebhooksServerOptions = {}) {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ secret, logger, inbox: "sqlite::memory:", ...options });
+  const handled = vi.fn();
+  server.webhook("retrain", () => {
+    handled();
+    return { retrained: true };
+  });
+  server.webhook("acme/background", { background: true }, () => {});
+  return { server, handled, logger };
+}
+
+/** An app whose middleware, at `path`, notes what it sees. */
+function createNotingApp(path = "*") {
+  const seen: string[] = [];
+  const app = new Hono();
+  app.use(path, async ({ req }, next) => {
+    seen.push(`${req.method} ${req.path}`);
+    await next();
+  });
+  return { app, seen };
+}
+
+describeOverBothTransports("Middleware of the given app", (send) => {
+  test.each([
+    ["a delivery", delivery, "POST /webhooks/retrain", 200],
+    ["a delivery for the background", () => delivery("acme/background"), "POST /webhooks/acme/background", 202],
+    ["an unknown endpoint", () => delivery("none"), "POST /webhooks/none", 404],
+    ["the landing page", () => get("/"), "GET /", 200],
+    ["the health check", () => get("/health"), "GET /health", 200],
+    ["the metrics", () => get("/metrics"), "GET /metrics", 401],
+    ["the dashboard", () => get("/_deliveries"), "GET /_deliveries", 401],
+    ["a path that does not exist", () => get("/nothing"), "GET /nothing", 404],
+  ])("runs for %s", async (_what, request, expected, status) => {
+    const { app, seen } = createNotingApp();
+    const { server } = createServer({ app, metrics: true, dashboardToken: "t0ken" });
+    expect((await send(server, request())).status).toBe(status);
+    expect(seen).toEqual([expected]);
+    await server.close();
+  });
+
+  test("that answers by itself keeps the delivery from the handler, and from the log", async () => {
+    const app = new Hono();
+    app.use("/webhooks/*", (context) => Promise.resolve(context.text("not from here", 403)));
+    const { server, handled, logger } = createServer({ app });
+    const response = await send(server, delivery());
+    expect([response.status, await response.text()]).toEqual([403, "not from here"]);
+    expect(handled).not.toHaveBeenCalled();
+    expect((await send(server, get("/health"))).status).toBe(200);
+    expect(logger.lines).not.toContainEqual(expect.objectContaining({ endpoint: "retrain" }));
+  });
+
+  test("can limit the rate of one endpoint and leave the others alone", async () => {
+    const app = new Hono();
+    let left = 1;
+    app.use("/webhooks/retrain", async (context, next) => {
+      if (left === 0) return context.json({ error: "Too many deliveries." }, 429);
+      left -= 1;
+      await next();
+    });
+    const { server, handled } = createServer({ app });
+    server.webhook("other", () => "free");
+    const statuses = [];
+    for (const endpoint of ["retrain", "retrain", "other"]) {
+      statuses.push((await send(server, delivery(endpoint))).status);
+    }
+    expect(statuses).toEqual([200, 429, 200]);
+    expect(handled).toHaveBeenCalledOnce();
+  });
+
+  test("of Hono's own works: headers, request ids, authentication", async () => {
+    const app = new Hono<{ Variables: { requestId: string } }>();
+    app.use(secureHeaders(), requestId());
+    app.use("/health", bearerAuth({ token: "t0ken" }));
+    const { server } = createServer({ app });
+    server.webhook("moved", () => Response.redirect("https://example.com/elsewhere"));
+    for (const [request, status] of [
+      [delivery(), 200],
+      [delivery("moved"), 302],
+      [get("/"), 200],
+      [get("/health"), 401],
+    ] as const) {
+      const response = await send(server, request);
+      expect([response.status, response.headers.get("x-content-type-options")]).toEqual([status, "nosniff"]);
+      expect(response.headers.get("x-request-id")).toMatch(/^[\w-]+$/);
+    }
+  });
+
+  test.each([
+    ["text", (request: Request) => request.text()],
+    ["json", (request: Request) => request.json()],
+    ["arrayBuffer", (request: Request) => request.arrayBuffer()],
+    ["clone", (request: Request) => request.clone().text()],
+  ] as const)("may read the body first, by %s: the handler still gets it", async (how, read) => {
+    const app = new Hono();
+    app.use("*", async ({ req }, next) => {
+      if (how === "clone") await read(req.raw);
+      else await req[how]();
+      await next();
+    });
+    const { server } = createServer({ app });
+    server.webhook("echo", { schema: null }, (_payload, context) => ({ length: context.delivery.body.length }));
+    const body = JSON.stringify("x".repeat(200_000));
+    const headers = { "content-type": "application/json", "x-webhook-secret": secret };
+    const response = await send(
+      server,
+      new Request("http://localhost/webhooks/echo", { method: "POST", headers, body }),
+    );
+    expect([response.status, await response.json()]).toEqual([200, { length: body.length }]);
+  });
+
+  test("may survive a body that breaks off: the delivery is refused as without it", async () => {
+    const app = new Hono();
+    app.use(async ({ req }, next) => {
+      await req.text().catch(() => {});
+      await next();
+    });
+    const { server } = createServer({ app });
+    const body = new ReadableStream({
+      start(controller) {
+        controller.error(new Error("connection reset"));
+      },
+    });
+    const headers = { "content-type": "application/json", "x-webhook-secret": secret };
+    const init = { method: "POST", headers, body, duplex: "half" };
+    const response = await server.fetch(new Request("http://localhost/webhooks/retrain", init));
+    expect([response.status, (await response.json()).code]).toEqual([400, "BODY_INCOMPLETE"]);
+  });
+
+  test("cannot get more through than the limit of a body by reading it first", async () => {
+    const app = new Hono();
+    app.use(async ({ req }, next) => {
+      await req.text();
+      await next();
+    });
+    const { server, handled } = createServer({ app, bodyLimit: 10 });
+    const headers = { "content-type": "application/json", "x-webhook-secret": secret };
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode("\u2603".repeat(4)));
+        controller.close();
+      },
+    });
+    const halfDuplex = { duplex: "half" };
+    const request = new Request("http://localhost/webhooks/retrain", { method: "POST", headers, body, ...halfDuplex });
+    expect((await send(server, request)).status).toBe(413);
+    expect(handled).not.toHaveBeenCalled();
+  });
+});
+
+describeOverBothTransports("The given app", (send) => {
+  test("keeps its answers for errors and for paths that do not exist", async () => {
+    const app = new Hono();
+    app.onError((error, context) => context.text(`mine: ${error.message}`, 503));
+    app.notFound((context) => context.text("mine: nothing", 410));
+    const { server } = createServer({ app, landingPage: failing });
+    server.app.get("/broken", failing);
+    for (const [path, status, text] of [
+      ["/broken", 503, "mine: planted"],
+      ["/", 503, "mine: planted"],
+      ["/nothing", 410, "mine: nothing"],
+    ] as const) {
+      const response = await send(server, get(path));
+      expect([response.status, await response.text()]).toEqual([status, text]);
+    }
+    expect((await send(server, delivery("none"))).status).toBe(404);
+  });
+
+  test("without an answer for errors gets the one that is logged", async () => {
+    const { server, logger } = createServer({ app: new Hono() });
+    server.app.get("/broken", failing);
+    const response = await send(server, get("/broken"));
+    expect([response.status, await response.json()]).toMatchObject([500, { code: "INTERNAL" }]);
+    expect(logger.lines).toContainEqual(
+      expect.objectContaining({ level: "error", err: expect.objectContaining({ message: "planted" }) }),
+    );
+  });
+
+  test("keeps its routes, which take precedence over the built-in ones", async () => {
+    const app = new Hono();
+    app.get("/", (context) => context.text("my page"));
+    app.post("/webhooks/:name", (context) => context.text(`mine: ${context.req.param("name")}`));
+    const { server, handled } = createServer({ app });
+    expect(await (await send(server, get("/"))).text()).toBe("my page");
+    expect(await (await send(server, delivery())).text()).toBe("mine: retrain");
+    expect(handled).not.toHaveBeenCalled();
+    expect((await send(server, get("/health"))).status).toBe(200);
+  });
+
+  test("takes further routes, and endpoints, once it belongs to a server", async () => {
+    const { app, seen } = createNotingApp("/webhooks/*");
+    const { server } = createServer({ app });
+    app.get("/mine", (context) => context.text("mine"));
+    server.app.route(
+      "/nested",
+      new Hono().get("/", (context) => context.text("nested")),
+    );
+    server.webhook("later", () => "later");
+    expect(server.app).toBe(app);
+    expect(await (await send(server, get("/mine"))).text()).toBe("mine");
+    expect(await (await send(server, get("/nested"))).text()).toBe("nested");
+    expect(await (await send(server, delivery("later"))).json()).toBe("later");
+    expect(seen).toEqual(["POST /webhooks/later"]);
+  });
+
+  test("may have a prefix of Hono's own", async () => {
+    const app = new Hono().basePath("/api");
+    app.use("*", async (context, next) => {
+      await next();
+      context.header("x-seen", context.req.path);
+    });
+    const { server } = createServer({ app });
+    const { url, method, headers, body } = delivery();
+    const prefixed = new Request(url.replace("/webhooks", "/api/webhooks"), {
+      method,
+      headers,
+      body,
+      ...{ duplex: "half" },
+    });
+    const response = await send(server, prefixed);
+    expect([response.status, response.headers.get("x-seen")]).toEqual([200, "/api/webhooks/retrain"]);
+    expect((await send(server, delivery())).status).toBe(404);
+    expect(await (await send(server, get("/api"))).text()).toContain('href="/api/health"');
+  });
+
+  test.each([
+    ["finds its paths in another way", () => new Hono({ getPath: ({ headers }) => headers.get("x-path") ?? "/" })],
+    ["has another router", () => new Hono({ router: new LinearRouter() })],
+    ["is not strict about slashes", () => new Hono({ strict: false })],
+  ])("has its middleware run where it %s", async (_what, create) => {
+    const app = create();
+    const seen = vi.fn();
+    app.use("*", async (_context, next) => {
+      seen();
+      await next();
+    });
+    const { server } = createServer({ app });
+    await send(server, delivery());
+    expect(seen).toHaveBeenCalledOnce();
+  });
+
+  test("that finds its paths in another way decides where a delivery goes", async () => {
+    const app = new Hono({ getPath: (request) => (request.headers.has("webhook-id") ? "/elsewhere" : "/") });
+    app.post("/elsewhere", (context) => context.text("elsewhere"));
+    const { server, handled } = createServer({ app });
+    expect(await (await send(server, delivery())).text()).toBe("elsewhere");
+    expect(handled).not.toHaveBeenCalled();
+  });
+
+  test("that matches its paths in another way decides where its middleware runs", async () => {
+    class LenientRouter extends TrieRouter<[Handler, RouterRoute]> {
+      override match(method: string, path: string) {
+        return super.match(method, path.toLowerCase());
+      }
+    }
+    const app = new Hono({ router: new LenientRouter() });
+    app.use("/webhooks/retrain", (context) => Promise.resolve(context.text("not from here", 403)));
+    const { server, handled } = createServer({ app });
+    server.webhook("RETRAIN", () => handled());
+    expect((await send(server, delivery("RETRAIN"))).status).toBe(403);
+    expect(handled).not.toHaveBeenCalled();
+  });
+
+  test("may come from another copy of Hono", async () => {
+    const folder = createFolder();
+    const isNeeded = (path: string) => !/\/dist\/(?:cjs|types)$/.test(path);
+    cpSync(join(root, "node_modules/hono"), folder, { recursive: true, filter: isNeeded });
+    const { Hono: OtherHono }: typeof import("hono") = await import(pathToFileURL(join(folder, "dist/index.js")).href);
+    const app = new OtherHono();
+    expect(app).not.toBeInstanceOf(Hono);
+    const seen = vi.fn();
+    app.use("*", async (_context, next) => {
+      seen();
+      await next();
+    });
+    const { server } = createServer({ app });
+    expect(await (await send(server, delivery())).json()).toEqual({ retrained: true });
+    expect((await send(server, get("/"))).status).toBe(200);
+    const parent = new OtherHono().route("/hub", server.app);
+    expect((await parent.fetch(delivery("none"))).status).toBe(404);
+    expect((await parent.request("/hub/health")).status).toBe(200);
+    expect(seen).toHaveBeenCalledTimes(3);
+  });
+});
+
+describe("Without middleware in front of it", () => {
+  /** Launches a server whose log tells which deliveries were routed by Hono: those whose path Hono was asked for. */
+  async function routedPaths(app: Hono, endpoints: readonly string[]): Promise<string[]> {
+    const { server } = createServer({ app });
+    const routed: string[] = [];
+    const { fetch: route } = app;
+    app.fetch = (request, ...rest) => {
+      routed.push(new URL(request.url).pathname);
+      return route(request, ...rest);
+    };
+    server.webhook("other", () => {});
+    const { url: baseUrl } = await server.launch({ port: 0, host: "127.0.0.1" });
+    for (const endpoint of endpoints) await fetch(deliveryRequest({ endpoint, payload, secret, baseUrl }));
+    await server.close();
+    return routed;
+  }
+
+  test("a delivery over a socket skips Hono", async () => {
+    expect(await routedPaths(new Hono(), ["retrain", "acme/background"])).toEqual([]);
+  });
+
+  test("an endpoint skips Hono where the middleware is for other paths", async () => {
+    const { app, seen } = createNotingApp("/webhooks/retrain");
+    app.use("/health", async (_context, next) => next());
+    app.get("*", async (_context, next) => next());
+    expect(await routedPaths(app, ["retrain", "other"])).toEqual(["/webhooks/retrain"]);
+    expect(seen).toEqual(["POST /webhooks/retrain"]);
+  });
+
+  test("the routes that are added later change nothing: they come after the built-in ones", async () => {
+    const { server } = createServer();
+    server.app.all("*", (context) => context.text("never reached"));
+    await using launched = server;
+    const { url: baseUrl } = await launched.launch({ port: 0, host: "127.0.0.1" });
+    const response = await fetch(deliveryRequest({ endpoint: "retrain", payload, secret, baseUrl }));
+    expect(await response.json()).toEqual({ retrained: true });
+  });
+});
+
+describe("Middleware that comes too late", () => {
+  const middleware = async (_context: unknown, next: () => Promise<void>) => next();
+
+  test.each([
+    ["for every path", (app: Hono) => app.use(middleware)],
+    ["for the endpoints", (app: Hono) => app.use("/webhooks/*", middleware)],
+    ["for a path of one's own", (app: Hono) => app.use("/admin/*", middleware)],
+  ])("is refused with the remedy: %s", (_what, use) => {
+    for (const app of [undefined, new Hono()]) {
+      const { server } = createServer({ ...(app && { app }) });
+      expect(() => use(server.app)).toThrow(expect.objectContaining({ code: "MIDDLEWARE_TOO_LATE" }));
+    }
+  });
+});
+
+describe("The option app", () => {
+  test.each([
+    ["no object", "app"],
+    ["no Hono app", { fetch: () => new Response(), routes: [] }],
+    ["a server", new WebhooksServer({ logger: createMemoryLogger() })],
+  ])("is refused where it is %s", (_what, app) => {
+    const options: object = { app };
+    expect(() => new WebhooksServer(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+
+  test("is refused where it belongs to a server already, whose routes would hide the others", () => {
+    const app = new Hono();
+    createServer({ app });
+    expect(() => createServer({ app })).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining("another WebhooksServer") }),
+    );
+  });
+
+  test("may be given again where another option was refused", async () => {
+    const app = new Hono();
+    expect(() => createServer({ app, basePath: "/api", secret: "" })).toThrow(/"secret"/);
+    const { server } = createServer({ app, basePath: "/api" });
+    expect((await server.fetch(delivery())).status).toBe(200);
+  });
+
+  test("is refused where it has answered a request, after which Hono takes no routes", async () => {
+    const app = new Hono();
+    await app.request("/");
+    expect(() => createServer({ app })).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining("first request") }),
+    );
+  });
+
+  test("is typed so that an app with variables and bindings of its own fits", () => {
+    const app: HonoApp = new Hono<{ Variables: { user: string }; Bindings: { KEY: string } }>().basePath("/api");
+    expect(app.routes).toEqual([]);
+  });
+});
+
+function failing(): never {
+  throw new Error("planted");
+}

@@ -1,0 +1,196 @@
+import { Hono } from "hono";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
+import { OwnerCheck } from "../../../src/receiver/security/owner-check.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
+
+const token = "Planted-t0ken-5cc1";
+
+/** An app with one page for the owner. */
+function ownersApp({ token, now = Date.now }: { token?: string | undefined; now?: () => number } = {}) {
+  const owner = new OwnerCheck({ token, now, refusalLog: createMemoryLogger() });
+  const app = new Hono();
+  app.get("/", (context) => owner.refuse(context) ?? context.text("for the owner"));
+  return app;
+}
+
+function basic(password: string, user = "me"): Record<string, string> {
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  return { authorization: `Basic ${btoa(String.fromCharCode(...bytes))}` };
+}
+
+/** What Node's server hands over with a request that came from this address. */
+function from(remoteAddress: string, httpVersion = "1.1") {
+  return { incoming: { socket: { remoteAddress }, httpVersion } };
+}
+
+describe("With a token, the owner", () => {
+  test.each([
+    { user: "me", password: token },
+    { user: "", password: token },
+    { user: "Zoë", password: "gehört-mir ☃ 100%" },
+    { user: "me", password: "with:a colon" },
+    { user: "me", password: "🤗" },
+  ])("is who gives $password as the password of $user, from anywhere", async ({ user, password }) => {
+    const app = ownersApp({ token: password });
+    const response = await app.request("/", { headers: basic(password, user) }, from("203.0.113.7"));
+    expect([response.status, await response.text()]).toEqual([200, "for the owner"]);
+  });
+
+  test("is prompted for it by the browser, also on this machine", async () => {
+    const app = ownersApp({ token });
+    const response = await app.request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toBe('Basic realm="hub-webhooks", charset="UTF-8"');
+    expect(await response.json()).toEqual({
+      error: expect.stringContaining("DASHBOARD_TOKEN"),
+      code: "DASHBOARD_TOKEN_MISSING",
+    });
+  });
+
+  test.each([
+    ["another password", basic("wrong")],
+    ["an empty one", basic("")],
+    ["its beginning", basic(token.slice(0, -1))],
+    ["more than it", basic(`${token}x`)],
+    ["it twice", basic(token + token)],
+    ["it as the user", basic("", token)],
+    ["what is no base64", { authorization: "Basic =" }],
+    ["what is half a character", { authorization: "Basic bWU6/w==" }],
+    ["another scheme", { authorization: `Bearer ${token}` }],
+    ["nothing", { authorization: "" }],
+  ])("is not who gives %s", async (_what, headers) => {
+    const response = await ownersApp({ token }).request("/", { headers });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toContain("Basic");
+    expect(await response.text()).not.toContain(token);
+  });
+
+  test.each(["Basic A", "Basic bWU6/w=="])(
+    "gives a wrong password with credentials that cannot be decoded: %s",
+    async (authorization) => {
+      const response = await ownersApp({ token }).request("/", { headers: { authorization } });
+      expect([response.status, await response.json()]).toMatchObject([401, { code: "DASHBOARD_TOKEN_INVALID" }]);
+    },
+  );
+
+  test("is checked against DASHBOARD_TOKEN of the process or of a worker", async () => {
+    vi.stubEnv("DASHBOARD_TOKEN", "of the process");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const app = ownersApp();
+    const statusOf = async (password: string, bindings?: object) =>
+      (await app.request("/", { headers: basic(password) }, bindings)).status;
+    expect(await statusOf("of the process")).toBe(200);
+    expect(await statusOf("of the worker", { DASHBOARD_TOKEN: "of the worker" })).toBe(200);
+    expect(await statusOf("of the process", { DASHBOARD_TOKEN: "of the worker" })).toBe(401);
+  });
+
+  test("can sign in while a guessing client gets 429 for a minute", async () => {
+    let now = 1_000_000;
+    const app = ownersApp({ token, now: () => now });
+    const guess = async () => app.request("/", { headers: basic("guess") });
+    for (let count = 0; count < 100; count += 1) expect((await guess()).status).toBe(401);
+    const limited = await guess();
+    expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "60"]);
+    expect((await app.request("/", { headers: basic(token) })).status).toBe(200);
+    // No guess: a browser that was not asked yet.
+    expect((await app.request("/")).status).toBe(401);
+    now += 60_000;
+    expect((await guess()).status).toBe(401);
+  });
+});
+
+describe("Without a token, the owner", () => {
+  const hosts = ["localhost", "localhost:7860", "LOCALHOST:1", "127.0.0.1:7860", "127.8.9.1", "[::1]:7860"];
+  test.each(hosts)("is a client that requests %s from this machine", async (host) => {
+    const response = await ownersApp().request("/", { headers: { host } }, from("::1"));
+    expect(response.status).toBe(200);
+  });
+
+  test.each(["127.0.0.1", "127.4.5.6", "::1", "::ffff:127.0.0.1"])("may have the address %s", async (address) => {
+    const response = await ownersApp({ token: "" }).request("/", { headers: { host: "localhost" } }, from(address));
+    expect(response.status).toBe(200);
+  });
+
+  test.each([
+    ["sits elsewhere", "localhost", {}, from("192.168.1.7")],
+    ["sits elsewhere, at an address that looks alike", "localhost", {}, from("::ffff:128.0.0.1")],
+    ["comes without a socket", "localhost", {}, {}],
+    ["comes with a socket that has no address", "localhost", {}, { incoming: { socket: {} } }],
+    ["comes by a name of their own", "evil.example", {}, from("127.0.0.1")],
+    ["comes by a name that begins alike", "localhost.evil.example", {}, from("127.0.0.1")],
+    ["comes by an address that begins alike", "127.0.0.1.evil.example:7860", {}, from("127.0.0.1")],
+    ["comes without a name", "", {}, from("127.0.0.1")],
+    ["comes through a proxy", "localhost", { forwarded: "for=203.0.113.7" }, from("127.0.0.1")],
+    ["comes through a proxy of the usual kind", "localhost", { "x-forwarded-for": "127.0.0.1" }, from("127.0.0.1")],
+    ["comes through a proxy that tells their address", "localhost", { "x-real-ip": "127.0.0.1" }, from("127.0.0.1")],
+    ["comes through a tunnel", "localhost", { "X-Forwarded-Proto": "https" }, from("127.0.0.1")],
+    ["comes through a cache", "localhost", { via: "1.1 cache" }, from("127.0.0.1")],
+    ["comes through nginx as it is installed", "127.0.0.1:7860", {}, from("127.0.0.1", "1.0")],
+    ["gives some password", "evil.example", basic("anything"), from("127.0.0.1")],
+  ])("is not who %s", async (_what, host, headers, bindings) => {
+    const response = await ownersApp().request("/", { headers: { ...headers, ...(host && { host }) } }, bindings);
+    expect(response.status).toBe(403);
+    expect(response.headers.get("www-authenticate")).toBeNull();
+    expect(await response.json()).toMatchObject({ error: expect.stringContaining("Set DASHBOARD_TOKEN") });
+  });
+
+  test("cannot be recognized in a Space, where every request comes through a proxy", async () => {
+    vi.stubEnv("SPACE_ID", "acme/bot");
+    vi.stubEnv("SPACE_HOST", "acme-bot.hf.space");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const response = await ownersApp().request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
+    expect(response.status).toBe(403);
+  });
+
+  test.each([
+    ["where PUBLIC_URL says that others are led here", "https://bot.example.com", undefined],
+    ["where the launch was told so", undefined, () => true],
+  ])("is nobody %s", async (_when, publicUrl, isPublic) => {
+    vi.stubEnv("PUBLIC_URL", publicUrl);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const owner = new OwnerCheck({
+      token: undefined,
+      now: Date.now,
+      refusalLog: createMemoryLogger(),
+      ...(isPublic && { isPublic }),
+    });
+    const app = new Hono().get("/", (context) => owner.refuse(context) ?? context.text("for the owner"));
+    const response = await app.request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
+    expect([response.status, owner.isClosed()]).toEqual([403, true]);
+  });
+
+  test.each([
+    ["keep-alive", 200],
+    ["Keep-Alive, Upgrade", 200],
+    ["close", 403],
+    [undefined, 403],
+  ])("is, of a page, whose browser keeps its connection: %s", async (connection, status) => {
+    const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: createMemoryLogger() });
+    const page = { isForBrowsers: true };
+    const app = new Hono().get("/", (context) => owner.refuse(context, page) ?? context.text("for the owner"));
+    const headers = { host: "localhost", ...(connection && { connection }) };
+    expect((await app.request("/", { headers }, from("127.0.0.1"))).status).toBe(status);
+  });
+
+  test("is recognized over a real socket", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: createMemoryLogger() });
+    server.app.get("/mine", (context) => owner.refuse(context) ?? context.text("for the owner"));
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
+    onTestFinished(() => server.close());
+    const statusFor = async (headers: Record<string, string>) => {
+      const socket = await RawSocket.open(url);
+      const answer = await socket
+        .send(requestBytes({ method: "GET", path: "/mine", headers: { Connection: "close", ...headers } }))
+        .answer();
+      socket.close();
+      return answer.status;
+    };
+    const host = new URL(url).host;
+    expect(await statusFor({ Host: host })).toBe(200);
+    expect(await statusFor({ Host: "rebound.example" })).toBe(403);
+    expect(await statusFor({ Host: host, "X-Forwarded-For": "203.0.113.7" })).toBe(403);
+  });
+});

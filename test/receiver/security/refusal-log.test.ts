@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
+import { RefusalLog } from "../../../src/receiver/security/refusal-log.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+const invalid = { code: "SECRET_INVALID", status: 403 };
+const message = "delivery refused: Invalid webhook secret.";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+function createLog() {
+  const { lines, ...logger } = createMemoryLogger();
+  const clock = { now: 1_000_000 };
+  const log = new RefusalLog({ log: () => ({ ...logger }), now: () => clock.now });
+  const refuse = (times: number, fields: object = invalid) => {
+    for (let refused = 0; refused < times; refused += 1) log.warn({ endpoint: "retrain", ...fields }, message);
+  };
+  const pass = (ms: number) => {
+    clock.now += ms;
+    vi.advanceTimersByTime(ms);
+  };
+  return { lines, clock, log, refuse, pass };
+}
+
+const one = { level: "warn", endpoint: "retrain", ...invalid, msg: message };
+const counted = (count: number) => ({
+  ...{ level: "warn", ...invalid, count },
+  msg: `${count} further deliveries refused: Invalid webhook secret.`,
+});
+
+describe("The refusal log", () => {
+  test("logs the first ten lines in a second", () => {
+    const { lines, refuse, pass } = createLog();
+    refuse(10);
+    pass(5_000);
+    expect(lines).toEqual(Array(10).fill(one));
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("logs the count of further lines once within a second", () => {
+    const { lines, refuse, pass } = createLog();
+    refuse(147);
+    expect(lines).toHaveLength(10);
+    pass(1_000);
+    expect(lines.slice(10)).toEqual([counted(137)]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("loses no count while refused requests continue", () => {
+    const { lines, refuse, pass } = createLog();
+    for (let step = 0; step < 50; step += 1) {
+      refuse(20);
+      pass(100);
+    }
+    pass(1_000);
+    const total = lines.reduce((sum, { count = 1 }) => sum + Number(count), 0);
+    expect(total).toBe(1_000);
+    expect(lines.length).toBeLessThanOrEqual(6 * 11);
+  });
+
+  test("logs the pending count after the clock is set back or forward", () => {
+    const { lines, clock, refuse } = createLog();
+    for (const shift of [-3_600_000, 3_600_000]) {
+      refuse(12);
+      clock.now += shift;
+    }
+    refuse(1);
+    expect(lines.filter(({ count }) => count !== undefined)).toEqual([counted(2), counted(2)]);
+    expect(lines.at(-1)).toEqual(one);
+  });
+
+  test("counts different codes separately", () => {
+    const { lines, log, refuse } = createLog();
+    refuse(12);
+    refuse(1, { code: "PAYLOAD_INVALID", status: 422 });
+    expect(lines.at(-1)).toMatchObject({ code: "PAYLOAD_INVALID", msg: message });
+    log.flush();
+    expect(lines.at(-1)).toEqual(counted(2));
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("passes on the other levels", () => {
+    const { lines, log } = createLog();
+    for (let logged = 0; logged < 12; logged += 1) log.error({ status: 500 }, "failed");
+    log.info("ready");
+    log.debug("details");
+    log.child({ endpoint: "retrain" }).warn("slow");
+    log.warn("refused");
+    expect(lines.slice(11)).toEqual([
+      { level: "error", status: 500, msg: "failed" },
+      { level: "info", msg: "ready" },
+      { level: "debug", msg: "details" },
+      { level: "warn", endpoint: "retrain", msg: "slow" },
+      { level: "warn", msg: "refused" },
+    ]);
+  });
+});
+
+describe("A server with many refused requests", () => {
+  test("logs ten of them, and the count of the others when it closes", async () => {
+    vi.useRealTimers();
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ secret: "s3cret", logger, now: () => 1_000_000 });
+    onTestFinished(() => server.close());
+    server.webhook("retrain", () => {});
+    const payload = webhookPayload("repo");
+    for (let sent = 0; sent < 25; sent += 1) {
+      await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "guess" }));
+    }
+    await server.close();
+    const refused = logger.lines.filter(({ code }) => code === "SECRET_INVALID");
+    expect(refused).toHaveLength(11);
+    expect(refused.at(-1)).toMatchObject({ level: "warn", count: 15 });
+  });
+});
