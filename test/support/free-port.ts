@@ -1,13 +1,23 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** A port of this machine on which nobody listens right now. */
+/**
+ * Returns a port of this machine that nothing listens on. It is below the range that the operating system assigns for
+ * port 0 and for outgoing connections, so that no test that runs at the same time gets it before it is used.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listenOnPort(server);
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = randomInt(12_000, 32_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return expectFree(port).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Starts a server, by default on a free port of this machine, and returns the port. */
@@ -19,7 +29,7 @@ export async function listenOnPort(server: Server, { port = 0, host = "127.0.0.1
   return address.port;
 }
 
-/** Rejects where something listens on a port of this machine already. */
+/** Rejects if something listens on a port of this machine. */
 export async function expectFree(port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
