@@ -8,7 +8,7 @@
  * Exit code 0: no differences. 1: differences. 2: wrong usage or an unreadable document.
  */
 import { readFileSync } from "node:fs";
-import { openApiDocument } from "../src/local-hub/routes/openapi-document.ts";
+import { openApiDocument } from "../src/local-hub/openapi/openapi-document.ts";
 import { publishedOn } from "./contract-diff/hub-changes.ts";
 import { formatDifference, reportOn } from "./contract-diff/report.ts";
 import { asObject, type JsonObject } from "./contract-diff/schema-facts.ts";

@@ -8,7 +8,6 @@ export {
 } from "./core/errors.ts";
 export type { Whoami } from "./hub/account.ts";
 export { HubClient, type HubClientOptions } from "./hub/client.ts";
-export type { HubFetchInit } from "./hub/fetch.ts";
 export type { HubJobs, JobHardware, WebhookJob, WebhookJobRequest } from "./hub/jobs.ts";
 export type {
   HubNotifications,
@@ -42,6 +41,7 @@ export type {
   NotificationWatchChange as WatchChange,
   NotificationWatchItem as WatchItem,
 } from "./hub/settings.ts";
+export type { HubFetchInit } from "./hub/transport/fetch.ts";
 export type { WebhookChanges } from "./hub/webhooks/changes.ts";
 export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
 export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";

@@ -51,8 +51,8 @@ export async function readJob({ file, shell }: { file: string; shell: Shell }): 
   const job = await readJson({ option: "--job", file, shell });
   const [{ webhookJobRequest }, { describeIssue, fieldProblems }, { acceptUnknown }] = await Promise.all([
     import("../hub/jobs.ts"),
-    import("../hub/field-problems.ts"),
-    import("../hub/lenient.ts"),
+    import("../hub/validation/field-problems.ts"),
+    import("../hub/validation/lenient.ts"),
   ]);
   // Unknown fields and values are kept: the client sends them with a warning.
   const result = acceptUnknown(webhookJobRequest).safeParse(job, { error: describeIssue });

@@ -80,7 +80,7 @@ export const whoami = z.strictObject({
 /** The user of a token, and the permissions of the token. */
 export type Whoami = z.output<typeof whoami>;
 
-/** The account operation. hub-api.md does not list it, but the Hub published it by 2026-08-17. */
+/** The account operation, which the Hub published between its specification and 2026-08-17. */
 export const accountOperations = {
   whoami: {
     method: "get",

@@ -3,7 +3,6 @@ import { HubError, WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { formatWrongOption } from "../core/option-error.ts";
 import { accountOperations, type Whoami } from "./account.ts";
-import type { HubFetchInit } from "./fetch.ts";
 import { HubJobs } from "./jobs.ts";
 import { HubNotifications } from "./notifications.ts";
 import type { CallOptions } from "./operation.ts";
@@ -11,7 +10,8 @@ import { HubOrganizations } from "./organizations/organizations.ts";
 import { HubPapers } from "./papers.ts";
 import { HubSettings } from "./settings.ts";
 import { findHubUrl, findToken } from "./token.ts";
-import { Transport } from "./transport.ts";
+import type { HubFetchInit } from "./transport/fetch.ts";
+import { Transport } from "./transport/transport.ts";
 import { HubWebhooks } from "./webhooks/webhooks.ts";
 
 /** Options of {@link HubClient}. */

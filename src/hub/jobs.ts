@@ -1,14 +1,14 @@
 import * as z from "zod/mini";
 import type { CallOptions, Operations } from "./operation.ts";
 import { objectIdInEitherCase, requestEnum, responseEnum, timestamp } from "./schemas.ts";
-import type { Transport } from "./transport.ts";
+import type { Transport } from "./transport/transport.ts";
 
 /*
  * This file defines three similar shapes: the job in a request for a webhook (with the values of secrets), the job in a
  * webhook that the Hub returns (with the names of secrets), and the record of a job that was started.
  */
 
-/** The hardware that a job can request, as hub-api.md lists it. */
+/** The hardware that the specification of the Hub lists. */
 const specifiedFlavors = [
   "cpu-basic",
   "cpu-upgrade",
@@ -37,7 +37,7 @@ const specifiedFlavors = [
   "inf2x6",
 ] as const;
 
-/** Hardware that the Hub added after hub-api.md was written. */
+/** The hardware that the Hub added after its specification. */
 export const addedFlavors = ["rtx-pro-6000", "rtx-pro-6000x2", "rtx-pro-6000x4", "rtx-pro-6000x8"] as const;
 
 /** The hardware that a job can request. */
@@ -221,7 +221,7 @@ export const jobHardware = z.strictObject({
   unitLabel: z.string(),
 });
 
-/** The job operation. hub-api.md does not list it, but the Hub published it by 2026-08-17. */
+/** The job operation, which the Hub published between its specification and 2026-08-17. */
 export const jobOperations = {
   hardware: {
     method: "get",

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { discussionStatuses, repoTypes } from "../payload/schema.ts";
-import { argumentInvalid } from "./arguments.ts";
 import type { CallOptions, Operations } from "./operation.ts";
 import { jsonBody } from "./operation.ts";
 import type { RepoRef, SearchOf } from "./schemas.ts";
 import { flag, objectId, repoRef, responseEnum, timestamp, undocumentedBody, wholeNumber } from "./schemas.ts";
-import type { Transport } from "./transport.ts";
+import type { Transport } from "./transport/transport.ts";
+import { argumentInvalid } from "./validation/arguments.ts";
 
 /** The status of a discussion in a notification. */
 export const discussionStatus = responseEnum(discussionStatuses);
@@ -76,7 +76,7 @@ export const notificationPage = z.strictObject({
   start: z.number(),
 });
 
-/** A search: each field narrows the result (hub-api.md, Notification search parameters). */
+/** A search: each field narrows the result (docs/reference/hub-api.md, Notification search parameters). */
 const search = z.object({
   p: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 }),
   readStatus: z._default(responseEnum(["all", "unread"]), "all"),
@@ -109,7 +109,7 @@ export type NotificationPage = z.output<typeof notificationPage>;
 /** A search for notifications: `p` is the page number, starting at 0. Every other field narrows the result. */
 export type NotificationSearch = SearchOf<typeof search>;
 
-/** The operations on notifications (hub-api.md, Notifications). */
+/** The operations on notifications (docs/reference/hub-api.md, Notifications). */
 export const notificationOperations = {
   list: {
     method: "get",

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { CallOptions, Operations } from "./operation.ts";
 import { jsonBody } from "./operation.ts";
 import { objectIdInEitherCase } from "./schemas.ts";
-import type { Transport } from "./transport.ts";
+import type { Transport } from "./transport/transport.ts";
 
 /** A claim to be an author of a paper. */
 export const paperClaim = z.object({
@@ -22,7 +22,7 @@ export type PaperClaim = z.input<typeof paperClaim>;
 /** The result of a claim. */
 export type PaperClaimResult = z.output<typeof paperClaimResult>;
 
-/** The operations on papers (hub-api.md, Papers). */
+/** The operations on papers (docs/reference/hub-api.md, Papers). */
 export const paperOperations = {
   claim: {
     method: "post",
@@ -34,7 +34,7 @@ export const paperOperations = {
   },
 } as const satisfies Operations;
 
-/** Papers: `hub.papers` (hub-api.md, Papers). */
+/** Papers: `hub.papers` (docs/reference/hub-api.md, Papers). */
 export class HubPapers {
   readonly #transport: Transport;
 

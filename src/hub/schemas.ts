@@ -2,6 +2,9 @@ import * as z from "zod/mini";
 import { repoTypes } from "../payload/schema.ts";
 
 /*
+ * In comments, "the specification" is the one that the Hub published in April 2026. docs/reference/hub-api.md documents it,
+ * and the additions since.
+ *
  * The Hub adds values to some fields from time to time. The local Hub accepts only the known values. The client sends
  * unknown values with a warning (`unknown-parts.ts`) and accepts them in responses (`lenient.ts`), so its types are open.
  */
@@ -35,7 +38,7 @@ export const objectIdInEitherCase = z.string().check(z.regex(/^[0-9a-fA-F]{24}$/
 /** A date and time in ISO 8601 format, in UTC with a trailing `Z`. Fractional seconds are optional. */
 export const timestamp = z.iso.datetime("expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z");
 
-/** A response body that hub-api.md does not document. Callers must not rely on it. */
+/** A response body that the Hub does not document. Callers must not rely on it. */
 export const undocumentedBody = z.unknown();
 
 /** The type of a repository. */

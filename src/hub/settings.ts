@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { CallOptions, Operations } from "./operation.ts";
 import { jsonBody } from "./operation.ts";
 import { requestEnum, timestamp, undocumentedBody } from "./schemas.ts";
-import type { Transport } from "./transport.ts";
+import type { Transport } from "./transport/transport.ts";
 
 const isOn = z.optional(z.boolean());
 
@@ -74,7 +74,7 @@ export type NotificationWatchChange = z.input<typeof notificationWatchChange>;
 /** Your tools on the Hub's MCP server. */
 export type McpSettings = z.output<typeof mcpSettings>;
 
-/** The operations on a user's settings (hub-api.md, Settings). */
+/** The operations on a user's settings (docs/reference/hub-api.md, Settings). */
 export const settingsOperations = {
   mcp: {
     method: "get",

@@ -32,7 +32,7 @@ const planNames: Readonly<Record<Plan, string>> = {
 };
 
 /**
- * Checks the access of a caller to an organization (hub-api.md, Authentication).
+ * Checks the access of a caller to an organization (docs/reference/hub-api.md, Authentication).
  *
  * @throws HTTPException 404 for an unknown organization; 403 if the token, the role or the plan is not sufficient.
  */

@@ -4,6 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { deriveTokenId, developmentTokens } from "./accounts.ts";
+import { openApiDocument } from "./openapi/openapi-document.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
@@ -12,7 +13,6 @@ import { type ApiEnvironment, authenticate, errorResponse } from "./routes/authe
 import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
 import { jobApi } from "./routes/jobs.ts";
 import { notificationApi } from "./routes/notifications.ts";
-import { openApiDocument } from "./routes/openapi-document.ts";
 import { auditLogApi } from "./routes/organizations/audit-log.ts";
 import { avatarApi } from "./routes/organizations/avatar.ts";
 import { memberApi } from "./routes/organizations/members.ts";
@@ -35,7 +35,7 @@ const maxBodyBytes = 10 * 1024 * 1024;
 
 /** For handlers that use `hub.fetch` with other paths of the Hub. */
 const unsupportedCallHint =
-  "The local Hub serves only the operations in hub-api.md. To test a handler that calls others, pass a fake: new HubClient({ fetch }).";
+  "The local Hub serves only the operations that GET /openapi.json lists. To test a handler that calls others, pass a fake: new HubClient({ fetch }).";
 
 /** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document and the page. */
 export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {

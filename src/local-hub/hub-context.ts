@@ -1,6 +1,6 @@
 import type { Logger } from "../core/logger.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
-import type { AuditLog } from "./resources/audit-log.ts";
+import type { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { Store } from "./store/store.ts";
 
 /** The parts of a local Hub that its events and routes share. */

@@ -15,7 +15,7 @@ import { triggerEvent } from "./events/trigger.ts";
 import type { HubContext } from "./hub-context.ts";
 import { createId, createSha } from "./ids.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
-import { AuditLog } from "./resources/audit-log.ts";
+import { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { ApiEnvironment } from "./routes/authentication.ts";
 import { seedStore } from "./seed/seed.ts";
 import { openStore, type Store } from "./store/store.ts";

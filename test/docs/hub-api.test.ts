@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { hubChanges } from "../../scripts/contract-diff/hub-changes.ts";
 import { auditLogTypes } from "../../src/hub/organizations/audit-log.ts";
-import { openApiDocument, routes } from "../../src/local-hub/routes/openapi-document.ts";
+import { openApiDocument, routes } from "../../src/local-hub/openapi/openapi-document.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { data, TestHub } from "../local-hub/support/hub.ts";
 import { organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";

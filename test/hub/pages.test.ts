@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nextQuery } from "../../src/hub/link-header.ts";
+import { nextQuery } from "../../src/hub/transport/link-header.ts";
 import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 
 /** A page of members, with the URL of the next one if there is one. */

@@ -4,7 +4,7 @@ import { HubNotifications } from "../../src/hub/notifications.ts";
 import { HubOrganizations } from "../../src/hub/organizations/organizations.ts";
 import { HubPapers } from "../../src/hub/papers.ts";
 import { HubSettings } from "../../src/hub/settings.ts";
-import { Transport, type TransportSettings } from "../../src/hub/transport.ts";
+import { Transport, type TransportSettings } from "../../src/hub/transport/transport.ts";
 import { HubWebhooks } from "../../src/hub/webhooks/webhooks.ts";
 import { freePort } from "../support/free-port.ts";
 import { listen } from "../support/listen.ts";

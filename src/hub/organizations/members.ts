@@ -51,7 +51,7 @@ export type MemberSearch = SearchOf<typeof search>;
 /** The new role of a member in the organization and in some of its resource groups. */
 export type MemberRoleChange = z.input<typeof memberRoleChange>;
 
-/** The operations on the members of an organization (hub-api.md, Organizations). */
+/** The operations on the members of an organization (docs/reference/hub-api.md, Organizations). */
 export const memberOperations = {
   list: {
     method: "get",

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { repoTypes } from "../../payload/schema.ts";
-import { argumentInvalid, checkArgument } from "../arguments.ts";
 import { type CallOptions, jsonBody, type Operations } from "../operation.ts";
 import { organizationName, requestEnum, responseEnum } from "../schemas.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
+import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
 
 /** `pending` means requested, but not granted yet. */
 const isOnOrPending = z.union([z.boolean(), z.literal("pending")]);
@@ -64,7 +64,7 @@ export type NetworkSecurityChange = z.input<typeof networkSecurityChange>;
 
 const path = "/api/organizations/{name}/settings/network-security";
 
-/** The operations on the network security of an organization (hub-api.md, Organizations). */
+/** The operations on the network security of an organization (docs/reference/hub-api.md, Organizations). */
 export const networkSecurityOperations = {
   get: {
     method: "get",

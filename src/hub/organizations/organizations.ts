@@ -4,7 +4,7 @@ import type { CallOptions, Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
 import { Pages } from "../pages.ts";
 import { organizationName, undocumentedBody } from "../schemas.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import type { AuditLogEvent, AuditLogSearch } from "./audit-log.ts";
 import { auditLogEvent, auditLogOperations } from "./audit-log.ts";
 import type { MemberRoleChange, MemberSearch, OrganizationMember } from "./members.ts";
@@ -28,7 +28,7 @@ export type RevokedToken =
       token: string;
     };
 
-/** The operations on tokens (hub-api.md, Organizations). */
+/** The operations on tokens (docs/reference/hub-api.md, Organizations). */
 export const tokenOperations = {
   revoke: {
     method: "post",
@@ -51,7 +51,7 @@ export const tokenOperations = {
 /** The URL of the avatar of an organization. */
 export const organizationAvatar = z.strictObject({ avatarUrl: z.url() });
 
-/** The operation on the avatar of an organization (hub-api.md, Organizations). */
+/** The operation on the avatar of an organization (docs/reference/hub-api.md, Organizations). */
 export const avatarOperations = {
   get: {
     method: "get",
@@ -65,7 +65,7 @@ export const avatarOperations = {
 
 const isSupported = z.boolean();
 
-/** The SCIM configuration of an organization. hub-api.md does not document `sort` or the remaining fields. */
+/** The SCIM configuration of an organization. The Hub does not document `sort` or the remaining fields. */
 export const scimConfig = z.looseObject({
   schemas: z.array(z.string()),
   documentationUri: z.string(),
@@ -79,7 +79,7 @@ export const scimConfig = z.looseObject({
 /** The SCIM configuration of an organization. */
 export type ScimConfig = z.output<typeof scimConfig>;
 
-/** The operation on SCIM (hub-api.md, Organizations). */
+/** The operation on SCIM (docs/reference/hub-api.md, Organizations). */
 export const scimOperations = {
   config: {
     method: "get",

@@ -3,7 +3,7 @@ import { repoTypes } from "../../payload/schema.ts";
 import type { CallOptions, Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
 import { objectId, organizationName, organizationRole, repoRef, requestEnum, responseEnum } from "../schemas.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 
 const scopes = ["all", "read_plus"] as const;
 const enabledAutoJoin = { enabled: z.literal(true), role: organizationRole };
@@ -102,7 +102,7 @@ export type ResourceGroupRequest = z.input<typeof resourceGroupRequest>;
 
 const path = "/api/organizations/{name}/resource-groups";
 
-/** The operations on the resource groups of an organization (hub-api.md, Organizations). */
+/** The operations on the resource groups of an organization (docs/reference/hub-api.md, Organizations). */
 export const resourceGroupOperations = {
   list: {
     method: "get",

@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { HubError } from "../../core/errors.ts";
-import { argumentInvalid, checkArgument } from "../arguments.ts";
 import type { WebhookJob, WebhookJobRequest } from "../jobs.ts";
 import { secretChanges, webhookJob, webhookJobRequest } from "../jobs.ts";
-import { lenient } from "../lenient.ts";
-import { createRedact } from "../request-secrets.ts";
-import type { UnknownPart } from "../unknown-parts.ts";
-import { findUnknownParts } from "../unknown-parts.ts";
+import { createRedact } from "../transport/request-secrets.ts";
+import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
+import { lenient } from "../validation/lenient.ts";
+import type { UnknownPart } from "../validation/unknown-parts.ts";
+import { findUnknownParts } from "../validation/unknown-parts.ts";
 import type { Webhook, WebhookUpdate } from "./schemas.ts";
 import { webhookUpdate } from "./schemas.ts";
 

@@ -91,7 +91,7 @@ export type WebhookUpdate = z.input<typeof webhookUpdate>;
 const webhookId = z.object({ webhookId: z.string() });
 const oneWebhook = z.strictObject({ webhook });
 
-/** The operations on webhooks (hub-api.md, Webhooks). */
+/** The operations on webhooks (docs/reference/hub-api.md, Webhooks). */
 export const webhookOperations = {
   list: {
     method: "get",

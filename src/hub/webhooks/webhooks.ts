@@ -1,5 +1,5 @@
 import type { CallOptions } from "../operation.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { checkChanges, mergeChanges, type WebhookChanges } from "./changes.ts";
 import { type Webhook, type WebhookRequest, webhookOperations } from "./schemas.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
-import { describeIssue, fieldProblems } from "../../hub/field-problems.ts";
 import { repoRef } from "../../hub/schemas.ts";
+import { describeIssue, fieldProblems } from "../../hub/validation/field-problems.ts";
 import { isEditPath } from "../../payload/edit.ts";
 
 const edit = z

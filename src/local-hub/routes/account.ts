@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { accountOperations } from "../../hub/account.ts";
-import { getWhoami } from "../resources/whoami.ts";
+import { getWhoami } from "../resources/account.ts";
 import type { Store } from "../store/store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 import { describeRoute, serveRoute } from "./route.ts";

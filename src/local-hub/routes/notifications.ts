@@ -29,7 +29,9 @@ export interface NotificationRoutesOptions {
   hubUrl: string;
 }
 
-/** Serves the operations on notifications (hub-api.md, Notifications). Users have access to their own only. */
+/**
+ * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access to their own only.
+ */
 export function notificationApi({ store, hubUrl }: NotificationRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

@@ -15,7 +15,7 @@ export const paperRoutes = {
   }),
 } as const;
 
-/** Serves the operations on papers (hub-api.md, Papers). */
+/** Serves the operations on papers (docs/reference/hub-api.md, Papers). */
 export function paperApi({ store }: { store: Store }): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

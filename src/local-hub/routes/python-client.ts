@@ -4,7 +4,7 @@ import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 
-/** The fields of a webhook that the Python client sends in another form than hub-api.md requires. */
+/** The fields of a webhook that the Python client sends in another form than the specification of the Hub requires. */
 const requestedWebhook = z.looseObject({
   watched: z.array(z.unknown()).optional(),
   domains: z.array(z.unknown()).optional(),
@@ -12,7 +12,7 @@ const requestedWebhook = z.looseObject({
 
 /**
  * Corrects the requests of the Python client (`hf webhooks`, `HfApi`), which omits `domains`, sends the domain
- * `discussions`, and updates webhooks with an empty `watched`. hub-api.md allows none of these, so other clients get 400.
+ * `discussions`, and updates webhooks with an empty `watched`. The specification allows none of these, so other clients get 400.
  * The response has a warning, which the Python client prints.
  */
 export function completeForPythonClient(

@@ -1,8 +1,8 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
-import { describeIssue, fieldProblems } from "../../hub/field-problems.ts";
 import type { Operation } from "../../hub/operation.ts";
+import { describeIssue, fieldProblems } from "../../hub/validation/field-problems.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 import { invalid } from "./authentication.ts";
 

@@ -23,7 +23,7 @@ export const settingsRoutes = {
   }),
 } as const;
 
-/** Serves the operations on the settings of a user (hub-api.md, Settings). */
+/** Serves the operations on the settings of a user (docs/reference/hub-api.md, Settings). */
 export function settingsApi({ store }: { store: Store }): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

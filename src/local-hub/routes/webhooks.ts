@@ -54,7 +54,9 @@ export interface WebhookRoutesOptions {
   createId: () => string;
 }
 
-/** Serves the operations on webhooks (hub-api.md, Webhooks). Users have access to their own webhooks only. */
+/**
+ * Serves the operations on webhooks (docs/reference/hub-api.md, Webhooks). Users have access to their own webhooks only.
+ */
 export function webhookApi({ store, dispatcher, createId }: WebhookRoutesOptions): Hono<ApiEnvironment> {
   const { webhooks, deliveries } = store;
   const app = new Hono<ApiEnvironment>();

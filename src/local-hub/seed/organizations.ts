@@ -1,8 +1,8 @@
 import type { NetworkSecurity } from "../../hub/organizations/network-security.ts";
 import { localUser, organizationNames, otherUser } from "../accounts.ts";
 import { deriveId } from "../ids.ts";
-import { defaultNetworkSecurity } from "../resources/network-security.ts";
-import type { KeyedResourceGroup } from "../resources/resource-groups.ts";
+import { defaultNetworkSecurity } from "../resources/organizations/network-security.ts";
+import type { KeyedResourceGroup } from "../resources/organizations/resource-groups.ts";
 import type { KeyedRecord, StoredMember, StoredResourceGroup } from "../store/records.ts";
 
 const firstNames =

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { reportOn } from "../../../scripts/contract-diff/report.ts";
 import { HubClient } from "../../../src/client.ts";
 import { deriveTokenId } from "../../../src/local-hub/accounts.ts";
-import { openApiDocument } from "../../../src/local-hub/routes/openapi-document.ts";
+import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { openTarget } from "../../local-hub/support/target.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { openApiDocument } from "../../../src/local-hub/routes/openapi-document.ts";
+import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { openApiDocument, routes } from "../../../src/local-hub/routes/openapi-document.ts";
+import { openApiDocument, routes } from "../../../src/local-hub/openapi/openapi-document.ts";
 import { namedFields } from "./bounds.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { type QueryTable, queryTables } from "./query-bounds.ts";

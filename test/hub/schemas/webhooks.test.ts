@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fieldProblems } from "../../../src/hub/field-problems.ts";
+import { fieldProblems } from "../../../src/hub/validation/field-problems.ts";
 import { webhook, webhookRequest } from "../../../src/hub/webhooks/schemas.ts";
 import { namedFields, readBodies } from "./bounds.ts";
 import { requestCases, webhookCases } from "./webhook-cases.ts";

@@ -4,7 +4,7 @@ import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import { createId, createSha } from "../../../src/local-hub/ids.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
-import { AuditLog } from "../../../src/local-hub/resources/audit-log.ts";
+import { AuditLog } from "../../../src/local-hub/resources/organizations/audit-log.ts";
 import { JobStore } from "../../../src/local-hub/store/job-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";

@@ -5,7 +5,7 @@ import { type Job, job } from "../../../src/hub/jobs.ts";
 import { type AuditLogEvent, type AuditLogType, auditLogEvent } from "../../../src/hub/organizations/audit-log.ts";
 import { undocumentedBody } from "../../../src/hub/schemas.ts";
 import { type Webhook, webhook } from "../../../src/hub/webhooks/schemas.ts";
-import { openApiDocument, routes } from "../../../src/local-hub/routes/openapi-document.ts";
+import { openApiDocument, routes } from "../../../src/local-hub/openapi/openapi-document.ts";
 import { type HubEvent, LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { Logger } from "../../../core/logger.ts";
 import { auditLogOperations } from "../../../hub/organizations/audit-log.ts";
 import { authorize } from "../../access.ts";
-import { exportAuditLog, parseAuditQuery } from "../../resources/audit-log.ts";
+import { exportAuditLog, parseAuditQuery } from "../../resources/organizations/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiEnvironment } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
@@ -29,7 +29,7 @@ export interface AuditLogRoutesOptions {
   log: Logger;
 }
 
-/** Only the terms of hub-api.md: on the local Hub, any other term is a typing error. */
+/** Only the documented terms: on the local Hub, any other term is a typing error. */
 const terms = /^\s*(?:(?:author|ip|type):\S+(?:\s+|$))*$/;
 const expectedTerms = "expected terms such as author:ada, ip:192.0.2.1 or type:org.add_user";
 const search = z.object({ q: z.optional(z.string().check(z.regex(terms, expectedTerms))) });
@@ -39,7 +39,7 @@ const exportOperation = {
   request: { ...auditLogOperations.export.request, query: search },
 };
 
-/** Serves the audit log of an organization (hub-api.md, Organizations). */
+/** Serves the audit log of an organization (docs/reference/hub-api.md, Organizations). */
 export function auditLogApi({ store, hubUrl, now, log }: AuditLogRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

@@ -33,7 +33,7 @@ export interface AvatarRoutesOptions {
   hubUrl: string;
 }
 
-/** Serves the avatar of an organization (hub-api.md, Organizations). */
+/** Serves the avatar of an organization (docs/reference/hub-api.md, Organizations). */
 export function avatarApi({ store, hubUrl }: AvatarRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

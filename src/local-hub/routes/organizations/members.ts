@@ -4,9 +4,9 @@ import type { MemberRoleChange, OrganizationMember } from "../../../hub/organiza
 import { memberOperations } from "../../../hub/organizations/members.ts";
 import { authorize, hasPlan, type OrganizationAccess } from "../../access.ts";
 import { accountId, formatFullName } from "../../accounts.ts";
-import type { AuditEntry, AuditLog } from "../../resources/audit-log.ts";
 import { getAvatarUrl } from "../../resources/avatars.ts";
-import { type KeyedResourceGroup, listAccessibleGroups } from "../../resources/resource-groups.ts";
+import type { AuditEntry, AuditLog } from "../../resources/organizations/audit-log.ts";
+import { type KeyedResourceGroup, listAccessibleGroups } from "../../resources/organizations/resource-groups.ts";
 import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, requestOf } from "../authentication.ts";
@@ -35,7 +35,7 @@ export interface MemberRoutesOptions {
   hubUrl: string;
 }
 
-/** Serves the operations on the members of an organization (hub-api.md, Organizations). */
+/** Serves the operations on the members of an organization (docs/reference/hub-api.md, Organizations). */
 export function memberApi({ store, auditLog, hubUrl }: MemberRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

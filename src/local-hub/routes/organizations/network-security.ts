@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 import { jsonBody } from "../../../hub/operation.ts";
 import { networkSecurityChange, networkSecurityOperations } from "../../../hub/organizations/network-security.ts";
 import { authorize } from "../../access.ts";
-import type { AuditLog } from "../../resources/audit-log.ts";
-import { getNetworkSecurity } from "../../resources/network-security.ts";
+import type { AuditLog } from "../../resources/organizations/audit-log.ts";
+import { getNetworkSecurity } from "../../resources/organizations/network-security.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, requestOf } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
@@ -30,7 +30,7 @@ export interface NetworkSecurityRoutesOptions {
 
 const { ipRanges, ...fields } = networkSecurityChange.shape;
 
-/** hub-api.md requires at least one range, unlike the Hub of today. */
+/** The specification of the Hub requires at least one range. The Hub of today does not. */
 const updateOperation = {
   ...networkSecurityOperations.update,
   request: {
@@ -39,7 +39,10 @@ const updateOperation = {
   },
 };
 
-/** Serves the network security of an organization (hub-api.md, Organizations). The local Hub does not enforce it. */
+/**
+ * Serves the network security of an organization (docs/reference/hub-api.md, Organizations). The local Hub does not enforce
+ * it.
+ */
 export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

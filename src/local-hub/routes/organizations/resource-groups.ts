@@ -4,14 +4,14 @@ import type { resourceGroupRequest } from "../../../hub/organizations/resource-g
 import { resourceGroupOperations } from "../../../hub/organizations/resource-groups.ts";
 import { authorize } from "../../access.ts";
 import { getOwner } from "../../accounts.ts";
-import type { AuditLog } from "../../resources/audit-log.ts";
+import type { AuditLog } from "../../resources/organizations/audit-log.ts";
 import {
   hasRepository,
   type KeyedResourceGroup,
   listAccessibleGroups,
   listResourceGroups,
   toResourceGroup,
-} from "../../resources/resource-groups.ts";
+} from "../../resources/organizations/resource-groups.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, invalid, requestOf } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
@@ -41,7 +41,7 @@ export interface ResourceGroupRoutesOptions {
   now: () => number;
 }
 
-/** Serves the operations on the resource groups of an organization (hub-api.md, Organizations). */
+/** Serves the operations on the resource groups of an organization (docs/reference/hub-api.md, Organizations). */
 export function resourceGroupApi(options: ResourceGroupRoutesOptions): Hono<ApiEnvironment> {
   const { store, auditLog, hubUrl, createId, now } = options;
   const app = new Hono<ApiEnvironment>();

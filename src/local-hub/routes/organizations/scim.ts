@@ -40,7 +40,10 @@ const config = {
   ],
 };
 
-/** Serves the SCIM configuration (hub-api.md, Organizations). Requires a token with write access, unlike other GET requests. */
+/**
+ * Serves the SCIM configuration (docs/reference/hub-api.md, Organizations). Requires a token with write access, unlike other
+ * GET requests.
+ */
 export function scimApi({ store, hubUrl }: ScimRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

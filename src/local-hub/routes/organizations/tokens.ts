@@ -4,7 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import { tokenOperations } from "../../../hub/organizations/organizations.ts";
 import { authorize } from "../../access.ts";
 import { type Caller, findCaller, findCallerByTokenId } from "../../accounts.ts";
-import type { AuditLog } from "../../resources/audit-log.ts";
+import type { AuditLog } from "../../resources/organizations/audit-log.ts";
 import type { Store } from "../../store/store.ts";
 import { type ApiEnvironment, requestOf } from "../authentication.ts";
 import { describeRoute, serveRoute } from "../route.ts";
@@ -31,7 +31,7 @@ export interface TokenRoutesOptions {
   now: () => number;
 }
 
-/** Serves the operations on tokens (hub-api.md, Organizations). Never stores a token. */
+/** Serves the operations on tokens (docs/reference/hub-api.md, Organizations). Never stores a token. */
 export function tokenApi({ store, auditLog, now }: TokenRoutesOptions): Hono<ApiEnvironment> {
   const app = new Hono<ApiEnvironment>();
 

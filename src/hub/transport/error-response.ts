@@ -1,0 +1,135 @@
+import { HubError, type WebhookErrorCode } from "../../core/errors.ts";
+import { readOwnField } from "../../core/read-field.ts";
+import type { Redact } from "./request-secrets.ts";
+import { isWebPage, readText } from "./response-body.ts";
+import { readRetryAfterSeconds } from "./retry.ts";
+
+/** The limit is much larger than any error response of the Hub. */
+const maxErrorBytes = 65_536;
+
+/** Details for the error message. */
+export interface ErrorResponseContext {
+  /** The action that failed, such as `create a webhook`. */
+  action: string;
+  hubUrl: string;
+  redact: Redact;
+  signal: AbortSignal;
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** A warning to append to the message; may be empty. */
+  retryWarning: string;
+}
+
+/**
+ * Reads an error response in any of the formats that the Hub uses (docs/reference/hub-api.md, Errors), and returns the
+ * error to throw.
+ */
+export async function readErrorResponse(response: Response, context: ErrorResponseContext): Promise<HubError> {
+  const { status, headers } = response;
+  const { action, redact } = context;
+  const answer = await readText(response, { limit: maxErrorBytes, signal: context.signal }).catch(() => undefined);
+  const body = answer !== undefined && "text" in answer ? answer.text : "";
+  const reason = redact(reasonIn(body) || (headers.get("x-error-message") ?? "") || plainText(body));
+  const name = redact(headers.get("x-error-code") ?? "");
+  const requestId = redact(headers.get("x-request-id") ?? "") || undefined;
+  const retryAfterSeconds = readRetryAfterSeconds(headers, context.now);
+
+  const head = `Could not ${action}: the Hub returned status ${status}${name && ` (${name})`}`;
+  const next = nextStep({ status, hubUrl: context.hubUrl, retryAfterSeconds, requestId, hasReason: reason !== "" });
+  return new HubError(`${reason ? `${head}: ${endSentence(reason)}` : `${head}.`} ${next}${context.retryWarning}`, {
+    code: codeOf(status),
+    status,
+    requestId,
+    retryable: isRetryable(status),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
+}
+
+function isRetryable(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+const codes: Readonly<Record<number, WebhookErrorCode>> = {
+  400: "HUB_REQUEST_INVALID",
+  422: "HUB_REQUEST_INVALID",
+  401: "HUB_UNAUTHORIZED",
+  403: "HUB_FORBIDDEN",
+  404: "HUB_NOT_FOUND",
+  429: "HUB_RATE_LIMITED",
+};
+
+function codeOf(status: number): WebhookErrorCode {
+  return codes[status] ?? (status >= 500 ? "HUB_FAILED" : "HUB_REFUSED");
+}
+
+interface Situation {
+  status: number;
+  hubUrl: string;
+  retryAfterSeconds: number | undefined;
+  requestId: string | undefined;
+  /** Whether the response contains a reason. */
+  hasReason: boolean;
+}
+
+function nextStep({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: Situation): string {
+  const tokens = `${hubUrl}/settings/tokens`;
+  if (isRetryable(status) && retryAfterSeconds !== undefined) {
+    return `Try again in ${retryAfterSeconds} seconds.`;
+  }
+  if (status === 429) return "Try again later, and send fewer requests.";
+  if (status >= 500) {
+    return `Try again later${requestId ? `, or contact the Hub's support with the request ID ${requestId}` : ""}.`;
+  }
+  if (status === 400 || status === 422) return "Fix the request.";
+  if (status === 401) return `Set HF_TOKEN or pass a token (--token, or "token" in code). Create one at ${tokens}.`;
+  if (status === 403 && hasReason)
+    return `If the token lacks permission, use one with write permission. Manage tokens at ${tokens}.`;
+  if (status === 403)
+    return `Use a token with write permission from a user who has the required role. Manage tokens at ${tokens}.`;
+  if (status === 404) {
+    return `Check the name or ID, and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
+  }
+  if (status < 400) {
+    return `The client does not follow redirects, because another server could receive the token. Check the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
+  }
+  return `Check the request and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
+}
+
+/** Returns the reason in a JSON body, or an empty string if there is none. */
+function reasonIn(body: string): string {
+  try {
+    return reasonOf(JSON.parse(body));
+  } catch {
+    return "";
+  }
+}
+
+function reasonOf(parsed: unknown): string {
+  if (typeof parsed === "string") return parsed;
+  const error = joinTexts(readOwnField(parsed, "error"));
+  const description = joinTexts(readOwnField(parsed, "error_description"));
+  const errors = joinTexts(readOwnField(parsed, "errors"));
+  const reasons = [error, description, errors].filter((reason) => reason !== "");
+  return reasons.length > 0 ? reasons.join(": ") : joinTexts(readOwnField(parsed, "message"));
+}
+
+/** Joins a string, an object with a message, or a list of these. */
+function joinTexts(value: unknown): string {
+  const items: unknown[] = Array.isArray(value) ? value.slice(0, 20) : [value];
+  return items
+    .map((item) => (typeof item === "string" ? item : readOwnField(item, "message")))
+    .filter((text) => typeof text === "string" && text.trim() !== "")
+    .join("; ");
+}
+
+/** Returns plain text or the title of a web page, or an empty string for JSON. */
+function plainText(body: string): string {
+  if (/^\s*[[{]/.test(body)) return "";
+  if (!isWebPage(body)) return body;
+  return /<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? "";
+}
+
+function endSentence(text: string): string {
+  const trimmed = text.replace(/[.\s]+$/, "");
+  return /[?!]$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}

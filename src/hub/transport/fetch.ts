@@ -1,0 +1,152 @@
+import type { CallOptions } from "../operation.ts";
+import { argumentInvalid } from "../validation/arguments.ts";
+import type { HubRequest } from "./request.ts";
+import { createRedact, secretsIn } from "./request-secrets.ts";
+
+/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
+type HeadersSource = ConstructorParameters<typeof Headers>[0];
+
+/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
+export interface HubFetchInit extends CallOptions {
+  /** Default `GET`. */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
+  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
+  headers?: HeadersSource;
+  /**
+   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
+   * escape the path or start a query. Use `params` for values from payloads.
+   */
+  params?: Readonly<Record<string, string | number>> | undefined;
+  /** The body as text: `JSON.stringify(…)`. */
+  body?: string | undefined;
+}
+
+/** Options of {@link prepareFetch}. */
+export interface PrepareFetchOptions {
+  /** The base URL of the Hub, without a trailing slash. */
+  hubUrl: string;
+  readToken: () => Promise<string>;
+}
+
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+
+/** Whether a request can be repeated safely. */
+export function isIdempotent(method: string): boolean {
+  return method !== "POST" && method !== "PATCH";
+}
+
+/**
+ * Validates the arguments of `hub.fetch` and creates the request.
+ *
+ * @throws `ARGUMENT_INVALID`, and errors of `readToken`.
+ */
+export async function prepareFetch(
+  template: string,
+  { method = "GET", headers: customHeaders, params, body }: HubFetchInit,
+  { hubUrl, readToken }: PrepareFetchOptions,
+): Promise<HubRequest> {
+  const path = fillParams(template, params);
+  const url = resolveUrl(path, hubUrl);
+  if (!methods.has(method)) throw invalid("method", `expected one of ${[...methods].join(", ")}`);
+  if (body !== undefined && typeof body !== "string")
+    throw invalid("body", "expected a string, such as the result of JSON.stringify()");
+  if (body !== undefined && (method === "GET" || method === "HEAD")) throw invalid("body", `not allowed for ${method}`);
+  const headers = readHeaders(customHeaders);
+  if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
+  const token = await readToken();
+  headers.set("authorization", `Bearer ${token}`);
+  const redact = createRedact([
+    token,
+    ...secretHeaderValues(headers),
+    ...secretsIn(path),
+    ...secretsIn(parseBody(body)),
+  ]);
+  // The query is omitted because it may contain secrets.
+  const description = redact(`${method} ${url.pathname}`);
+  return {
+    operationId: description,
+    action: description,
+    url: url.href,
+    init: { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) },
+    redact,
+    unknownParts: [],
+  };
+}
+
+function fillParams(template: string, params: HubFetchInit["params"]): string {
+  if (typeof template !== "string" || params === undefined) return template;
+  return template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
+    if (!Object.hasOwn(params, name)) throw invalid(`params.${name}`, "required by the path");
+    const segments = String(params[name]).split("/");
+    if (segments.includes("")) throw invalid(`params.${name}`, "expected a name without empty segments");
+    try {
+      return segments.map(encodeURIComponent).join("/");
+    } catch {
+      throw invalid(`params.${name}`, "expected well-formed Unicode");
+    }
+  });
+}
+
+/** The request contains the token, so the parsed URL must be below the URL of the Hub. */
+function resolveUrl(path: string, hubUrl: string): URL {
+  const base = new URL(hubUrl);
+  const [pathname = ""] = typeof path === "string" ? path.split("?") : [];
+  const url = /^\/(?!\/)[^#]*$/.test(path) ? URL.parse(`${hubUrl}${path}`) : null;
+  // The two paths differ if the parser removed, resolved or encoded something.
+  if (url?.origin === base.origin && url.pathname === `${base.pathname.replace(/\/$/, "")}${pathname}`) return url;
+  throw invalid(
+    "path",
+    'expected a path that starts with a single "/", without ".." or "#"; insert names with params or encodeURIComponent()',
+  );
+}
+
+/** With these headers, `fetch` fails with an error that looks like a network failure. */
+const connectionHeaders = [
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "te",
+  "transfer-encoding",
+  "upgrade",
+];
+
+function readHeaders(given: HeadersSource): Headers {
+  const headers = copyHeaders(given);
+  if (headers.has("authorization")) throw invalid("headers", 'omit "authorization": the client sends the token');
+  const [name] = connectionHeaders.filter((name) => headers.has(name));
+  if (name !== undefined) throw invalid("headers", `omit "${name}": the runtime sets it`);
+  return headers;
+}
+
+function copyHeaders(given: HeadersSource): Headers {
+  try {
+    return new Headers(given);
+  } catch {
+    // The original message is omitted because it quotes the value.
+    throw invalid("headers", "expected valid names and values for HTTP headers");
+  }
+}
+
+const ordinaryHeader = /^(?:(?:accept|content|if|user)-.*|accept|authorization|range)$/;
+
+/**
+ * Returns the values of custom headers, which may be keys. Short values are skipped, because they occur in ordinary
+ * words.
+ */
+function secretHeaderValues(headers: Headers): string[] {
+  return [...headers].flatMap(([name, value]) => (ordinaryHeader.test(name) || value.length < 8 ? [] : [value]));
+}
+
+/** Parses a body as JSON or as a form, so that secrets in it can be found. */
+function parseBody(body: string | undefined): unknown {
+  try {
+    return JSON.parse(body ?? "null");
+  } catch {
+    return [body, Object.fromEntries(new URLSearchParams(body))];
+  }
+}
+
+function invalid(field: string, problem: string) {
+  return argumentInvalid([{ field, problem }]);
+}

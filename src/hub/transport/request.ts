@@ -1,0 +1,111 @@
+import * as z from "zod/mini";
+import type { Operation } from "../operation.ts";
+import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
+import { describeIssue, fieldProblems } from "../validation/field-problems.ts";
+import { acceptUnknown } from "../validation/lenient.ts";
+import { findUnknownParts, type UnknownPart } from "../validation/unknown-parts.ts";
+import { createRedact, type Redact, secretsIn } from "./request-secrets.ts";
+
+/** A request that is ready to be sent any number of times. */
+export interface HubRequest {
+  /** The operation ID, such as `createWebhook`, for logs. */
+  operationId: string;
+  /** The action, which follows "Could not" in error messages, such as `create a webhook`. */
+  action: string;
+  url: string;
+  init: { method: string; headers: Record<string, string>; body?: string };
+  redact: Redact;
+  /** Fields and values of the arguments that this release does not list. */
+  unknownParts: readonly UnknownPart[];
+}
+
+/** The arguments of an operation, before validation. */
+export interface OperationInput {
+  params?: unknown;
+  query?: Record<string, unknown> | undefined;
+  body?: unknown;
+}
+
+/** Options of {@link prepareRequest}. */
+export interface PrepareOptions {
+  /** The base URL of the Hub, without a trailing slash. */
+  hubUrl: string;
+  input: OperationInput;
+  /** Skips the validation of the body, for values that the Hub returned. */
+  skipBodyValidation: boolean;
+  /** A query from the Hub, such as the query of the next page. It replaces the query of the input. */
+  query: URLSearchParams | undefined;
+  readToken: () => Promise<string>;
+}
+
+/**
+ * Validates the arguments of an operation and creates the request.
+ *
+ * @throws `ARGUMENT_INVALID`, and errors of `readToken`.
+ */
+export async function prepareRequest(operation: Operation, options: PrepareOptions): Promise<HubRequest> {
+  const { hubUrl, input, skipBodyValidation, readToken } = options;
+  const path = pathOf(operation, input.params);
+  const query = options.query ?? queryOf(operation, input.query);
+  const body = skipBodyValidation ? input.body : bodyOf(operation, input.body);
+  const unknownQuery =
+    options.query || !operation.request?.query ? [] : findUnknownParts(operation.request.query, input.query);
+  const token = await readToken();
+  return {
+    operationId: operation.operationId,
+    action: actionOf(operation),
+    url: `${hubUrl}${path}${query.size > 0 ? `?${query}` : ""}`,
+    init: {
+      method: operation.method.toUpperCase(),
+      headers: {
+        accept: "application/json",
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    },
+    redact: createRedact([token, ...secretsIn(body)]),
+    unknownParts: skipBodyValidation ? unknownQuery : [...unknownQuery, ...unknownBodyParts(operation, input.body)],
+  };
+}
+
+/** Returns the action of an operation, which follows "Could not" in error messages, such as `list your webhooks`. */
+export function actionOf({ summary }: Operation): string {
+  return `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
+}
+
+/** Inserts the parameters into the path. Each value remains a single path segment, whatever characters it contains. */
+function pathOf({ path, request }: Operation, value: unknown): string {
+  if (!request?.params) return path;
+  const params = checkArgument(request.params, { name: "params", value });
+  const unusable = Object.entries(params).filter(
+    // URL parsers resolve dot segments.
+    ([, part]) => part === "" || part === "." || part === ".." || !part.isWellFormed(),
+  );
+  if (unusable.length > 0) {
+    throw argumentInvalid(unusable.map(([field]) => ({ field, problem: "expected an ID or a name from the Hub" })));
+  }
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+}
+
+/** Encodes the query. Omitted parameters are not sent, because the Hub applies the defaults. */
+function queryOf({ request }: Operation, value: Record<string, unknown> | undefined): URLSearchParams {
+  const query = new URLSearchParams();
+  if (!request?.query || value === undefined) return query;
+  const { data, error } = z.safeEncode(acceptUnknown(z.partial(request.query)), value, { error: describeIssue });
+  if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
+  for (const [name, part] of Object.entries(data)) {
+    // The schema has no codec for unknown parameters.
+    if (["string", "number", "boolean"].includes(typeof part)) query.set(name, String(part));
+  }
+  return query;
+}
+
+function unknownBodyParts({ request }: Operation, value: unknown): UnknownPart[] {
+  return request?.body ? findUnknownParts(request.body.content["application/json"].schema, value) : [];
+}
+
+function bodyOf({ request }: Operation, value: unknown): unknown {
+  if (!request?.body || (value === undefined && !request.body.required)) return undefined;
+  return checkArgument(request.body.content["application/json"].schema, { name: "request", value });
+}

@@ -1,0 +1,333 @@
+import type * as z from "zod/mini";
+import { HubError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { CallOptions, InputOf, Operation, ResponseOf } from "../operation.ts";
+import { packageVersion } from "../package-version.ts";
+import { undocumentedBody } from "../schemas.ts";
+import { describeIssue } from "../validation/field-problems.ts";
+import { lenient } from "../validation/lenient.ts";
+import type { UnknownPart } from "../validation/unknown-parts.ts";
+import { UnknownPartWarnings } from "../validation/unknown-parts.ts";
+import { readErrorResponse } from "./error-response.ts";
+import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
+import { JsonArrayError } from "./json-array.ts";
+import { nextQuery } from "./link-header.ts";
+import { actionOf, type HubRequest, type OperationInput, prepareRequest } from "./request.ts";
+import { createRedact, sanitizeError, secretsIn } from "./request-secrets.ts";
+import { isWebPage, ResponseStalledError, readArrayElements, readText, untilAborted } from "./response-body.ts";
+import { isConnectFailure, maxRetryAfterSeconds, retryDelayMs, wait } from "./retry.ts";
+
+/** The limit is much larger than any list that the Hub returns. */
+const maxResponseBytes = 50_000_000;
+
+/** Options of {@link Transport.call}. */
+export interface OperationOptions extends CallOptions {
+  /** Whether the call can be repeated safely. Defaults to `true` for every method except POST. */
+  idempotent?: boolean;
+  /** Skips the validation of the body, for values that the Hub returned. Default `false`. */
+  skipBodyValidation?: boolean;
+}
+
+/** Settings of {@link Transport}. */
+export interface TransportSettings {
+  /** The base URL of the Hub, without a trailing slash. */
+  hubUrl: string;
+  findToken: () => Promise<string>;
+  fetch: typeof fetch;
+  /** The timeout of one attempt, or of each part of a streamed response. */
+  timeoutMs: number;
+  /** The maximum number of attempts, including the first. */
+  attempts: number;
+  /** Logs warnings. Default: `process.emitWarning`, and `console.warn` in runtimes without it. */
+  logger?: Logger | undefined;
+  wait?: typeof wait;
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  random?: () => number;
+  /** Milliseconds since the epoch. */
+  now?: () => number;
+}
+
+interface PreparedRequest extends HubRequest {
+  /** Whether the request can be repeated if the Hub may have processed it. */
+  idempotent: boolean;
+}
+
+interface ResponseContext {
+  prepared: PreparedRequest;
+  operation: Operation;
+  signal: AbortSignal;
+}
+
+/** The result of one attempt. `maybeProcessed` is true if the Hub may have processed the failed request. */
+type Attempt<Answer> = { answer: Answer } | { failure: HubError; maybeProcessed: boolean };
+
+/** Reads a successful response. The signal is aborted when the attempt times out or the caller cancels the call. */
+type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>;
+
+/** Calls operations over HTTP: validates requests, retries failures and parses responses. */
+export class Transport {
+  readonly #settings: Required<Omit<TransportSettings, "logger">>;
+  readonly #warnings: UnknownPartWarnings;
+  #token: Promise<string> | undefined;
+
+  constructor({ logger, ...settings }: TransportSettings) {
+    this.#settings = { wait, random: Math.random, now: Date.now, ...settings };
+    this.#warnings = new UnknownPartWarnings(logger);
+  }
+
+  /**
+   * Calls an operation.
+   *
+   * @throws `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other `HUB_…` codes
+   * after that; the reason of the signal.
+   */
+  async call<Called extends Operation>(
+    operation: Called,
+    input: InputOf<Called>,
+    options: OperationOptions = {},
+  ): Promise<ResponseOf<Called>> {
+    options.signal?.throwIfAborted();
+    const prepared = await this.#prepare(operation, { input, options });
+    const schema = lenient<Called["response"]>(operation.response);
+    const answer = await this.#repeat(prepared, options.signal, (response, signal) =>
+      this.#readJson(response, { prepared, operation, signal }),
+    );
+    return this.#check(prepared, { schema, answer });
+  }
+
+  /**
+   * Yields the pages of a list. Follows the `Link` headers of the responses.
+   *
+   * @throws like {@link call}.
+   */
+  async *pages<Called extends Operation>(
+    operation: Called,
+    input: InputOf<Called>,
+    options: CallOptions = {},
+  ): AsyncGenerator<ResponseOf<Called>, void, undefined> {
+    const schema = lenient<Called["response"]>(operation.response);
+    const requested = new Set<string>();
+    let query: URLSearchParams | undefined;
+    do {
+      options.signal?.throwIfAborted();
+      const prepared = await this.#prepare(operation, { input, options, query });
+      if (requested.has(prepared.url))
+        throw this.#responseInvalid(prepared, "pages that link to each other in a cycle");
+      requested.add(prepared.url);
+      const { answer, next } = await this.#repeat(prepared, options.signal, async (response, signal) => ({
+        answer: await this.#readJson(response, { prepared, operation, signal }),
+        next: nextQuery(response.headers.get("link")),
+      }));
+      yield this.#check(prepared, { schema, answer });
+      options.signal?.throwIfAborted();
+      query = next;
+    } while (query !== undefined);
+  }
+
+  /**
+   * Yields the elements of a JSON array as they arrive, without holding the whole response in memory. Does not retry after
+   * the response has started.
+   *
+   * @throws like {@link call}.
+   */
+  async *stream<Item extends z.ZodMiniType>(
+    operation: Operation,
+    { item, ...input }: OperationInput & { item: Item },
+    options: CallOptions = {},
+  ): AsyncGenerator<z.output<Item>, void, undefined> {
+    options.signal?.throwIfAborted();
+    const prepared = await this.#prepare(operation, { input, options });
+    const response = await this.#repeat(prepared, options.signal, async (started) => started);
+    const schema = lenient<Item>(item);
+    const { timeoutMs } = this.#settings;
+    const elements = readArrayElements(response, { timeoutMs, signal: options.signal });
+    try {
+      for await (const answer of elements) {
+        yield this.#check(prepared, { schema, answer });
+        options.signal?.throwIfAborted();
+      }
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (HubError.isInstance(error)) throw error;
+      if (error instanceof JsonArrayError) {
+        throw this.#responseInvalid(prepared, `a response that is not a JSON array (${error.message})`);
+      }
+      if (error instanceof ResponseStalledError) throw this.#timedOut(prepared);
+      throw this.#unreachable(prepared, error, true);
+    }
+  }
+
+  /**
+   * Sends a request that belongs to no operation, and returns the response without reading its body.
+   *
+   * @throws like {@link call}.
+   */
+  async fetch(path: string, init: HubFetchInit = {}): Promise<Response> {
+    init.signal?.throwIfAborted();
+    const request = await prepareFetch(path, init, {
+      hubUrl: this.#settings.hubUrl,
+      readToken: () => this.#readToken(),
+    });
+    const prepared = { ...request, idempotent: isIdempotent(request.init.method) };
+    return this.#repeat(prepared, init.signal, async (started) => started);
+  }
+
+  /** Logs warnings for unknown parts of an argument, without its secrets. */
+  warn(parts: readonly UnknownPart[], operation: Operation, argument: unknown): void {
+    const redact = createRedact(secretsIn(argument));
+    this.#warnings.warn(parts, { operationId: operation.operationId, action: actionOf(operation), redact });
+  }
+
+  async #prepare(
+    operation: Operation,
+    {
+      input,
+      options,
+      query,
+    }: { input: OperationInput; options: OperationOptions; query?: URLSearchParams | undefined },
+  ): Promise<PreparedRequest> {
+    const request = await prepareRequest(operation, {
+      hubUrl: this.#settings.hubUrl,
+      input,
+      skipBodyValidation: options.skipBodyValidation ?? false,
+      query,
+      readToken: () => this.#readToken(),
+    });
+    this.#warnings.warn(request.unknownParts, request);
+    return { ...request, idempotent: options.idempotent ?? operation.method !== "post" };
+  }
+
+  /** Finds the token once. After a failure, the next call searches again. */
+  #readToken(): Promise<string> {
+    this.#token ??= this.#settings.findToken().catch((error: unknown) => {
+      this.#token = undefined;
+      throw error;
+    });
+    return this.#token;
+  }
+
+  async #repeat<Answer>(
+    prepared: PreparedRequest,
+    signal: AbortSignal | undefined,
+    read: Read<Answer>,
+  ): Promise<Answer> {
+    const { attempts, random, wait } = this.#settings;
+    let maybeProcessed = false;
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.#attempt(prepared, { callerSignal: signal, read });
+      if ("answer" in outcome) return outcome.answer;
+      signal?.throwIfAborted();
+      const { failure } = outcome;
+      // An earlier attempt deleted the resource, but its response was lost.
+      if (failure.status === 404 && maybeProcessed && prepared.init.method === "DELETE") {
+        return read(new Response(null), new AbortController().signal);
+      }
+      maybeProcessed ||= outcome.maybeProcessed;
+
+      const requestedSeconds = failure.retryAfterSeconds;
+      const isRetriable = failure.retryable && attempt < attempts && (requestedSeconds ?? 0) <= maxRetryAfterSeconds;
+      if (!isRetriable || (outcome.maybeProcessed && !prepared.idempotent)) throw failure;
+      await wait(retryDelayMs({ attempt, random: random(), requestedSeconds }), signal);
+    }
+  }
+
+  /** @throws `HUB_RESPONSE_INVALID`. Does not throw if the caller's signal is aborted: the caller must check it. */
+  async #attempt<Answer>(
+    prepared: PreparedRequest,
+    { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
+  ): Promise<Attempt<Answer>> {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), this.#settings.timeoutMs);
+    const signal = callerSignal ? AbortSignal.any([callerSignal, timeout.signal]) : timeout.signal;
+    try {
+      return await this.#exchange(prepared, { signal, read });
+    } catch (error) {
+      if (HubError.isInstance(error)) throw error;
+      if (timeout.signal.aborted) return { failure: this.#timedOut(prepared), maybeProcessed: true };
+      const maybeProcessed = !isConnectFailure(error);
+      return { failure: this.#unreachable(prepared, error, maybeProcessed), maybeProcessed };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #exchange<Answer>(
+    prepared: PreparedRequest,
+    { signal, read }: { signal: AbortSignal; read: Read<Answer> },
+  ): Promise<Attempt<Answer>> {
+    const { fetch, hubUrl, now } = this.#settings;
+    const { action, url, init, redact } = prepared;
+    // Following a redirect would send the token to another server, or drop the body.
+    const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
+    if (!response.ok) {
+      const warning = response.status >= 500 ? retryWarning(prepared) : "";
+      const context = { action, hubUrl, redact, signal, now: now(), retryWarning: warning };
+      const failure = await readErrorResponse(response, context);
+      return { failure, maybeProcessed: response.status !== 429 };
+    }
+    return { answer: await read(response, signal) };
+  }
+
+  async #readJson(response: Response, { prepared, operation, signal }: ResponseContext): Promise<unknown> {
+    const body = await readText(response, { limit: maxResponseBytes, signal });
+    if ("tooLong" in body) throw this.#responseInvalid(prepared, `a response of more than ${maxResponseBytes} bytes`);
+    return this.#parse(body.text, { prepared, operation });
+  }
+
+  #check<Answer>(
+    prepared: PreparedRequest,
+    { schema, answer }: { schema: z.ZodMiniType<Answer>; answer: unknown },
+  ): Answer {
+    const result = schema.safeParse(answer, { error: describeIssue });
+    if (result.success) return result.data;
+    const problem = result.error.issues[0];
+    const field = prepared.redact(problem?.path.join(".") ?? "");
+    throw this.#responseInvalid(prepared, `an unexpected response (${field || "response"}: ${problem?.message})`);
+  }
+
+  #parse(text: string, { prepared, operation }: Omit<ResponseContext, "signal">): unknown {
+    if (text === "") return {}; // Some deletions return no body.
+    try {
+      return JSON.parse(text);
+    } catch {
+      // Any body is accepted, except an HTML page, which comes from another site.
+      if (operation.response === undocumentedBody && !isWebPage(text)) return {};
+      // The message of the parser is omitted because it quotes the response.
+      throw this.#responseInvalid(
+        prepared,
+        `${isWebPage(text) ? "a web page (HTML)" : "another format"} instead of JSON`,
+      );
+    }
+  }
+
+  #responseInvalid(prepared: PreparedRequest, received: string): HubError {
+    const { hubUrl } = this.#settings;
+    return new HubError(
+      `Could not ${prepared.action}: the Hub returned ${received}. Update the package if the API has changed since ${packageVersion}. Otherwise, check the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).${retryWarning(prepared)}`,
+      { code: "HUB_RESPONSE_INVALID" },
+    );
+  }
+
+  #timedOut(prepared: PreparedRequest): HubError {
+    const { timeoutMs, hubUrl } = this.#settings;
+    return new HubError(
+      `Could not ${prepared.action}: the Hub did not respond within ${timeoutMs} ms. Check the connection to ${hubUrl}, increase "timeout" or try again later.${retryWarning(prepared)}`,
+      { code: "HUB_TIMED_OUT", retryable: true },
+    );
+  }
+
+  #unreachable(prepared: PreparedRequest, error: unknown, maybeProcessed: boolean): HubError {
+    const { hubUrl } = this.#settings;
+    const warning = maybeProcessed ? retryWarning(prepared) : "";
+    const cause = sanitizeError(error, prepared.redact);
+    return new HubError(
+      `Could not ${prepared.action}: the Hub is not reachable (${cause.message}). Check the connection and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).${warning}`,
+      { code: "HUB_UNREACHABLE", retryable: true, cause },
+    );
+  }
+}
+
+/** Returns a warning for requests that are not safe to repeat. */
+function retryWarning({ idempotent }: PreparedRequest): string {
+  return idempotent ? "" : " The Hub may have processed the request: check before you try again.";
+}

@@ -1,0 +1,106 @@
+import * as core from "zod/v4/core";
+import type { Logger } from "../../core/logger.ts";
+import { suggest } from "../../core/suggest.ts";
+import { packageVersion } from "../package-version.ts";
+import type { Redact } from "../transport/request-secrets.ts";
+import { fieldName } from "./field-problems.ts";
+import { findVariant, isWrapper } from "./lenient.ts";
+
+/** A field or an enum value of a request that this release does not list. */
+export interface UnknownPart {
+  /** The path of the field in JavaScript notation, such as `watched[0].type`. */
+  field: string;
+  /** The unknown value; `undefined` if the field itself is unknown. */
+  value: string | undefined;
+  /** A suggestion to append to a message, or an empty string. */
+  hint: string;
+}
+
+/** Finds the fields and enum values of a request that its schema does not list. */
+export function findUnknownParts(
+  schema: core.$ZodType,
+  value: unknown,
+  path: readonly PropertyKey[] = [],
+): UnknownPart[] {
+  if (value === undefined || value === null) return [];
+  if (schema instanceof core.$ZodEnum) return unknownValue(Object.values(schema._zod.def.entries), { value, path });
+  if (schema instanceof core.$ZodObject) return unknownFields(schema._zod.def.shape, { value, path });
+  if (schema instanceof core.$ZodArray) {
+    const { element } = schema._zod.def;
+    return Array.isArray(value)
+      ? value.flatMap((item, index) => findUnknownParts(element, item, [...path, index]))
+      : [];
+  }
+  if (schema instanceof core.$ZodDiscriminatedUnion) return unknownVariant(schema._zod.def, { value, path });
+  if (isWrapper(schema)) return findUnknownParts(schema._zod.def.innerType, value, path);
+  return [];
+}
+
+type Located = { value: unknown; path: readonly PropertyKey[] };
+
+function unknownValue(known: readonly core.util.Literal[], { value, path }: Located): UnknownPart[] {
+  if (typeof value !== "string" || known.includes(value)) return [];
+  return [{ field: fieldName(path), value, hint: suggest(value, known.map(String)) }];
+}
+
+function unknownFields(shape: core.$ZodShape, { value, path }: Located): UnknownPart[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, part]) => {
+    const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (field) return findUnknownParts(field, part, [...path, name]);
+    if (part === undefined) return [];
+    return [{ field: fieldName([...path, name]), value: undefined, hint: suggest(name, Object.keys(shape)) }];
+  });
+}
+
+function unknownVariant(
+  { discriminator, options }: core.$ZodDiscriminatedUnionDef,
+  { value, path }: Located,
+): UnknownPart[] {
+  const variant = findVariant({ discriminator, options }, value);
+  if (variant) return findUnknownParts(variant, value, path);
+  const name: unknown = typeof value === "object" && value !== null ? Reflect.get(value, discriminator) : undefined;
+  return name === undefined ? [] : [{ field: fieldName([...path, discriminator]), value: String(name), hint: "" }];
+}
+
+/** The maximum number of different warnings. The number is limited because values can come from outside the program. */
+const maxWarnings = 1_000;
+
+/** Logs a warning for each unknown field or value that is sent, once per client. */
+export class UnknownPartWarnings {
+  readonly #logger: Logger | undefined;
+  readonly #warned = new Set<string>();
+
+  /** Without a logger, warnings go to `process.emitWarning`, or to `console.warn` in runtimes without it. */
+  constructor(logger: Logger | undefined) {
+    this.#logger = logger;
+  }
+
+  warn(
+    parts: readonly UnknownPart[],
+    { operationId, action, redact }: { operationId: string; action: string; redact: Redact },
+  ): void {
+    for (const part of parts) {
+      const field = redact(part.field);
+      const value = part.value === undefined ? undefined : redact(part.value.slice(0, 100));
+      // All items of a list share one warning.
+      const key = JSON.stringify([field.replace(/\[\d+\]/g, "[]"), value]);
+      if (this.#warned.has(key) || this.#warned.size >= maxWarnings) continue;
+      this.#warned.add(key);
+      const what = value === undefined ? `Unknown field "${field}"` : `Unknown value "${value}" of "${field}"`;
+      const message = `${what} was sent unchanged to ${action}. The Hub may have added it after ${packageVersion}.${part.hint}`;
+      const code = value === undefined ? "UNKNOWN_FIELD" : "UNKNOWN_VALUE";
+      if (this.#logger)
+        this.#logger.warn({ code, operation: operationId, field, ...(value !== undefined && { value }) }, message);
+      else emit(message, code);
+    }
+  }
+}
+
+function emit(message: string, code: string): void {
+  if (typeof process !== "undefined" && typeof process.emitWarning === "function") {
+    process.emitWarning(message, { type: "HubWarning", code });
+  } else {
+    console.warn(message);
+  }
+}

@@ -1,0 +1,204 @@
+import { accountRoutes } from "../routes/account.ts";
+import { jobRoutes } from "../routes/jobs.ts";
+import { notificationRoutes } from "../routes/notifications.ts";
+import { auditLogRoutes } from "../routes/organizations/audit-log.ts";
+import { avatarRoutes } from "../routes/organizations/avatar.ts";
+import { memberRoutes } from "../routes/organizations/members.ts";
+import { networkSecurityRoutes } from "../routes/organizations/network-security.ts";
+import { resourceGroupRoutes } from "../routes/organizations/resource-groups.ts";
+import { scimRoutes } from "../routes/organizations/scim.ts";
+import { tokenRoutes } from "../routes/organizations/tokens.ts";
+import { paperRoutes } from "../routes/papers.ts";
+import type { ResponseHeaders, Route } from "../routes/route.ts";
+import { settingsRoutes } from "../routes/settings.ts";
+import { webhookRoutes } from "../routes/webhooks.ts";
+import { componentSchemas, errorBody, type JsonSchema, propertySchemas, toJsonSchema } from "./openapi-schemas.ts";
+
+/** The routes of all operations that the local Hub serves. */
+export const routes: readonly Route[] = [
+  webhookRoutes,
+  notificationRoutes,
+  settingsRoutes,
+  paperRoutes,
+  tokenRoutes,
+  auditLogRoutes,
+  resourceGroupRoutes,
+  networkSecurityRoutes,
+  avatarRoutes,
+  memberRoutes,
+  scimRoutes,
+  accountRoutes,
+  jobRoutes,
+].flatMap((group) => Object.values<Route>(group));
+
+/** The areas of the API, by the names in the specification of the Hub. */
+const tags = [
+  { name: "webhooks", description: "Webhooks, which call a URL or run a job when a repository changes." },
+  { name: "notifications", description: "Notifications of a user, and their settings." },
+  { name: "mcp", description: "The tools of the Hub's MCP server." },
+  { name: "papers", description: "Papers and their authors." },
+  { name: "orgs", description: "Organizations: members, tokens, network security and audit log." },
+  { name: "resource-groups", description: "Groups of repositories of an organization, with members and roles." },
+  { name: "auth", description: "The user of a token." },
+  { name: "jobs", description: "Jobs on the Hub's infrastructure." },
+  { name: "scim", description: "Provisioning of users by an identity provider." },
+];
+
+/** Options of {@link openApiDocument}. */
+export interface OpenApiDocumentOptions {
+  /** The base URL of the paths, as in `http://localhost:5050`. */
+  serverUrl: string;
+}
+
+/** An OpenAPI 3.1 document. */
+export interface OpenApiDocument {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, OpenApiOperation>>;
+  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> };
+}
+
+interface OpenApiOperation {
+  operationId: string;
+  summary: string;
+  description?: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  parameters?: OpenApiParameter[];
+  requestBody?: { required: boolean; content: JsonContent };
+  responses: Record<string, OpenApiResponse>;
+}
+
+interface OpenApiParameter {
+  name: string;
+  in: "path" | "query" | "header";
+  description?: string;
+  required: boolean;
+  schema: JsonSchema;
+}
+
+interface OpenApiResponse {
+  description: string;
+  headers?: Record<string, { description: string; schema: JsonSchema }>;
+  content?: JsonContent;
+}
+
+type JsonContent = { "application/json": { schema: JsonSchema } };
+
+/**
+ * Creates the OpenAPI 3.1 document of the local Hub, from the schemas that validate the requests.
+ *
+ * @example
+ * ```ts
+ * app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: "http://localhost:5050" })));
+ * ```
+ */
+export function openApiDocument({ serverUrl }: OpenApiDocumentOptions): OpenApiDocument {
+  const paths: OpenApiDocument["paths"] = {};
+  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: describeOperation(route) };
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Hub API",
+      version: "0.0.1",
+      description: "The part of the Hub's REST API that the local Hub serves.",
+    },
+    servers: [{ url: serverUrl }],
+    tags,
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "An access token, which starts with `hf_`." },
+      },
+      schemas: componentSchemas(),
+    },
+    paths,
+  };
+}
+
+function describeOperation(route: Route): OpenApiOperation {
+  const { operationId, summary, description, tag, request } = route;
+  const parameters = describeParameters(route);
+  return {
+    operationId,
+    summary,
+    tags: [tag],
+    security: [{ bearer: [] }],
+    ...(description !== undefined && { description }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(request?.body && {
+      requestBody: {
+        required: request.body.required,
+        content: jsonContent(toJsonSchema(request.body.content["application/json"].schema)),
+      },
+    }),
+    responses: describeResponses(route),
+  };
+}
+
+function describeParameters({ request, parameters: details = {} }: Route): OpenApiParameter[] {
+  const text: JsonSchema = { type: "string" };
+  const headers = Object.entries(details).filter(([, parameter]) => parameter.in === "header");
+  return [
+    ...Object.entries(request?.params ? propertySchemas(request.params) : {}).map(
+      ([name, schema]): OpenApiParameter => ({ name, in: "path", required: true, schema }),
+    ),
+    ...Object.entries(request?.query ? propertySchemas(request.query) : {}).map(
+      ([name, schema]): OpenApiParameter => ({ name, in: "query", ...details[name], required: false, schema }),
+    ),
+    ...headers.map(([name, parameter]): OpenApiParameter => ({ name, ...parameter, required: false, schema: text })),
+  ];
+}
+
+const errorDescriptions = {
+  invalid: [400, "The request is invalid; the message contains the field."],
+  forbidden: [403, "The token, its user or the plan does not allow this."],
+  notFound: [404, "There is nothing with this ID or name."],
+} as const;
+
+const errorHeaders: ResponseHeaders = {
+  "X-Request-Id": { description: "The ID of this request." },
+  "X-Error-Code": { description: "The kind of error, for programs." },
+  "X-Error-Message": { description: "The message in the body." },
+};
+
+function describeResponses({ success, redirect, errors, request, response }: Route): Record<string, OpenApiResponse> {
+  const content = jsonContent(toJsonSchema(response));
+  const found: [number, OpenApiResponse][] = errors.map((error) => {
+    const [status, description] = errorDescriptions[error];
+    return [status, errorResponse(description)];
+  });
+  return Object.fromEntries([
+    [200, { ...describeResponse(success), content }],
+    ...(redirect ? [[302, describeResponse(redirect)] as const] : []),
+    [401, errorResponse("The token is missing or unknown.")],
+    ...(request?.body
+      ? ([
+          [413, errorResponse("The body is too large.")],
+          [415, errorResponse("The content type of the body is not application/json.")],
+        ] as const)
+      : []),
+    ...found,
+  ]);
+}
+
+function errorResponse(description: string): OpenApiResponse {
+  return { ...describeResponse({ description, headers: errorHeaders }), content: jsonContent(toJsonSchema(errorBody)) };
+}
+
+function describeResponse({
+  description,
+  headers,
+}: {
+  description: string;
+  headers?: ResponseHeaders;
+}): OpenApiResponse {
+  if (!headers) return { description };
+  const described = Object.entries(headers).map(([name, header]) => [name, { ...header, schema: { type: "string" } }]);
+  return { description, headers: Object.fromEntries(described) };
+}
+
+function jsonContent(schema: JsonSchema): JsonContent {
+  return { "application/json": { schema } };
+}

@@ -1,0 +1,207 @@
+import { HTTPException } from "hono/http-exception";
+import type { Logger } from "../../../core/logger.ts";
+import { suggest } from "../../../core/suggest.ts";
+import { type AuditLogEvent, auditLogTypes, type SpecifiedAuditLogType } from "../../../hub/organizations/audit-log.ts";
+import { coversScope } from "../../../payload/scope.ts";
+import { accountId, type Caller, getOwner, getPlan, localUser } from "../../accounts.ts";
+import type { ParsedEvent } from "../../events/event-request.ts";
+import {
+  type AuditFilter,
+  type AuditLogStore,
+  type StoredAuditEvent,
+  systemAuthor,
+} from "../../store/audit-log-store.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+import { getAvatarUrl } from "../avatars.ts";
+
+/** An action to record in an audit log. */
+export interface AuditEntry {
+  /** Name of the organization; entries for a user are ignored, because only organizations have an audit log. */
+  organization: string;
+  type: SpecifiedAuditLogType;
+  /** Name of the user. */
+  author: string;
+  /** What the author did, as a sentence. */
+  message: string;
+  data?: Record<string, unknown>;
+  /** The API request that caused the action. */
+  request?: { caller: Caller; userAgent: string | undefined };
+}
+
+/** Records actions in the audit logs of organizations. */
+export class AuditLog {
+  readonly #options: { store: AuditLogStore; createId: () => string; now: () => number };
+
+  constructor(options: { store: AuditLogStore; createId: () => string; now: () => number }) {
+    this.#options = options;
+  }
+
+  record({ organization, type, author, message, data, request }: AuditEntry): void {
+    if (getPlan(organization) === undefined) return;
+    const { store, createId, now } = this.#options;
+    store.add({
+      id: createId(),
+      organization,
+      type,
+      author,
+      at: now(),
+      message,
+      ...(data && { data }),
+      // The local Hub only listens on loopback.
+      ip: "127.0.0.1",
+      location: { formatted: "This machine" },
+      ...(request?.userAgent !== undefined && { userAgent: request.userAgent }),
+      ...(request && {
+        token: {
+          type: "access_token",
+          id: request.caller.tokenId,
+          deleted: false,
+          role: request.caller.tokenRole,
+        },
+      }),
+    });
+  }
+}
+
+/** A repository before and after an event. */
+export interface RepositoryChange {
+  event: Pick<ParsedEvent, "event" | "updatedConfig">;
+  /** Whether the event created the repository. */
+  isNew: boolean;
+  before: StoredRepository;
+  /** `undefined` if the event deleted the repository. */
+  after: StoredRepository | undefined;
+}
+
+/**
+ * Returns the audit entries of an event: creating, moving and deleting a repository and changing its settings are
+ * recorded, changes to contents and discussions are not. A move is recorded for both owners. Any event creates its
+ * repository if necessary.
+ */
+export function repositoryAuditEntries({ event, isNew, before, after }: RepositoryChange): AuditEntry[] {
+  const { scope, action } = event.event;
+  const { type, name } = before;
+  const repo = `${type} ${name}`;
+  const entry = { organization: getOwner(before), author: localUser };
+  const data = { repo: { type, name } };
+  if (!after) return [{ ...entry, type: "repo.delete", message: `Deleted the ${repo}`, data }];
+
+  const entries: AuditEntry[] = [];
+  if (isNew || (scope === "repo" && action === "create")) {
+    entries.push({ ...entry, type: "repo.create", message: `Created the ${repo}`, data });
+  }
+  if (after.name !== name) {
+    const owners = new Set([getOwner(before), getOwner(after)]);
+    const moved = { message: `Moved the ${repo} to ${after.name}`, data: { ...data, movedTo: { name: after.name } } };
+    for (const organization of owners) entries.push({ ...entry, organization, type: "repo.move", ...moved });
+  }
+  if (coversScope("repo.config", scope)) {
+    const changed = { ...data, updatedConfig: event.updatedConfig ?? {} };
+    entries.push({
+      ...entry,
+      type: "repo.update_settings",
+      message: `Changed the settings of the ${repo}`,
+      data: changed,
+    });
+  }
+  return entries;
+}
+
+/**
+ * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`: an event must match one term of each
+ * kind.
+ *
+ * @throws HTTPException 400 for an unknown type.
+ */
+export function parseAuditQuery(q: string): AuditFilter {
+  const types = termValues("type", q);
+  for (const type of types) {
+    if (auditLogTypes.some((known) => known === type)) continue;
+    throw new HTTPException(400, {
+      message: `q: unknown type "${type}". Use a type of the audit log, such as org.change_role.${suggest(type, auditLogTypes)}`,
+    });
+  }
+  return { authors: termValues("author", q), ips: termValues("ip", q), types };
+}
+
+function termValues(kind: "author" | "ip" | "type", q: string): string[] {
+  const prefix = `${kind}:`;
+  return q
+    .split(/\s+/)
+    .filter((term) => term.startsWith(prefix))
+    .map((term) => term.slice(prefix.length));
+}
+
+/** The newest events are exported (docs/reference/hub-api.md, Limits). */
+const maxExportedEvents = 100_000;
+/** Events that are in memory at a time. */
+const pageSize = 500;
+
+export interface AuditLogExportOptions {
+  store: AuditLogStore;
+  organization: string;
+  filter: AuditFilter;
+  /** URL of the local Hub, without a trailing slash. */
+  hubUrl: string;
+  log: Logger;
+}
+
+/**
+ * Streams the events of an organization as a JSON array, newest first. Reads a page when the reader asks for more, so
+ * that slow readers need no memory. Events that are recorded during the export are not included. If the store fails
+ * during the export, the array stays unclosed, so that the reader notices invalid JSON.
+ */
+export function exportAuditLog(options: AuditLogExportOptions): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const { organization, log } = options;
+  const encoder = new TextEncoder();
+  const pages = jsonPages(options);
+  // Reads the first page before the response starts: its error can still be answered with a status.
+  let page = pages.next();
+  return new ReadableStream(
+    {
+      pull(controller) {
+        if (page.done) return controller.close();
+        controller.enqueue(encoder.encode(page.value));
+        try {
+          page = pages.next();
+        } catch (error) {
+          // The adapter would write a stream error into the response body.
+          log.error({ err: error, organization }, "audit log export failed: the response is incomplete");
+          controller.close();
+        }
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function* jsonPages(options: AuditLogExportOptions): Generator<string, void> {
+  const { store, organization, filter } = options;
+  let remaining = maxExportedEvents;
+  let before: number | undefined;
+  do {
+    const page = store.page({ organization, filter, before, limit: Math.min(pageSize, remaining) });
+    const separator = remaining === maxExportedEvents ? "[" : page.events.length > 0 ? "," : "";
+    yield separator + page.events.map((event) => JSON.stringify(toAuditLogEvent(event, options))).join(",");
+    remaining -= page.events.length;
+    before = page.before;
+  } while (before !== undefined && remaining > 0);
+  yield "]";
+}
+
+function toAuditLogEvent(event: StoredAuditEvent, { hubUrl }: Pick<AuditLogExportOptions, "hubUrl">): AuditLogEvent {
+  const { id, at, organization: _organization, author, isAuthorDeleted, ...same } = event;
+  const user = author ?? systemAuthor;
+  return {
+    _id: id,
+    createdAt: new Date(at).toISOString(),
+    ...same,
+    author: {
+      _id: accountId(user),
+      user,
+      avatarUrl: getAvatarUrl(user, { hubUrl }),
+      type: author === undefined ? "system" : "user",
+      ...(isAuthorDeleted && { deleted: true }),
+    },
+  };
+}

@@ -1,0 +1,300 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { jobWebhook, urlWebhook } from "../answers.ts";
+import { allOf, type Connected, connect, openHub, rejectionOf } from "../scripted-hub.ts";
+
+const id = "65b2f0a1c3d4e5f60718293a";
+const webhook = {
+  watched: [{ type: "dataset", name: "acme/data" }],
+  domains: ["repo"],
+  url: "https://acme.example/hook",
+};
+
+/** Calls a method with arguments that its types do not allow, as a JavaScript program can. */
+function call(area: object, method: string, ...args: unknown[]): Promise<unknown> {
+  const found: unknown = Reflect.get(area, method);
+  if (typeof found !== "function") throw new Error(`There is no ${method}.`);
+  return Reflect.apply(found, area, args);
+}
+
+/** Runs a call against a Hub that accepts everything, and returns the request and the warnings. */
+async function sent(run: (hub: Connected) => Promise<unknown>, json: unknown = {}) {
+  const hub = await openHub({ json });
+  const logger = createMemoryLogger();
+  const given = await run(connect(hub.url, { logger }));
+  const { path = "", body = "" } = hub.requests.at(-1) ?? {};
+  return { given, path, body: body === "" ? undefined : JSON.parse(body), warnings: logger.lines };
+}
+
+describe("A value that this release does not list is sent, with a warning that contains it:", () => {
+  const job = { flavor: "cpu-basic" };
+  const withJob = (changes: object) => ({ ...webhook, url: undefined, job: { ...job, ...changes } });
+  const volume = { source: "acme/a", mountPath: "/a" };
+  const group = { id, name: "x", users: [], resources: [] };
+
+  test.each<[field: string, value: string, answer: unknown, run: (hub: Connected) => Promise<unknown>]>([
+    [
+      "watched[0].type",
+      "paper",
+      { webhook: urlWebhook },
+      ({ webhooks }) => call(webhooks, "create", { ...webhook, watched: [{ type: "paper", name: "2401.1" }] }),
+    ],
+    [
+      "domains[1]",
+      "wiki",
+      { webhook: urlWebhook },
+      ({ webhooks }) => call(webhooks, "create", { ...webhook, domains: ["repo", "wiki"] }),
+    ],
+    [
+      "job.flavor",
+      "b300x8",
+      { webhook: urlWebhook },
+      ({ webhooks }) => call(webhooks, "create", withJob({ flavor: "b300x8" })),
+    ],
+    [
+      "job.arch",
+      "riscv",
+      { webhook: urlWebhook },
+      ({ webhooks }) => call(webhooks, "create", withJob({ arch: "riscv" })),
+    ],
+    [
+      "job.volumes[0].type",
+      "kernel",
+      { webhook: urlWebhook },
+      ({ webhooks }) => call(webhooks, "create", withJob({ volumes: [{ type: "kernel", ...volume }] })),
+    ],
+    [
+      "add[0].type",
+      "collection",
+      {},
+      ({ settings }) => call(settings, "updateWatch", { add: [{ type: "collection", id: "x" }] }),
+    ],
+    [
+      "autoJoin.scope",
+      "guests",
+      group,
+      ({ organizations }) =>
+        call(organizations.resourceGroups, "create", "acme", {
+          name: "x",
+          autoJoin: { enabled: true, role: "read", scope: "guests" },
+        }),
+    ],
+    [
+      "autoJoin.enabled",
+      "later",
+      group,
+      ({ organizations }) =>
+        call(organizations.resourceGroups, "create", "acme", { name: "x", autoJoin: { enabled: "later", at: 1 } }),
+    ],
+    [
+      "repos[0].type",
+      "app",
+      group,
+      ({ organizations }) =>
+        call(organizations.resourceGroups, "create", "acme", { name: "x", repos: [{ type: "app", name: "acme/a" }] }),
+    ],
+  ])("%s %j", async (field, value, answer, run) => {
+    const { body, warnings } = await sent(run, answer);
+    expect(JSON.stringify(body)).toContain(JSON.stringify(value));
+    expect(warnings).toMatchObject([{ level: "warn", code: "UNKNOWN_VALUE", field, value }]);
+    expect(warnings[0]?.msg).toMatch(/sent unchanged.*added it after hub-webhooks \d+\.\d+\.\d+/);
+  });
+
+  test("resource of the network security", async () => {
+    const settings = { enforceAuth: true, enforceIpRestriction: false, highRateLimits: false, ipRanges: [] };
+    const blockedContents = [{ resource: "app", scope: "acme/*" }];
+    const answer = { ...settings, blockedContents, allowedContents: [] };
+    const { body, warnings } = await sent(
+      ({ organizations }) => call(organizations.networkSecurity, "update", "acme", { blockedContents }),
+      answer,
+    );
+    expect(body).toEqual({ blockedContents });
+    expect(warnings).toMatchObject([{ field: "blockedContents[0].resource", value: "app" }]);
+  });
+
+  test("a query parameter", async () => {
+    const page = { notifications: [], count: { view: 0, unread: 0, all: 0 }, start: 0 };
+    const { path, warnings } = await sent(
+      ({ notifications }) => call(notifications, "list", { repoType: "app", sort: "oldest", most: 5, hot: true, p: 1 }),
+      page,
+    );
+    expect(path).toBe("/api/notifications?p=1&repoType=app&sort=oldest&most=5&hot=true");
+    expect(warnings.map(({ field, value }) => [field, value])).toEqual([
+      ["repoType", "app"],
+      ["sort", undefined],
+      ["most", undefined],
+      ["hot", undefined],
+    ]);
+  });
+
+  test("terms of the audit log, without a warning, because none are listed", async () => {
+    const { path, warnings } = await sent(
+      ({ organizations }) => allOf(organizations.auditLog("acme", { q: "repo:acme/a" })),
+      [],
+    );
+    expect(path).toContain("q=repo%3Aacme%2Fa");
+    expect(warnings).toEqual([]);
+  });
+
+  test("a custom role, without a warning, because any name is allowed", async () => {
+    const { body, warnings } = await sent(({ organizations }) =>
+      organizations.setMemberRole("acme", "ada", { role: "auditor" }),
+    );
+    expect([body, warnings]).toEqual([{ role: "auditor" }, []]);
+  });
+});
+
+describe("A field that this release does not list is sent, with a warning that contains its name:", () => {
+  test.each<[string, object]>([
+    ["priority", { ...webhook, priority: 5 }],
+    ["watched[0].branch", { ...webhook, watched: [{ type: "dataset", name: "a/b", branch: "main" }] }],
+    ["job.gpus", { ...webhook, url: undefined, job: { flavor: "cpu-basic", gpus: [1] } }],
+    [
+      "job.expose.protocol",
+      { ...webhook, url: undefined, job: { flavor: "cpu-basic", expose: { ports: [1], protocol: "tcp" } } },
+    ],
+    ["scheduledJobId", { ...webhook, url: undefined, scheduledJobId: "job-1" }],
+  ])("%s", async (field, request) => {
+    const { body, warnings } = await sent(({ webhooks }) => call(webhooks, "create", request), { webhook: urlWebhook });
+    expect(body).toMatchObject(JSON.parse(JSON.stringify(request)));
+    expect(warnings).toMatchObject([{ level: "warn", code: "UNKNOWN_FIELD", field }]);
+  });
+
+  test("in an update, in the webhook and in its job", async () => {
+    const hub = await openHub({ json: { webhook: jobWebhook } });
+    const logger = createMemoryLogger();
+    const { webhooks } = connect(hub.url, { logger });
+    const none = {
+      arch: null,
+      attempts: null,
+      volumes: null,
+      expose: null,
+      ssh: null,
+      resourceGroupId: null,
+      secrets: null,
+    };
+    await call(webhooks, "update", "w1", { priority: 5, job: { ...none, flavor: "h9000", gpus: 2 } });
+    expect(hub.lastBody).toMatchObject({ priority: 5, job: { flavor: "h9000", gpus: 2, dockerImage: "python:3.13" } });
+    expect(logger.lines.map(({ field }) => field)).toEqual(["priority", "job.flavor", "job.gpus"]);
+  });
+
+  test("with a suggestion of a similar field", async () => {
+    const request = { ...webhook, url: undefined, job: { flavor: "cpu-basc", enviroment: {} } };
+    const { warnings } = await sent(({ webhooks }) => call(webhooks, "create", request), { webhook: urlWebhook });
+    expect(warnings.map(({ msg }) => msg)).toEqual([
+      expect.stringContaining('Did you mean "cpu-basic"?'),
+      expect.stringContaining('Did you mean "environment"?'),
+    ]);
+  });
+
+  test("unless its value is undefined", async () => {
+    const { warnings } = await sent(({ webhooks }) => call(webhooks, "create", { ...webhook, priority: undefined }), {
+      webhook: urlWebhook,
+    });
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe("The warning", () => {
+  const create = ({ webhooks }: Connected, name: string) =>
+    call(webhooks, "create", {
+      ...webhook,
+      watched: [
+        { type: "paper", name },
+        { type: "paper", name: "b" },
+      ],
+    });
+
+  test("is logged once per value, wherever and however often it is sent", async () => {
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    const logger = createMemoryLogger();
+    const areas = connect(hub.url, { logger });
+    for (const name of ["a", "b", "c"]) await create(areas, name);
+    expect(logger.lines).toMatchObject([{ field: "watched[0].type", value: "paper" }]);
+    await call(areas.webhooks, "create", { ...webhook, watched: [{ type: "blog", name: "a" }] });
+    expect(logger.lines).toHaveLength(2);
+  });
+
+  test("contains no secret of the request", async () => {
+    const secret = "Planted-5ecret-88";
+    const request = { ...webhook, secret, domains: ["repo", secret], [secret]: 1 };
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    const logger = createMemoryLogger();
+    await call(connect(hub.url, { logger }).webhooks, "create", request);
+    expect(logger.lines).toHaveLength(2);
+    expect(logger.text()).not.toContain(secret);
+  });
+
+  test("contains no secret of an update", async () => {
+    const secret = "Planted-5ecret-99";
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    const logger = createMemoryLogger();
+    await call(connect(hub.url, { logger }).webhooks, "update", "w1", { secret, domains: [secret] });
+    expect(logger.lines).toMatchObject([{ field: "domains[0]", value: "[redacted]" }]);
+    expect(logger.text()).not.toContain(secret);
+  });
+
+  describe("without a logger", () => {
+    afterEach(() => {
+      vi.unstubAllGlobals();
+      vi.restoreAllMocks();
+    });
+
+    test("is a process warning", async () => {
+      const emitted = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+      const hub = await openHub({ json: { webhook: urlWebhook } });
+      await create(connect(hub.url), "a");
+      expect(emitted.mock.calls).toEqual([
+        [expect.stringContaining('"paper"'), { type: "HubWarning", code: "UNKNOWN_VALUE" }],
+      ]);
+    });
+
+    test("is written to the console in a runtime without process warnings", async () => {
+      const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
+      const hub = await openHub({ json: { webhook: urlWebhook } });
+      const areas = connect(hub.url);
+      vi.stubGlobal("process", { env: {} });
+      await create(areas, "a");
+      vi.unstubAllGlobals();
+      expect(warned.mock.calls).toEqual([[expect.stringContaining('"paper"')]]);
+    });
+  });
+});
+
+describe("Unknown parts do not hide errors that any release rejects:", () => {
+  test.each<[string, unknown, string[]]>([
+    ["a type that is not a string", { ...webhook, watched: [{ type: 7, name: "a" }] }, ["watched[0].type"]],
+    ["no target", { ...webhook, url: undefined }, ["url"]],
+    ["two targets, and an unknown one", { ...webhook, jobSourceId: "j", scheduledJobId: "s" }, ["url"]],
+    ["a missing field, and an unknown one", { ...webhook, domains: undefined, domain: ["repo"] }, ["domains"]],
+  ])("%s", async (_what, request, fields) => {
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    const logger = createMemoryLogger();
+    const error = await rejectionOf(call(connect(hub.url, { logger }).webhooks, "create", request));
+    expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields });
+    expect([hub.calls, logger.lines]).toEqual([[], []]);
+  });
+});
+
+test("A response without required fields is an error with the version of this package", async () => {
+  const hub = await openHub({ json: [{ id, name: "x", users: [] }] });
+  const error = await rejectionOf(connect(hub.url).organizations.resourceGroups.list("acme"));
+  expect(error).toMatchObject({
+    code: "HUB_RESPONSE_INVALID",
+    message: expect.stringMatching(/\(resources: |0\.resources: /),
+  });
+  expect(error).toHaveProperty("message", expect.stringMatching(/API has changed since hub-webhooks \d+\.\d+\.\d+/));
+});
+
+test("The repositories in a response of a Hub from before 2026-07-01 become the resources of the group", async () => {
+  const repos = [{ type: "dataset", name: "acme/data", private: true }];
+  const hub = await openHub({ json: [{ id, name: "x", users: [], repos }] });
+  const [group] = await connect(hub.url).organizations.resourceGroups.list("acme");
+  expect(group).toMatchObject({ resources: repos, repos });
+});
+
+test("A resource group of a newer Hub can have resources of unknown types", async () => {
+  const resources = [{ type: "agent", handle: "a" }];
+  const hub = await openHub({ json: [{ id, name: "x", users: [], resources }] });
+  expect(await connect(hub.url).organizations.resourceGroups.list("acme")).toMatchObject([{ resources }]);
+});

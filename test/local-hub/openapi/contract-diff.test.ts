@@ -1,0 +1,153 @@
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { formatDifference, reportOn } from "../../../scripts/contract-diff/report.ts";
+import type { JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
+import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
+import { publishedDocument } from "../../hub/published/operations.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
+
+const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
+
+/** The published document as JSON, with a change. */
+function published(change: (text: string) => string = (text) => text): JsonObject {
+  return JSON.parse(change(JSON.stringify(publishedDocument())));
+}
+
+function differencesOf(document: JsonObject): string[] {
+  return reportOn(contract, document).open.map(formatDifference);
+}
+
+describe("A published document", () => {
+  test("that is the recorded one has no difference", () => {
+    expect(differencesOf(published())).toEqual([]);
+  });
+
+  test.each<[string, (text: string) => string, RegExp]>([
+    [
+      "a new flavor",
+      (text) => text.replaceAll('"inf2x6"', '"inf2x6","b300"'),
+      /request job\.flavor: values \(document: b300\)/,
+    ],
+    ["a removed flavor", (text) => text.replaceAll('"h200",', ""), /job\.flavor: values \(contract: h200\)/],
+    ["a renamed field", (text) => text.replaceAll('"hasSecret"', '"secretIsSet"'), /hasSecret: only in the contract/],
+    [
+      "a new field in a response",
+      (text) => text.replaceAll('"hasSecret"', '"secretIsSet"'),
+      /secretIsSet: only in the document \(document: boolean\)/,
+    ],
+    [
+      "a new field in a request",
+      (text) => text.replaceAll('"dockerImage":', '"gpus":{"type":"number"},"dockerImage":'),
+      /request job\.gpus: only in the document/,
+    ],
+    [
+      "another type",
+      (text) => text.replaceAll('"isPro":{"type":"boolean"}', '"isPro":{"type":"string"}'),
+      /isPro: types \(contract: boolean; document: string\)/,
+    ],
+    [
+      "another limit",
+      (text) => text.replaceAll('"maxLength":500', '"maxLength":100'),
+      /description: rules \(contract: maxLength: 500; document: maxLength: 100\)/,
+    ],
+    [
+      "another default",
+      (text) => text.replaceAll('"default":500', '"default":50'),
+      /query\.limit: rules \(contract: default: 500; document: default: 50\)/,
+    ],
+    [
+      "a newly required field",
+      (text) => text.replaceAll('"required":["notifications"]', '"required":["notifications","prepaidAmount"]'),
+      /prepaidAmount: required \(contract: false; document: true\)/,
+    ],
+    [
+      "a field that is no longer required",
+      (text) => text.replaceAll('"required":["notifications"]', '"required":[]'),
+      /notifications: required \(contract: true; document: false\)/,
+    ],
+    [
+      "another path",
+      (text) => text.replaceAll("/api/settings/mcp", "/api/settings/mcp-tools"),
+      /^GET \/api\/settings\/mcp: only in the contract$/,
+    ],
+    [
+      "another parameter",
+      (text) => text.replaceAll('"name":"cursor"', '"name":"after"'),
+      /query\.after: only in the document/,
+    ],
+    [
+      "another variant",
+      (text) => text.replaceAll('{"const":"blog"}', '{"enum":["blog","post"]}'),
+      /resources\[\]<blog\|post>/,
+    ],
+    [
+      "an object that rejects unknown fields",
+      (text) =>
+        text.replaceAll('"required":["notifications"]', '"required":["notifications"],"additionalProperties":false'),
+      /rules \(document: no other fields\)/,
+    ],
+  ])("with %s has only that difference", (_what, change, expected) => {
+    const found = differencesOf(published(change));
+    expect(found).toContainEqual(expect.stringMatching(expected));
+    expect(found.length).toBeLessThan(30);
+  });
+
+  test("can have operations that the contract does not have, which are counted", () => {
+    const document = published((text) =>
+      text.replace('{"paths":{', '{"paths":{"/api/other":{"get":{"responses":{}}},'),
+    );
+    expect(reportOn(contract, document)).toMatchObject({ open: [], others: 1 });
+  });
+
+  test("can write the same schema with references, unions of one element and lists of types", () => {
+    const document = published((text) =>
+      text
+        .replaceAll('{"type":"boolean"}', '{"anyOf":[{"type":["boolean"]}]}')
+        .replaceAll('{"type":"number"}', '{"$ref":"#/components/schemas/Number"}')
+        .replace('{"paths":', '{"components":{"schemas":{"Number":{"type":"number"}}},"paths":'),
+    );
+    expect(differencesOf(document)).toEqual([]);
+  });
+});
+
+describe("npm run contract:diff", () => {
+  const script = fileURLToPath(new URL("../../../scripts/contract-diff.ts", import.meta.url));
+
+  function run(
+    ...args: string[]
+  ): Promise<{ code: number | string | null | undefined; stdout: string; stderr: string }> {
+    return new Promise((resolve) => {
+      execFile(process.execPath, [script, ...args], (error, stdout, stderr) => {
+        resolve({ code: error ? error.code : 0, stdout, stderr });
+      });
+    });
+  }
+
+  function write(text: string): string {
+    const folder = createFolder();
+    writeFileSync(join(folder, "openapi.json"), text);
+    return join(folder, "openapi.json");
+  }
+
+  test("exits with 0 without differences, with 1 and a line per difference, and with 2 after wrong arguments", async () => {
+    const same = write(JSON.stringify(published()));
+    const other = write(JSON.stringify(published((text) => text.replaceAll('"inf2x6"', '"b300"'))));
+    const [none, some, noFile, noJson, noDocument, two] = await Promise.all([
+      run(same),
+      run(other),
+      run(),
+      run(write("{")),
+      run(write("{}")),
+      run(same, other),
+    ]);
+    expect(none).toMatchObject({ code: 0, stdout: "", stderr: expect.stringMatching(/^0 unexplained differences/) });
+    expect(some.code).toBe(1);
+    expect(some.stdout.trim().split("\n")).toContainEqual(expect.stringContaining("contract: inf2x6; document: b300"));
+    for (const wrong of [noFile, noJson, noDocument, two]) {
+      expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/^error: /) });
+    }
+  });
+});

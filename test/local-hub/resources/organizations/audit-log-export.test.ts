@@ -1,0 +1,175 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { Hono } from "hono";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import * as z from "zod";
+import { findCaller } from "../../../../src/local-hub/accounts.ts";
+import { exportAuditLog } from "../../../../src/local-hub/resources/organizations/audit-log.ts";
+import type { ApiEnvironment } from "../../../../src/local-hub/routes/authentication.ts";
+import { auditLogApi } from "../../../../src/local-hub/routes/organizations/audit-log.ts";
+import { seedStore } from "../../../../src/local-hub/seed/seed.ts";
+import { AuditLogStore, type StoredAuditEvent } from "../../../../src/local-hub/store/audit-log-store.ts";
+import { openStore, type Store } from "../../../../src/local-hub/store/store.ts";
+import { listen } from "../../../../src/receiver/node/listen.ts";
+import { createMemoryLogger } from "../../../support/memory-logger.ts";
+import { openLocalHub } from "../../support/hub.ts";
+
+const organization = "team-org";
+const many = 100_003;
+const address = `/api/organizations/${organization}/audit-log/export`;
+const everything = { authors: [], ips: [], types: [] };
+const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 };
+
+/** Events that are numbered from 0, the oldest. */
+function eventsUpTo(count: number): StoredAuditEvent[] {
+  return Array.from({ length: count }, (_, number) => ({
+    id: number.toString(16).padStart(24, "0"),
+    organization,
+    type: number === 0 ? "org.rename" : "jobs.create",
+    author: "local-user",
+    at: number,
+    message: `event ${number}`,
+  }));
+}
+
+function addTo(store: Store, events: StoredAuditEvent[]): void {
+  for (let begin = 0; begin < events.length; begin += 50_000)
+    store.auditLog.add(...events.slice(begin, begin + 50_000));
+}
+
+function openExport(store: Store): ReadableStream {
+  const log = createMemoryLogger();
+  return exportAuditLog({ store: store.auditLog, organization, filter: everything, hubUrl: "", log });
+}
+
+let folder = "";
+let state = "";
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "hub-webhooks-audit-"));
+  state = join(folder, "hub.sqlite");
+  const store = openStore({ file: state });
+  // A Hub adds nothing to a log that exists when it opens.
+  seedStore(store, { now: 0 });
+  addTo(store, eventsUpTo(many));
+  store.close();
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Starts to read a response, and then stops. */
+async function beginReading(url: string): Promise<{ response: IncomingMessage; begun: string }> {
+  const request = get(url, { headers: { authorization: "Bearer hf_local" }, agent: false });
+  const [response]: IncomingMessage[] = await once(request, "response");
+  if (!response) throw new Error("no answer");
+  onTestFinished(() => void response.destroy());
+  await once(response, "readable");
+  return { response, begun: String(response.read()) };
+}
+
+async function restOf(response: IncomingMessage, begun = ""): Promise<string> {
+  const parts = [begun];
+  for await (const part of response) parts.push(String(part));
+  return parts.join("");
+}
+
+/** Waits until `count` no longer changes. */
+async function settled(count: () => number): Promise<number> {
+  let seen = count();
+  for (let quiet = 0; quiet < 500; quiet += 1) {
+    await setImmediate();
+    if (count() !== seen) quiet = 0;
+    seen = count();
+  }
+  return seen;
+}
+
+describe("The export of a long audit log", () => {
+  test("contains the newest 100,000 matching events, even if the client pauses", async () => {
+    const hub = await openLocalHub({ state });
+    const { response, begun } = await beginReading(`${hub.url}${address}`);
+    const all = z.array(z.object({ message: z.string() })).parse(JSON.parse(await restOf(response, begun)));
+    expect(all).toHaveLength(100_000);
+    expect(all[0]?.message).toBe(`event ${many - 1}`);
+    expect(all.at(-1)?.message).toBe(`event ${many - 100_000}`);
+    expect(new Set(all.map(({ message }) => message)).size).toBe(100_000);
+    // Older than the exported events, but among the newest of its type.
+    const { body } = await hub.request(`GET ${address}?q=type:org.rename`);
+    expect(body).toMatchObject([{ message: "event 0" }]);
+  });
+
+  test("reads from the store as the client reads, and stops when the client disconnects", async () => {
+    const hub = await openLocalHub({ state });
+    const page = vi.spyOn(AuditLogStore.prototype, "page");
+    onTestFinished(() => page.mockRestore());
+    const pages = () => page.mock.calls.length;
+    const { response, begun } = await beginReading(`${hub.url}${address}`);
+    expect(begun).toMatch(/^\[\{"_id":/);
+    // The socket buffers hold a few of about 30 MB.
+    const taken = await settled(pages);
+    expect(taken).toBeGreaterThan(1);
+    expect(taken).toBeLessThan(120);
+    response.destroy();
+    expect(await settled(pages)).toBe(taken);
+    expect((await hub.request("GET /api/organizations/free-org/members")).status).toBe(200);
+  });
+});
+
+describe("An export", () => {
+  test("does not contain events that are added while it runs", async () => {
+    const store = openStore({});
+    onTestFinished(() => store.close());
+    addTo(store, eventsUpTo(1_200));
+    const stream = openExport(store);
+    addTo(store, eventsUpTo(1));
+    expect(await new Response(stream).json()).toHaveLength(1_200);
+  });
+
+  test.each([0, 1, 499, 500, 501, 1_000])("of %i events is complete", async (count) => {
+    const store = openStore({});
+    onTestFinished(() => store.close());
+    addTo(store, eventsUpTo(count));
+    const stream = openExport(store);
+    const expected = eventsUpTo(count).map(({ message }) => ({ message }));
+    expect(await new Response(stream).json()).toMatchObject(expected.reverse());
+  });
+
+  test("is aborted without an error message if the server closes", async () => {
+    const store = openStore({ file: state });
+    const error = vi.spyOn(console, "error");
+    onTestFinished(() => error.mockRestore());
+    const listener = await listenWith(store);
+    const { response } = await beginReading(`http://127.0.0.1:${listener.port}${address}`);
+    await listener.close(0);
+    store.close();
+    await expect(restOf(response)).rejects.toThrow("aborted");
+    await settled(() => 0);
+    expect(error).not.toHaveBeenCalled();
+  });
+
+  test("is truncated if the store closes, and the error is logged", async () => {
+    const store = openStore({ file: state });
+    const log = createMemoryLogger();
+    const listener = await listenWith(store, log);
+    const { response, begun } = await beginReading(`http://127.0.0.1:${listener.port}${address}`);
+    store.close();
+    expect(await restOf(response, begun)).toMatch(/\}$/);
+    expect(log.lines).toMatchObject([{ level: "error", organization }]);
+    expect(await listener.close(1_000)).toBe(true);
+  });
+});
+
+async function listenWith(store: Store, log = createMemoryLogger()) {
+  const app = new Hono<ApiEnvironment>();
+  app.use(async (context, next) => {
+    const caller = findCaller("hf_local");
+    if (caller) context.set("caller", caller);
+    await next();
+  });
+  app.route("/", auditLogApi({ store, hubUrl: "http://127.0.0.1", now: () => 0, log }));
+  return listen({ fetch: app.fetch, host: "127.0.0.1", port: 0, timeouts, log: () => log });
+}

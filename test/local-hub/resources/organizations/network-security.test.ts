@@ -1,0 +1,107 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { getNetworkSecurity } from "../../../../src/local-hub/resources/organizations/network-security.ts";
+import { openStore } from "../../../../src/local-hub/store/store.ts";
+import { auditEvents, openLocalHub } from "../../support/hub.ts";
+
+const pathOf = (organization: string) => `/api/organizations/${organization}/settings/network-security`;
+
+const unchanged = {
+  enforceAuth: false,
+  enforceIpRestriction: false,
+  highRateLimits: false,
+  ipRanges: [],
+  blockedContents: [],
+  allowedContents: [],
+  keepReposMetadataVisible: false,
+  blockedUrls: [],
+  allowedUrls: [],
+};
+
+describe("The network security of an organization", () => {
+  test("has the six fields of hub-api.md and the later ones from the start, and one organization has pending rate limits", async () => {
+    const hub = await openLocalHub();
+    const read = async (organization: string) => (await hub.request(`GET ${pathOf(organization)}`)).body;
+    expect(await read("acme")).toEqual({ ...unchanged, highRateLimits: "pending" });
+    for (const organization of ["enterprise-org", "team-org", "free-org"]) {
+      expect(await read(organization), organization).toEqual(unchanged);
+    }
+  });
+
+  test("is changed field by field, and read back", async () => {
+    const hub = await openLocalHub();
+    const path = pathOf("team-org");
+    const changes = [
+      { ipRanges: ["192.0.2.0/24", "2001:db8::/32"], enforceIpRestriction: true },
+      { enforceAuth: true },
+      { highRateLimits: true, blockedUrls: ["/settings"], allowedUrls: ["/datasets", "/models"] },
+      { ipRanges: ["0.0.0.0/0"], blockedUrls: [] },
+      { blockedContents: [{ resource: "model", scope: "acme/*" }], keepReposMetadataVisible: true },
+      { allowedContents: [{ resource: "*", scope: "acme/reviews" }], blockedContents: [] },
+      {},
+    ];
+    let expected: object = unchanged;
+    for (const body of changes) {
+      expected = { ...expected, ...body };
+      expect((await hub.request(`PATCH ${path}`, { body })).body).toEqual(expected);
+      expect((await hub.request(`GET ${path}`, { token: "hf_read" })).body).toEqual(expected);
+    }
+    expect((await hub.request(`GET ${pathOf("free-org")}`)).body).toEqual(unchanged);
+  });
+
+  test("rejects an empty list of ranges, as hub-api.md requires", async () => {
+    const hub = await openLocalHub();
+    const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body: { ipRanges: [] } });
+    expect([answer.status, answer.body]).toEqual([400, { error: "ipRanges: expected at least one item" }]);
+  });
+
+  test("ignores an unknown field", async () => {
+    const hub = await openLocalHub();
+    const body = { dnsFilter: true, blockedContents: [{ resource: "*", scope: "a", note: "x" }] };
+    const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body });
+    expect(answer.body).toEqual({ ...unchanged, blockedContents: [{ resource: "*", scope: "a" }] });
+  });
+
+  test("of a state file from an earlier release has the later fields too", () => {
+    const store = openStore({});
+    onTestFinished(() => store.close());
+    const { blockedContents: _1, allowedContents: _2, keepReposMetadataVisible: _3, ...earlier } = unchanged;
+    const record = { ...earlier, enforceAuth: true };
+    store.networkSecurity.put({ owner: "acme", id: "network-security", record });
+    expect(getNetworkSecurity(store, "acme")).toEqual({ ...unchanged, enforceAuth: true });
+  });
+
+  test("can be withdrawn while it is pending", async () => {
+    const hub = await openLocalHub();
+    const { body } = await hub.request(`PATCH ${pathOf("acme")}`, { body: { highRateLimits: false } });
+    expect(body).toEqual(unchanged);
+  });
+
+  test("adds its changes to the audit log, but not an update that changes nothing", async () => {
+    const hub = await openLocalHub();
+    const events = () => auditEvents(hub, { organization: "team-org", type: "org.update_settings" });
+    const before = await events();
+    const changes = { enforceAuth: true, ipRanges: ["192.0.2.0/24"], highRateLimits: false };
+    await hub.request(`PATCH ${pathOf("team-org")}`, { body: changes, headers: { "user-agent": "a-browser" } });
+    await hub.request(`PATCH ${pathOf("team-org")}`, { body: changes });
+    await hub.request(`PATCH ${pathOf("team-org")}`, { body: {} });
+    const [event, ...others] = await events();
+    expect(others).toEqual(before);
+    expect(event).toMatchObject({
+      author: { user: "local-user" },
+      data: { enforceAuth: true, ipRanges: ["192.0.2.0/24"] },
+      message: "Changed the network security: enforceAuth, ipRanges",
+      userAgent: "a-browser",
+    });
+    expect(event?.data).not.toHaveProperty("highRateLimits");
+  });
+
+  test("can only be read by admins, and only changed with a token that can write to the organization", async () => {
+    const hub = await openLocalHub();
+    const status = async (method: string, token: string) =>
+      (await hub.request(`${method} ${pathOf("acme")}`, { token, ...(method === "PATCH" && { body: {} }) })).status;
+    expect([await status("GET", "hf_local"), await status("PATCH", "hf_local")]).toEqual([200, 200]);
+    expect([await status("GET", "hf_read"), await status("PATCH", "hf_read")]).toEqual([200, 403]);
+    expect([await status("GET", "hf_fine"), await status("PATCH", "hf_fine")]).toEqual([200, 403]);
+    expect([await status("GET", "hf_other"), await status("PATCH", "hf_other")]).toEqual([403, 403]);
+  });
+});

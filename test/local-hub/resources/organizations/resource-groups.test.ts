@@ -1,0 +1,322 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
+import { type ReturnedResourceGroup, resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
+import type { RepoRef } from "../../../../src/hub/schemas.ts";
+import { toResourceGroup } from "../../../../src/local-hub/resources/organizations/resource-groups.ts";
+import { openStore } from "../../../../src/local-hub/store/store.ts";
+import { auditEvents, openLocalHub, type RequestOptions, restart, stateFile, type TestHub } from "../../support/hub.ts";
+
+const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
+
+async function listed(
+  hub: TestHub,
+  { organization = "acme", token = "hf_local" } = {},
+): Promise<ReturnedResourceGroup[]> {
+  const { status, body, text } = await hub.request(`GET ${pathOf(organization)}`, { token });
+  expect(status, text).toBe(200);
+  return z.array(resourceGroup).parse(body);
+}
+
+async function created(hub: TestHub, body: object, organization = "acme"): Promise<ReturnedResourceGroup> {
+  const answer = await hub.request(`POST ${pathOf(organization)}`, { body });
+  expect(answer.status, answer.text).toBe(200);
+  return resourceGroup.parse(answer.body);
+}
+
+/** The error message for a group that cannot be created. */
+async function refused(hub: TestHub, body: object, organization = "acme"): Promise<string> {
+  const before = await listed(hub, { organization });
+  const { status, text } = await hub.request(`POST ${pathOf(organization)}`, { body });
+  expect(status, text).toBe(400);
+  expect(await listed(hub, { organization })).toEqual(before);
+  return text;
+}
+
+const typesIn = (lists: ({ type: string }[] | undefined)[]) =>
+  new Set(lists.flatMap((list = []) => list.map(({ type }) => type)));
+const named = (groups: ReturnedResourceGroup[]) => groups.map(({ name }) => name);
+
+/** Creates a repository. */
+async function addRepository(hub: TestHub, repo: RepoRef): Promise<RepoRef> {
+  await hub.trigger({ repo, event: { scope: "repo", action: "create" } });
+  return repo;
+}
+
+const fresh = { type: "model", name: "acme/fresh" } as const;
+const reviews = { type: "dataset", name: "acme/reviews" } as const;
+
+describe("The resource groups of an organization", () => {
+  test("exist from the start, with users, repositories of every type and every autoJoin setting", async () => {
+    const hub = await openLocalHub();
+    const groups = await listed(hub);
+    expect(named(groups)).toEqual(["Reviews", "People", "Experiments"]);
+    expect(groups.map(({ autoJoin }) => autoJoin)).toEqual([
+      { enabled: true, role: "read" },
+      { enabled: false },
+      undefined,
+    ]);
+    const repoTypes = ["dataset", "model", "space", "bucket", "kernel"];
+    expect(typesIn(groups.map(({ repos }) => repos))).toEqual(new Set(repoTypes));
+    const others = ["collection", "blog", "job", "scheduled-job"];
+    expect(typesIn(groups.map(({ resources }) => resources))).toEqual(new Set([...repoTypes, ...others]));
+    for (const { repos = [], resources } of groups) expect(resources?.slice(0, repos.length)).toEqual(repos);
+    expect(groups[1]?.repos).toEqual([{ type: "dataset", name: "acme/salaries", private: true, addedBy: "ada-adams" }]);
+    expect(groups[0]?.users[1]).toEqual({
+      type: "user",
+      _id: expect.any(String),
+      fullname: "Other User",
+      name: "other-user",
+      avatarUrl: `${hub.url}/avatars/other-user.svg`,
+      role: "contributor",
+      addedBy: "local-user",
+    });
+    expect(named(await listed(hub, { organization: "enterprise-org" }))).toEqual(["Everything"]);
+  });
+
+  test("are all returned to an admin, and to other members only those that give them a role", async () => {
+    const hub = await openLocalHub();
+    const other = (role: string) => [{ user: "other-user", role }];
+    await created(hub, { name: "Locked", users: other("no_access") });
+    await created(hub, { name: "Open", users: other("own-role") });
+    expect(named(await listed(hub, { token: "hf_other" }))).toEqual(["Reviews", "Open"]);
+    expect(named(await listed(hub, { token: "hf_read" }))).toEqual([
+      "Reviews",
+      "People",
+      "Experiments",
+      "Locked",
+      "Open",
+    ]);
+  });
+
+  test("are listed in the order of creation, even within one millisecond", async () => {
+    const hub = await openLocalHub({ now: () => 1_700_000_000_000 });
+    const names = Array.from({ length: 8 }, (_, number) => `group ${7 - number}`);
+    for (const name of names) await created(hub, { name }, "enterprise-org");
+    expect(named(await listed(hub, { organization: "enterprise-org" }))).toEqual(["Everything", ...names]);
+  });
+
+  test("are kept across a restart", async () => {
+    const state = stateFile();
+    const first = await openLocalHub({ state });
+    const { id } = await created(first, { name: "Kept" });
+    const second = await restart(first, { state });
+    expect((await listed(second)).at(-1)?.id).toBe(id);
+  });
+});
+
+describe("A new resource group", () => {
+  test("is returned with its values and with the user who added them", async () => {
+    const hub = await openLocalHub();
+    await addRepository(hub, fresh);
+    const group = await created(hub, {
+      name: "New",
+      description: "All that is new",
+      users: [
+        { user: "alan-adams", role: "write" },
+        { user: "other-user", role: "own-role" },
+      ],
+      repos: [fresh],
+      autoJoin: { enabled: true, role: "contributor" },
+    });
+    expect(group).toMatchObject({
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      name: "New",
+      description: "All that is new",
+      users: [
+        { name: "alan-adams", fullname: "Alan Adams", role: "write", addedBy: "local-user" },
+        { name: "other-user", role: "own-role", addedBy: "local-user" },
+      ],
+      repos: [{ ...fresh, private: false, addedBy: "local-user" }],
+      autoJoin: { enabled: true, role: "contributor" },
+    });
+    expect((await listed(hub)).at(-1)).toEqual(group);
+  });
+
+  test("requires only a name", async () => {
+    const hub = await openLocalHub();
+    expect(await created(hub, { name: "Plain" })).toEqual({
+      id: expect.any(String),
+      name: "Plain",
+      users: [],
+      resources: [],
+      repos: [],
+    });
+  });
+
+  test("can set the autoJoin scope read_plus, which the Hub added on 2026-08-17", async () => {
+    const hub = await openLocalHub();
+    const autoJoin = { enabled: true, role: "write", scope: "read_plus" };
+    expect(await created(hub, { name: "Readers", autoJoin })).toMatchObject({ autoJoin });
+    expect(await refused(hub, { name: "Some", autoJoin: { ...autoJoin, scope: "some" } })).toContain("autoJoin.scope");
+  });
+
+  test("is added to the audit log, with each of its repositories", async () => {
+    const hub = await openLocalHub();
+    await addRepository(hub, fresh);
+    const space = await addRepository(hub, { type: "space", name: "acme/fresh" });
+    const { id } = await created(hub, { name: "New", repos: [fresh, space] });
+    const [event] = await auditEvents(hub, { organization: "acme", type: "resource_group.create" });
+    expect(event).toMatchObject({
+      data: { id, name: "New" },
+      author: { user: "local-user" },
+      token: { role: "write" },
+      userAgent: expect.any(String),
+    });
+    const [second, first] = await auditEvents(hub, { organization: "acme", type: "repo.update_resource_group" });
+    expect(first?.data).toEqual({ repo: fresh, resourceGroup: { id, name: "New" } });
+    expect(second?.data).toEqual({ repo: space, resourceGroup: { id, name: "New" } });
+  });
+
+  test("requires a unique name in the organization", async () => {
+    const hub = await openLocalHub();
+    expect(await refused(hub, { name: "Reviews" })).toContain("name: ");
+    await created(hub, { name: "Reviews" }, "enterprise-org");
+  });
+
+  test("accepts only members of the organization, each once", async () => {
+    const hub = await openLocalHub();
+    const ada = { user: "ada-adams", role: "read" };
+    expect(await refused(hub, { name: "New", users: [ada, { user: "nobody", role: "read" }] })).toContain(
+      "users[1].user: ",
+    );
+    expect(await refused(hub, { name: "New", users: [ada] }, "enterprise-org")).toContain("users[0].user: ");
+    const twice = await refused(hub, { name: "New", users: [ada, { ...ada, role: "write" }] });
+    expect(twice).toContain("users[1].user: this user is listed twice");
+  });
+
+  test("accepts only existing repositories of the organization, each once", async () => {
+    const hub = await openLocalHub();
+    await addRepository(hub, fresh);
+    const mine = await addRepository(hub, { type: "model", name: "local-user/net" });
+    const repos = [fresh, { type: "dataset", name: fresh.name }, mine, fresh];
+    const text = await refused(hub, { name: "New", repos });
+    expect(text).not.toContain("repos[0]");
+    expect(text).toContain("repos[1].name: this dataset does not exist");
+    expect(text).toContain("repos[2].name: this model does not belong to acme");
+    expect(text).toContain("repos[3].name: this model is listed twice");
+  });
+
+  test("rejects a repository of another group with the name of that group", async () => {
+    const hub = await openLocalHub();
+    expect(await refused(hub, { name: "New", repos: [reviews] })).toContain(
+      "repos[0].name: this dataset is already in the resource group Reviews",
+    );
+  });
+
+  test("is rejected with at most five errors", async () => {
+    const hub = await openLocalHub();
+    const users = Array.from({ length: 50 }, (_, number) => ({ user: `nobody-${number}`, role: "read" }));
+    expect((await refused(hub, { name: "New", users })).match(/users\[\d+\]/g)).toHaveLength(5);
+  });
+});
+
+describe("A repository in a resource group", () => {
+  async function reposOf(hub: TestHub, name: string) {
+    return (await listed(hub)).find((group) => group.name === name)?.repos?.map(({ addedBy: _, ...repo }) => repo);
+  }
+
+  async function openGroup() {
+    const hub = await openLocalHub();
+    await addRepository(hub, fresh);
+    await created(hub, { name: "New", repos: [fresh] });
+    return hub;
+  }
+
+  test("is listed with its current visibility", async () => {
+    const hub = await openGroup();
+    const configured = { repo: fresh, event: { scope: "repo.config", action: "update" } };
+    await hub.trigger({ ...configured, updatedConfig: { private: true } });
+    expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: true }]);
+    await hub.trigger({ ...configured, updatedConfig: { private: false } });
+    expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: false }]);
+  });
+
+  test("stays in the group when it is renamed", async () => {
+    const hub = await openGroup();
+    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
+    expect(await reposOf(hub, "New")).toEqual([{ type: "model", name: "acme/moved", private: false }]);
+    // A repository that is created with the old name belongs to no group.
+    await created(hub, { name: "Other", repos: [await addRepository(hub, fresh)] });
+    expect(await reposOf(hub, "New")).toHaveLength(1);
+  });
+
+  test("replaces a repository that had its new name, in any group", async () => {
+    const hub = await openGroup();
+    const other = { type: "model", name: "acme/other" } as const;
+    await created(hub, { name: "Other", repos: [await addRepository(hub, other)] });
+    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: other.name } });
+    expect(await reposOf(hub, "New")).toEqual([{ ...other, private: false }]);
+    expect(await reposOf(hub, "Other")).toEqual([]);
+  });
+
+  test("leaves the group when a repository of another owner takes its name", async () => {
+    const hub = await openGroup();
+    const away = { type: "model", name: "team-org/fresh" } as const;
+    await addRepository(hub, away);
+    await hub.trigger({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
+    expect(await reposOf(hub, "New")).toEqual([]);
+  });
+
+  test("leaves the group when it moves to another owner, and does not return with it", async () => {
+    const hub = await openGroup();
+    const away = { type: "model", name: "team-org/fresh" } as const;
+    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: away.name } });
+    expect(await reposOf(hub, "New")).toEqual([]);
+    await hub.trigger({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
+    expect(await reposOf(hub, "New")).toEqual([]);
+  });
+
+  test("leaves the group when it is deleted, and a new repository of this name belongs to no group", async () => {
+    const hub = await openGroup();
+    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "delete" } });
+    expect(await reposOf(hub, "New")).toEqual([]);
+    await created(hub, { name: "Other", repos: [await addRepository(hub, fresh)] });
+    expect(await reposOf(hub, "New")).toEqual([]);
+  });
+
+  test("stays in the group when a repository with the same name and another type is deleted", async () => {
+    const hub = await openLocalHub();
+    const namesake = await addRepository(hub, { type: "dataset", name: fresh.name });
+    await created(hub, { name: "New", repos: [await addRepository(hub, fresh), namesake] });
+    await hub.trigger({ repo: namesake, event: { scope: "repo", action: "delete" } });
+    expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: false }]);
+  });
+});
+
+describe("Access to resource groups", () => {
+  test.each([
+    ["GET", "hf_read", "acme", 200],
+    ["GET", "hf_fine", "acme", 200],
+    ["GET", "hf_other", "acme", 200],
+    ["GET", "hf_other", "enterprise-org", 403],
+    ["GET", "hf_local", "enterprise-org", 200],
+    ["GET", "hf_local", "team-org", 403],
+    ["GET", "hf_local", "nobody", 404],
+    ["POST", "hf_local", "enterprise-org", 200],
+    ["POST", "hf_read", "acme", 403],
+    ["POST", "hf_fine", "acme", 403],
+    ["POST", "hf_other", "acme", 403],
+    ["POST", "hf_local", "team-org", 403],
+    ["POST", "hf_local", "nobody", 404],
+  ])("%s with %s in %s returns %i", async (method, token, organization, expected) => {
+    const hub = await openLocalHub();
+    const ask: RequestOptions = { token, ...(method === "POST" && { body: { name: "New" } }) };
+    expect((await hub.request(`${method} ${pathOf(organization)}`, ask)).status).toBe(expected);
+  });
+});
+
+test("A resource group does not contain a repository that no longer exists", () => {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  const there = { type: "model", name: "acme/there" } as const;
+  store.repositories.put({ ...there, id: "a".repeat(24), private: true, discussions: 0 });
+  const repos = [{ type: "model", name: "acme/gone" } as const, there];
+  const group = { owner: "acme", id: "b".repeat(24), record: { name: "Some", createdAt: 0, users: [], repos } };
+  expect(toResourceGroup(group, { store, hubUrl: "http://127.0.0.1" })).toEqual({
+    id: group.id,
+    name: "Some",
+    users: [],
+    resources: [{ ...there, private: true }],
+    repos: [{ ...there, private: true }],
+  });
+});
