@@ -10,8 +10,8 @@
  */
 
 /**
- * The maximum number of crashes that do not count. After that, crashes count even if other deliveries were running, so that a
- * delivery that never runs alone cannot crash the process forever.
+ * The maximum number of crashes of a delivery that do not count. Later crashes count even if other deliveries were running.
+ * Otherwise, a delivery that never runs alone could crash the process forever.
  */
 const maxUncountedCrashes = 3;
 
@@ -27,5 +27,8 @@ export function countsAsAttempt({
   return wasAlone || uncountedCrashes >= maxUncountedCrashes;
 }
 
-/** The maximum time for which a suspect holds back other deliveries, in milliseconds: one slow handler must not block all endpoints. */
+/**
+ * The maximum time that a suspect holds back other deliveries, in milliseconds. It prevents one slow handler from blocking all
+ * endpoints.
+ */
 export const maxHoldMs = 60_000;

@@ -3,9 +3,9 @@ import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/option-error.ts";
 import type { DeliveryAttempt, DeliveryKey } from "./inbox.ts";
 
-/** The endpoint has too many queued deliveries. */
+/** Returns the error for an endpoint that has too many queued deliveries. */
 export function inboxFull(endpoint: string): WebhookError {
-  return new WebhookError(`Too many deliveries of "${endpoint}" are queued. Send this delivery again later.`, {
+  return new WebhookError(`Endpoint "${endpoint}" has too many queued deliveries. Send this delivery again later.`, {
     code: "INBOX_FULL",
     status: 503,
     retryable: true,
@@ -25,7 +25,7 @@ export function inboxUnavailable(cause: unknown): WebhookError {
 
 export function deliveryUnknown({ id, endpoint }: DeliveryKey): WebhookError {
   return new WebhookError(
-    `Endpoint "${endpoint}" has no delivery "${id}" to replay, or the body of the delivery is no longer kept.`,
+    `Delivery "${id}" of endpoint "${endpoint}" cannot be replayed, because the delivery or its body is not stored. Choose a delivery from the list of deliveries.`,
     {
       code: "DELIVERY_UNKNOWN",
       status: 404,
@@ -37,7 +37,7 @@ export function cursorInvalid(): WebhookError {
   return optionError({ option: "cursor", expected: "the `next` field of the previous page" });
 }
 
-/** The abort reason of a handler's signal when the inbox closes. */
+/** Returns the abort reason of a handler's signal when the inbox closes. */
 export function inboxClosing(): WebhookError {
   return new WebhookError("The server is shutting down. Unfinished deliveries will run again after the next start.", {
     code: "CLOSING",
@@ -45,7 +45,7 @@ export function inboxClosing(): WebhookError {
   });
 }
 
-/** The abort reason of a handler's signal when the lease of its delivery is lost. */
+/** Returns the abort reason of a handler's signal when the lease of the delivery is lost. */
 export function leaseLost(): WebhookError {
   return new WebhookError("The lease of this delivery has expired. Another process may run the delivery.", {
     code: "LEASE_LOST",
@@ -56,17 +56,23 @@ export function leaseLost(): WebhookError {
 type AttemptError = NonNullable<DeliveryAttempt["error"]>;
 
 /** The stored error of an attempt that a shutdown interrupted. The attempt does not count. */
-export const storedClosingError: AttemptError = { code: "CLOSING", message: "The server was shut down." };
+export const storedClosingError: AttemptError = {
+  code: "CLOSING",
+  message: "The server shut down during the attempt.",
+};
 
 /** The stored error of an attempt that a crash interrupted (see `crash-policy.ts`). */
 export const storedAbandonedError: AttemptError = {
   code: "ABANDONED",
-  message: "The process that was running the delivery stopped or did not renew the lease in time.",
+  message: "The process that was running the delivery stopped or did not renew the lease of the delivery in time.",
 };
 
 const maxMessageLength = 2_000;
 
-/** Returns the stored error of a failed attempt. Uses the message of the cause if there is one, because only the owner sees it. */
+/**
+ * Returns the stored error of a failed attempt. Uses the message of the cause if there is one. That message can contain private
+ * details, but only the owner can read stored attempts.
+ */
 export function toAttemptError({ code, cause, message }: WebhookError): AttemptError {
   return { code, message: (cause === undefined ? message : describeError(cause).message).slice(0, maxMessageLength) };
 }

@@ -1,4 +1,4 @@
-/** The time in milliseconds after which a blocked event loop counts as hung, so that the leases of its process expire. */
+/** After this time in milliseconds, a blocked event loop counts as hung, and the leases of its process expire. */
 export const defaultMaxBlockedMs = 600_000;
 
 /** A counter in shared memory. The event loop increments it, and a thread reads it. */

@@ -42,15 +42,15 @@ export async function openInbox({
 }
 
 /**
- * Returns the unused space of an inbox in a SQLite file to the disk. No process may have the file open.
+ * Returns the unused space of an inbox in a SQLite file to the disk. Stop all processes that use the inbox first.
  *
- * @throws `OPTION_INVALID` if the URL is not that of a SQLite file, `INBOX_IN_USE` if a process has the file open, `INBOX_UNUSABLE`
- * if the inbox cannot be opened or compacted.
+ * @throws `OPTION_INVALID` if the URL does not point to a SQLite file, `INBOX_IN_USE` if a process has the file open,
+ *   `INBOX_UNUSABLE` if the inbox cannot be opened or compacted.
  */
 export async function compactInbox(url: string = defaultInboxUrl): Promise<CompactedInbox> {
   if (isServerUrl(url)) {
     throw optionError(
-      "Only an inbox in a SQLite file can be compacted. Redis and PostgreSQL reclaim unused space themselves.",
+      "Only an inbox in a SQLite file can be compacted. Redis and PostgreSQL reclaim unused space automatically.",
     );
   }
   const { file } = parseSqliteUrl(url);
@@ -59,7 +59,8 @@ export async function compactInbox(url: string = defaultInboxUrl): Promise<Compa
 }
 
 /**
- * Whether the URL is that of a file on a local disk. A file with `?unsafe-file-system=allow` is on a mounted bucket.
+ * Whether the URL points to a file on a local disk. Returns `false` for URLs with `?unsafe-file-system=allow`, because such files
+ * are usually on a mounted bucket.
  *
  * @throws `OPTION_INVALID` if the URL is not supported.
  */

@@ -9,7 +9,7 @@ import { optionError } from "../core/option-error.ts";
  *
  * @example
  * ```ts
- * // Three waits, so four attempts.
+ * // Three waits allow four attempts.
  * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
  * ```
  */

@@ -28,10 +28,10 @@ export class Backlog {
     this.#addedSince += 1;
   }
 
-  /** Whether at least `limit` deliveries are queued. If several processes add deliveries, the result may be a second old. */
+  /** Whether at least `limit` deliveries are queued. If several processes add deliveries, the result can be up to a second old. */
   async isFull(limit: number): Promise<boolean> {
     const isOld = performance.now() - this.#countedAt >= freshMs && performance.now() >= this.#nextAt;
-    // The estimate may be too high, because it still includes deliveries that were claimed since the last count.
+    // The estimate can be too high, because it includes deliveries that were claimed since the last count.
     if (isOld || this.#estimate >= limit) await this.#refresh();
     return this.#estimate >= limit;
   }

@@ -45,9 +45,9 @@ export interface BullmqInboxOptions {
   deadlineMs?: number;
   /** The timeout for reading deliveries, in milliseconds. Default `10_000`. */
   readMs?: number;
-  /** The time in milliseconds after which a blocked event loop counts as hung, so that its leases expire. Default `600_000`. */
+  /** After this time in milliseconds, a blocked event loop counts as hung, and its leases expire. Default `600_000`. */
   maxBlockedMs?: number;
-  /** The time in milliseconds after which a worker that claims no waiting deliveries is reported as a problem. Default `30_000`. */
+  /** If a worker claims no waiting deliveries for this time in milliseconds, the inbox reports a problem. Default `30_000`. */
   stalledMs?: number;
 }
 
@@ -215,7 +215,7 @@ export class BullmqInbox implements Inbox {
     const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
     if (!isInTime) {
       log().error(
-        "The inbox server does not respond. Running deliveries will run again after their leases have expired.",
+        "The inbox server did not respond during the shutdown. Running deliveries will run again after their leases have expired.",
       );
     }
     await Promise.all([endsWithin(deadlineMs, server.close()), this.#leases?.close()]);
@@ -241,7 +241,7 @@ export class BullmqInbox implements Inbox {
     return queue;
   }
 
-  /** Returns the queue of a stored endpoint. Opening the queue of another endpoint would create that queue. */
+  /** Returns the queue of an endpoint if the endpoint is stored. Opening the queue of an unknown endpoint would create a queue. */
   async #find(endpoint: string): Promise<StoredQueue | undefined> {
     const isKnown = this.#queues.has(endpoint) || (await this.#endpoints.has(endpoint));
     return isKnown ? this.#queue(endpoint) : undefined;
@@ -259,7 +259,7 @@ export class BullmqInbox implements Inbox {
 }
 
 function notResponding(): Error {
-  return new Error("The inbox server does not respond.");
+  return new Error("the inbox server did not respond in time");
 }
 
 /** Returns whether a promise resolves in time. Rejects if the promise rejects in time. */

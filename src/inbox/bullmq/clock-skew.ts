@@ -1,7 +1,7 @@
 import type { Logger } from "../../core/logger.ts";
 import type { InboxProblem } from "../inbox.ts";
 
-/** The maximum difference between the two clocks that is not a problem, in milliseconds. */
+/** The maximum tolerated difference between the two clocks, in milliseconds. */
 const maxSkewMs = 5_000;
 
 /** Compares the clocks of this machine and the inbox server, because BullMQ stores times of this machine on the server. */
@@ -10,7 +10,7 @@ export class ClockSkew {
   readonly #log: () => Logger;
   /** The last logged difference, in milliseconds. Positive if the server was ahead, 0 if the clocks agreed. */
   #loggedMs = 0;
-  /** The current difference, in the same form. */
+  /** The current difference in milliseconds, with the same sign. */
   #skewMs = 0;
 
   /** @param options.now milliseconds since the epoch. */
@@ -19,7 +19,7 @@ export class ClockSkew {
     this.#log = log;
   }
 
-  /** Measures the difference. Logs a difference of more than 5 s once, and again whenever it changes by more than 5 s. */
+  /** Measures the difference. Logs a difference of more than 5 s once, and again whenever the difference changes by more than 5 s. */
   async measure(readServer: () => Promise<number>): Promise<void> {
     const before = this.#now();
     const startedAt = performance.now();

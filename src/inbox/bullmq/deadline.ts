@@ -1,7 +1,7 @@
 /**
  * Waits up to `ms` milliseconds for a promise. Ignores a later rejection of the promise.
  *
- * @throws the error that `late` returns, if the promise is still pending after that.
+ * @throws the error that `late` returns, if the promise is still pending after `ms` milliseconds.
  */
 export async function withDeadline<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
   const over = Promise.withResolvers<never>();

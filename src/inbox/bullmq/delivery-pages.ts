@@ -13,7 +13,7 @@ export interface Part {
   found: readonly StoredDelivery[];
 }
 
-/** Returns the newest deliveries of all parts and updates `taken`. Skips deliveries whose body was removed. */
+/** Returns up to `limit` of the newest deliveries of all parts, and updates `taken`. Skips deliveries whose body was removed. */
 export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
   const deliveries: StoredDelivery[] = [];
   while (deliveries.length < limit) {
@@ -41,7 +41,10 @@ function receivedAtOf(part: Part | undefined): number {
   return part?.found[part.taken]?.receivedAt.getTime() ?? Number.NEGATIVE_INFINITY;
 }
 
-/** The next position in each list. A delivery that moves to another list between two requests may be on both pages or on neither. */
+/**
+ * The next position in each list. A delivery that moves to another list between two requests can appear on both pages or on
+ * neither.
+ */
 const cursorSchema = z.record(z.string(), z.number().int().nonnegative());
 
 export function readCursor(cursor: string | undefined): z.infer<typeof cursorSchema> {

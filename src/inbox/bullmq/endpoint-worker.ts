@@ -12,7 +12,7 @@ import {
   attemptEntry,
   attemptsIn,
   countedAttempts,
-  crashedStarts,
+  crashedClaims,
   crashesIn,
   hasSucceeded,
   isSuspect,
@@ -30,7 +30,7 @@ import type { RunGate, RunPermit } from "./run-gate.ts";
 import type { WorkProgress } from "./stall-detector.ts";
 import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
 
-/** The errors that a job processor throws: the job was queued again, was delayed, or must be marked as failed. */
+/** The errors that a job processor throws to report that a job was queued again, was delayed, or must be marked as failed. */
 export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
 export interface EndpointWorkerOptions {
@@ -47,14 +47,14 @@ export interface EndpointWorkerOptions {
   onError: (error: Error) => void;
 }
 
-/** The pause before a worker reads the queue again after an error, in milliseconds. The default of BullMQ is 15 s. */
+/** The pause before a worker reads the queue again after an error, in milliseconds. BullMQ's default is 15 s. */
 const retryMs = 3_000;
 
 /** The pause between tries to record the end of a run, and the maximum time for all tries, in milliseconds. */
 const recordRetryMs = 500;
 const recordTimeoutMs = 60_000;
 
-/** BullMQ must not limit crashes or attempts. This worker counts both in the history of the job. */
+/** Disables BullMQ's limit on stalled jobs. This worker counts crashes in the history of the job instead. */
 const unlimitedAttempts = 1_000_000;
 
 /** Makes BullMQ retry a job. Passes the time of the next attempt to the backoff strategy. */
@@ -67,10 +67,10 @@ class RetryError extends Error {
   }
 }
 
-/** The result of `#recover` at the first start of a job. */
-const firstStart = { history: [], hasCrashed: false };
+/** The result of `#recover` for the first claim of a job. */
+const firstClaim = { history: [], hasCrashed: false };
 
-/** Runs the deliveries of one endpoint with a BullMQ worker. See `job-history.ts` for the term "start". */
+/** Runs the deliveries of one endpoint with a BullMQ worker. See `job-history.ts` for the term "claim". */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   readonly #worker: DeliveryWorker;
@@ -143,10 +143,10 @@ export class EndpointWorker {
     // Another program or another release wrote the job, so retries cannot succeed.
     if (!data.success) throw new bullmqErrors.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
-    // BullMQ may claim one more job while the worker closes.
+    // BullMQ can claim one more job while the worker closes.
     if (this.#closing.signal.aborted) return this.#putBack(job, token);
     const fields = { endpoint: queue.endpoint, deliveryId: id };
-    const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstStart;
+    const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstClaim;
     if (hasSucceeded(history)) return this.#skip(job);
     if (countedAttempts(history) >= queue.policy.maxAttempts) {
       await job.log(skippedEntry(job));
@@ -174,12 +174,12 @@ export class EndpointWorker {
       const run = await this.#runs.run(job.id ?? "", claimed);
       return await this.#end(job, token, { run, claimed });
     } finally {
-      // The permit is returned only after the end was recorded, because the next delivery may crash the process.
+      // Keep the permit until the end is recorded, because the next delivery can crash the process.
       permit.leave();
     }
   }
 
-  /** Ends a delivery that has already succeeded in a run whose lease had expired. That run has logged the success. */
+  /** Ends a delivery that already succeeded in a run whose lease had expired. That run logged the success. */
   async #skip(job: DeliveryJob): Promise<undefined> {
     await job.log(skippedEntry(job));
     return undefined;
@@ -192,20 +192,20 @@ export class EndpointWorker {
     { run, claimed }: { run: HandlerRun; claimed: ClaimedDelivery },
   ): Promise<undefined> {
     const { bullmqErrors } = this.#options;
-    const start = job.attemptsStarted;
+    const claim = job.attemptsStarted;
     if (run.outcome === "unfinished" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
       const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
-      await this.#record(job, attemptEntry({ start, attempt, counts: false }));
+      await this.#record(job, attemptEntry({ claim, attempt, counts: false }));
       return this.#requeue(job, token);
     }
     if (run.hasLostLease || !(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
     const next = this.#nextAttempt(claimed, run.outcome);
-    const entry = attemptEntry({ start, attempt: run.attempt, counts: true, dueAt: next?.dueAt });
+    const entry = attemptEntry({ claim, attempt: run.attempt, counts: true, dueAt: next?.dueAt });
     const entryCount = await this.#record(job, entry);
-    // The history has one entry unless a replay or an earlier start has added others.
+    // The history has only this entry unless a replay or an earlier claim added entries.
     const history = entryCount > 1 ? await this.#history(job) : [];
     if (wasReplayed(history, job)) {
-      // Attempts before a replay do not count. Recording the replay again puts it after this attempt.
+      // Attempts before a replay do not count, so the replay is recorded again after this attempt.
       await job.log(replayEntry(job));
       return this.#requeue(job, token);
     }
@@ -214,8 +214,8 @@ export class EndpointWorker {
   }
 
   /**
-   * Adds the end of a run to the history. Retries on errors, because a missing end would be taken for a crash. Returns the number of
-   * entries of the history.
+   * Adds the end of a run to the history. Retries on errors, because a run without a recorded end counts as a crash. Returns the
+   * number of entries in the history.
    */
   async #record(job: DeliveryJob, entry: string): Promise<number> {
     const { onError } = this.#options;
@@ -228,7 +228,7 @@ export class EndpointWorker {
         if (signal.aborted || performance.now() > deadline) throw error;
         onError(toError(error));
       }
-      // A shutdown ends the wait early for a last try.
+      // If the inbox closes, the last try follows immediately.
       await wait(recordRetryMs, undefined, { signal }).catch(() => {});
     }
   }
@@ -259,7 +259,7 @@ export class EndpointWorker {
     }
   }
 
-  /** Whether this worker still has the lease of a run. A run of less than half a lease cannot have lost it. */
+  /** Whether this worker still has the lease of a run. A run that took less than half a lease cannot have lost its lease. */
   async #hasLease(job: DeliveryJob, token: string, { attempt }: HandlerRun): Promise<boolean> {
     const { leaseMs } = this.#options;
     return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
@@ -268,11 +268,11 @@ export class EndpointWorker {
   /** Records the end of a run whose lease had expired. A success counts regardless of the status of the delivery. */
   async #recordLate(job: DeliveryJob, { outcome, attempt }: HandlerRun): Promise<never> {
     const { queue, bullmqErrors, log } = this.#options;
-    await this.#record(job, attemptEntry({ start: job.attemptsStarted, attempt, counts: true }));
+    await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "unfinished" && outcome.status !== "failed") {
       log().warn(fields, "A delivery succeeded after its lease had expired. The delivery counts as succeeded.");
-      await this.#startEarly(job);
+      await this.#makeDue(job);
     } else {
       log().warn(fields, "A delivery failed after its lease had expired. Another process may be running the delivery.");
     }
@@ -280,8 +280,8 @@ export class EndpointWorker {
     throw new bullmqErrors.WaitingError();
   }
 
-  /** Starts a delivery that is dead or waiting for a retry. Its next start finds the recorded success and ends the delivery. */
-  async #startEarly(job: DeliveryJob): Promise<void> {
+  /** Makes a delivery due that is dead or waiting for a retry. The next claim finds the recorded success and ends the delivery. */
+  async #makeDue(job: DeliveryJob): Promise<void> {
     const state = await job.getState();
     try {
       if (state === "delayed") await job.promote();
@@ -309,16 +309,16 @@ export class EndpointWorker {
     throw new this.#options.bullmqErrors.WaitingError();
   }
 
-  /** Reads the history and records an abandoned attempt for each start that a crash interrupted. */
+  /** Reads the history and records an abandoned attempt for each claim that a crash interrupted. */
   async #recover(job: DeliveryJob): Promise<{ history: JobHistory; hasCrashed: boolean }> {
     let history = await this.#history(job);
-    const crashes = hasSucceeded(history) ? [] : crashedStarts(history, job);
-    for (const { start, wasAlone } of crashes) {
-      // The attempt has no start time because BullMQ has overwritten it.
+    const crashes = hasSucceeded(history) ? [] : crashedClaims(history, job);
+    for (const { claim, wasAlone } of crashes) {
+      // The attempt has no start time, because BullMQ has overwritten that time.
       const number = attemptsIn(history).length + 1;
       const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: storedAbandonedError };
       const counts = countsAsAttempt({ wasAlone, uncountedCrashes: crashesIn(history).uncounted });
-      const entry = attemptEntry({ start, attempt, counts });
+      const entry = attemptEntry({ claim, attempt, counts });
       await job.log(entry);
       history = [...history, ...readHistory([entry])];
     }

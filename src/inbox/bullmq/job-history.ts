@@ -3,42 +3,45 @@ import type { DeliveryAttempt } from "../inbox.ts";
 import { storedAbandonedError } from "../inbox-errors.ts";
 
 /*
- * The history of a delivery is the log of its BullMQ job, which contains one JSON entry per line.
+ * The history of a delivery is the log of its BullMQ job. Each line of the log is one JSON entry.
  *
- * Each time BullMQ hands a job to a worker, this is a start of the job. BullMQ numbers the starts in `attemptsStarted`. A start runs
- * the handler at most once, so most starts are attempts. The entries of a start contain its number. If a start has no entry that ends
- * it, a crash interrupted the start. See `crash-policy.ts` for the terms "suspect" and "alone".
+ * A worker claims a job each time BullMQ hands the job to the worker. BullMQ counts the claims of a job in `attemptsStarted`. The
+ * handler runs at most once per claim, so most claims are attempts. The entries of a claim contain the number of the claim. If no
+ * entry ends a claim, a crash interrupted the claim. See `crash-policy.ts` for the terms "suspect" and "alone".
  */
 
-/** The number of the start. */
-const start = z.number();
+/** The number of the claim. */
+const claim = z.number();
 
-/** Ends a start that ran the handler. */
+/** Ends a claim that ran the handler. */
 const attemptSchema = z.object({
-  start,
+  claim,
   /** The number of the attempt. */
   number: z.number(),
   startedAt: z.coerce.date().optional(),
   durationMs: z.number().optional(),
   outcome: z.enum(["succeeded", "failed", "abandoned"]),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** Whether the attempt uses up one of the attempts of the retry policy. */
+  /** Whether the attempt counts toward the maximum number of attempts of the retry policy. */
   counts: z.boolean(),
   /** When the next attempt is due, if there is one. */
   dueAt: z.coerce.date().optional(),
 });
 
-/** A replay, with the number of starts before it. Attempts before a replay do not count toward the retry policy. */
+/**
+ * A replay. `replayedAfter` is the number of claims before the replay. Attempts before a replay do not count toward the retry
+ * policy.
+ */
 const replaySchema = z.object({ replayedAfter: z.number() });
 
-/** Ends a start that did not run the handler, because the delivery was put back, was delayed, or had already succeeded. */
-const skippedSchema = z.object({ start, skipped: z.literal(true), dueAt: z.coerce.date().optional() });
+/** Ends a claim that did not run the handler, because the delivery was put back, was delayed, or had already succeeded. */
+const skippedSchema = z.object({ claim, skipped: z.literal(true), dueAt: z.coerce.date().optional() });
 
 /**
- * The run state of a start that had to wait before it could run the handler. `waiting`: the handler has not run yet. `alone`: it
- * runs alone. `shared`: it runs while other deliveries are running. The last run state of a start applies.
+ * The run state of a claim that had to wait before it could run the handler. `waiting`: the handler has not run yet. `alone`: the
+ * handler runs alone. `shared`: the handler runs while other deliveries are running. The last run state of a claim applies.
  */
-const runStateSchema = z.object({ start, runState: z.enum(["waiting", "alone", "shared"]) });
+const runStateSchema = z.object({ claim, runState: z.enum(["waiting", "alone", "shared"]) });
 
 const entrySchema = z.union([attemptSchema, replaySchema, skippedSchema, runStateSchema]);
 
@@ -49,15 +52,15 @@ export type JobHistory = readonly z.infer<typeof entrySchema>[];
 
 export type RunState = z.infer<typeof runStateSchema>["runState"];
 
-/** The part of a job that its history needs. */
-interface StartedJob {
-  /** The number of the current start, which is also the number of starts so far. */
+/** The part of a BullMQ job that this file reads. */
+interface ClaimedJob {
+  /** The number of the current claim, which is also the number of claims so far. */
   attemptsStarted: number;
 }
 
-/** A start that a crash interrupted. */
-export interface CrashedStart {
-  start: number;
+/** A claim that a crash interrupted. */
+export interface CrashedClaim {
+  claim: number;
   /** Whether no other delivery was running in the crashed process. */
   wasAlone: boolean;
 }
@@ -67,7 +70,7 @@ export function attemptEntry({
   attempt,
   ...rest
 }: {
-  start: number;
+  claim: number;
   attempt: DeliveryAttempt;
   counts: boolean;
   dueAt?: Date | undefined;
@@ -81,18 +84,18 @@ export function attemptEntry({
 }
 
 /** Creates the entry for a replay. */
-export function replayEntry({ attemptsStarted }: StartedJob): string {
+export function replayEntry({ attemptsStarted }: ClaimedJob): string {
   return JSON.stringify({ replayedAfter: attemptsStarted });
 }
 
-/** Creates the entry for a start that did not run the handler. */
-export function skippedEntry({ attemptsStarted }: StartedJob, dueAt?: Date): string {
-  return JSON.stringify({ start: attemptsStarted, skipped: true, ...(dueAt && { dueAt }) });
+/** Creates the entry for a claim that did not run the handler. */
+export function skippedEntry({ attemptsStarted }: ClaimedJob, dueAt?: Date): string {
+  return JSON.stringify({ claim: attemptsStarted, skipped: true, ...(dueAt && { dueAt }) });
 }
 
-/** Creates the entry for a new run state of a start. */
-export function runStateEntry({ attemptsStarted }: StartedJob, runState: RunState): string {
-  return JSON.stringify({ start: attemptsStarted, runState });
+/** Creates the entry for a new run state of a claim. */
+export function runStateEntry({ attemptsStarted }: ClaimedJob, runState: RunState): string {
+  return JSON.stringify({ claim: attemptsStarted, runState });
 }
 
 /** Parses the log of a job. Skips entries that this release does not support. */
@@ -112,8 +115,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * An attempt may have two outcomes, because a process whose lease expired may still record its result. The outcome with the higher
- * rank applies.
+ * An attempt can have two outcomes, because a process can still record a result after its lease has expired. The outcome with the
+ * higher rank applies.
  */
 const rank = { abandoned: 0, failed: 1, succeeded: 2 } as const;
 
@@ -136,32 +139,32 @@ export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
   return [...attempts.values()].sort((one, other) => one.number - other.number);
 }
 
-/** Whether the end of a start was recorded. */
+/** Whether the end of a claim was recorded. */
 export function hasEnded(history: JobHistory, number: number): boolean {
-  return history.some((entry) => "start" in entry && entry.start === number && !("runState" in entry));
+  return history.some((entry) => "claim" in entry && entry.claim === number && !("runState" in entry));
 }
 
-/** Finds the starts before the current one that a crash interrupted. */
-export function crashedStarts(history: JobHistory, { attemptsStarted }: StartedJob): CrashedStart[] {
-  const crashed: CrashedStart[] = [];
+/** Finds the earlier claims that a crash interrupted. */
+export function crashedClaims(history: JobHistory, { attemptsStarted }: ClaimedJob): CrashedClaim[] {
+  const crashed: CrashedClaim[] = [];
   let wasSuspect = false;
   for (let earlier = 1; earlier < attemptsStarted; earlier += 1) {
-    const entries = history.filter((entry) => "start" in entry && entry.start === earlier);
+    const entries = history.filter((entry) => "claim" in entry && entry.claim === earlier);
     const end = entries.findLast(isAttempt);
     if (end && !isShutdown(end)) wasSuspect = isCrash(end);
     if (entries.some((entry) => !("runState" in entry))) continue;
     const last = entries.at(-1);
     const runState = last && "runState" in last ? last.runState : undefined;
-    // The handler had not run before the crash. A suspect runs only after its run state was recorded.
+    // In both cases, the handler did not run before the crash: a suspect runs only after its run state was recorded.
     if (runState === "waiting" || (runState === undefined && wasSuspect)) continue;
-    crashed.push({ start: earlier, wasAlone: runState === "alone" });
+    crashed.push({ claim: earlier, wasAlone: runState === "alone" });
     wasSuspect = true;
   }
   return crashed;
 }
 
-/** Whether a replay was requested during the current start. */
-export function wasReplayed(history: JobHistory, { attemptsStarted }: StartedJob): boolean {
+/** Whether a replay was requested during the current claim. */
+export function wasReplayed(history: JobHistory, { attemptsStarted }: ClaimedJob): boolean {
   return history.some((entry) => "replayedAfter" in entry && entry.replayedAfter >= attemptsStarted);
 }
 
@@ -169,10 +172,10 @@ export function wasReplayed(history: JobHistory, { attemptsStarted }: StartedJob
 export function hasSucceeded(history: JobHistory): boolean {
   const replays = history.flatMap((entry) => ("replayedAfter" in entry ? [entry.replayedAfter] : []));
   const replayedAfter = Math.max(0, ...replays);
-  return history.some((entry) => isAttempt(entry) && entry.outcome === "succeeded" && entry.start > replayedAfter);
+  return history.some((entry) => isAttempt(entry) && entry.outcome === "succeeded" && entry.claim > replayedAfter);
 }
 
-/** Returns how many attempts of the retry policy were used up since the last replay. */
+/** Returns the number of attempts since the last replay that count toward the retry policy. */
 export function countedAttempts(history: JobHistory): number {
   return new Set(attemptsSinceReplay(history).flatMap(({ counts, number }) => (counts ? [number] : []))).size;
 }
@@ -184,7 +187,10 @@ export function crashesIn(history: JobHistory): { counted: number; uncounted: nu
   return { counted, uncounted: crashes.length - counted };
 }
 
-/** Whether a delivery is a suspect: a crash interrupted its last attempt. Attempts that a shutdown interrupted are ignored. */
+/**
+ * Whether a delivery is a suspect, that is, whether a crash interrupted its last attempt. Ignores attempts that a shutdown
+ * interrupted.
+ */
 export function isSuspect(history: JobHistory): boolean {
   const last = history.filter(isAttempt).findLast((entry) => !isShutdown(entry));
   return last !== undefined && isCrash(last);

@@ -2,14 +2,14 @@ import { Worker } from "node:worker_threads";
 import { programUrl } from "../../core/package-root.ts";
 import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
-/** The lease of a delivery, which is the lock of its BullMQ job. */
+/** The lease of a delivery. BullMQ stores a lease as the lock of a job. */
 export interface HeldLease {
   endpoint: string;
   jobId: string;
   token: string;
 }
 
-/** The data of the thread. */
+/** The `workerData` of the thread. */
 export interface LeaseRenewerData {
   /** The URL of the inbox. */
   url: string;
@@ -18,7 +18,7 @@ export interface LeaseRenewerData {
   loopCounter: LoopCounter;
 }
 
-/** Replaces the lease in a slot of the thread. The previous lease in the slot has ended. */
+/** A message to the thread. The lease replaces the previous lease in the slot, which has ended. */
 export interface SlotMessage {
   slot: number;
   lease: HeldLease;
@@ -28,8 +28,8 @@ export interface SlotMessage {
 export const countsPerLease = 16;
 
 /**
- * Renews leases while the event loop is blocked. BullMQ renews leases only while the event loop runs. A thread monitors the event
- * loop. When the event loop has been blocked for an eighth of a lease, the thread opens a connection and renews all leases.
+ * Renews leases while the event loop is blocked, because BullMQ renews leases only while the event loop runs. A thread monitors the
+ * event loop. When the event loop has been blocked for an eighth of a lease, the thread opens a connection and renews all leases.
  */
 export class LeaseRenewer {
   readonly #thread: Worker;
@@ -38,8 +38,7 @@ export class LeaseRenewer {
   #slots = 0;
 
   /**
-   * @param options.maxBlockedMs the time in milliseconds after which a blocked event loop counts as hung, so that its leases
-   *   expire.
+   * @param options.maxBlockedMs after this time in milliseconds, a blocked event loop counts as hung, and its leases expire.
    * @param options.onError called when leases could not be renewed or the thread has failed.
    */
   constructor({

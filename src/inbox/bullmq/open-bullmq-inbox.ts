@@ -55,7 +55,10 @@ export async function openBullmqInbox({
   return new BullmqInbox({ ...options, server, bullmqErrors: packages.bullmq });
 }
 
-/** The message quotes neither the URL nor the parser error, because both may contain a password. */
+/**
+ * Returns the error for an invalid URL. The message quotes neither the URL nor the parser error, because both can contain a
+ * password.
+ */
 function urlInvalid(): WebhookError {
   return optionError(
     "INBOX_URL is not a valid URL. Percent-encode special characters in the username and the password, as in redis://user:p%40ss@host:6379/0.",

@@ -5,7 +5,7 @@ import { openRedisLeases } from "./redis.ts";
 
 /**
  * Opens a connection that renews leases. This function has its own file, because the thread of a `LeaseRenewer` loads the file only
- * when it needs a connection.
+ * when the thread needs a connection.
  *
  * @param url the URL of the inbox.
  */

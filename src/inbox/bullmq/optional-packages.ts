@@ -7,7 +7,7 @@ export type Pg = typeof import("pg");
 /**
  * Loads BullMQ and the Redis client.
  *
- * @throws `INBOX_UNUSABLE` if one of them is not installed.
+ * @throws `INBOX_UNUSABLE` if a package is not installed.
  */
 export function loadRedisPackages(): Promise<{ bullmq: Bullmq; ioredis: Ioredis }> {
   return load(["bullmq", "ioredis"], async (bullmq, ioredis) => ({
@@ -19,13 +19,13 @@ export function loadRedisPackages(): Promise<{ bullmq: Bullmq; ioredis: Ioredis 
 /**
  * Loads BullMQ and the PostgreSQL client.
  *
- * @throws `INBOX_UNUSABLE` if one of them is not installed.
+ * @throws `INBOX_UNUSABLE` if a package is not installed.
  */
 export function loadPostgresPackages(): Promise<{ bullmq: Bullmq; pg: Pg }> {
   return load(["bullmq", "pg"], async (bullmq, pg) => ({ bullmq: await import(bullmq), pg: await import(pg) }));
 }
 
-/** Passes the package names as variables: with literals in `import()`, bundlers fail if an optional package is not installed. */
+/** Imports optional packages. The names are variables, because bundlers fail on `import("name")` if the package is not installed. */
 async function load<Packages>(
   names: readonly [string, string],
   loading: (...names: readonly [string, string]) => Promise<Packages>,

@@ -8,10 +8,10 @@ export const maxConnections = 10;
 /** The minimum number of connections: one listens for new deliveries, and one runs queries. */
 export const minConnections = 2;
 
-/** The remedy for errors that too few free connections may cause. */
+/** The remedy for errors that a lack of free connections can cause. */
 export const connectionHint = `Each server process uses up to ${maxConnections} connections and needs at least ${minConnections}. Raise "max_connections", close other clients, or run fewer server processes.`;
 
-/** How long the pool opens no connections after PostgreSQL has rejected one, in milliseconds. */
+/** How long the pool opens no connections after PostgreSQL has rejected a connection, in milliseconds. */
 const shrunkMs = 5_000;
 
 export class ConnectionsExhaustedError extends Error {
@@ -23,7 +23,7 @@ export class ConnectionsExhaustedError extends Error {
   }
 }
 
-/** Whether PostgreSQL has rejected a connection because too many are open. */
+/** Whether PostgreSQL has rejected a connection because too many connections are open. */
 export function isExhaustion(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "53300";
 }
@@ -34,9 +34,7 @@ export function isTimeout(error: unknown): boolean {
   return code === "ETIMEDOUT" || (code === undefined && /timeout/i.test(message));
 }
 
-/**
- * A `pg` pool for BullMQ. If PostgreSQL rejects further connections, queries wait for an open connection instead of failing.
- */
+/** A `pg` pool for BullMQ. If PostgreSQL rejects new connections, queries wait for an open connection instead of failing. */
 export class PostgresPool implements PgPool {
   readonly #pool: Pool;
   readonly #onError: (error: Error) => void;
@@ -118,7 +116,7 @@ export class PostgresPool implements PgPool {
   }
 }
 
-/** A connection that several callers share: their queries run one after the other. */
+/** A connection that several callers share. Queries run one after the other. */
 class SharedClient implements PgPoolClient {
   readonly #client: PoolClient;
   readonly #onRelease: () => void;

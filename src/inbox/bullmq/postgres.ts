@@ -25,7 +25,7 @@ import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 /** The schema that contains all tables of the inbox. */
 const schema = "hub_webhooks";
 const connectMs = 5_000;
-/** The timeout of a query, in milliseconds. Without it, a server that does not respond would block a connection forever. */
+/** The timeout of a query, in milliseconds. Without a timeout, a server that does not respond would block a connection forever. */
 const queryMs = 10_000;
 
 interface Packages {
@@ -76,11 +76,12 @@ export async function connectPostgres({
     close().catch(() => {});
     if (WebhookError.isInstance(cause)) throw cause;
     if (isExhaustion(cause)) throw serverUnusable({ url, cause: new ConnectionsExhaustedError(cause) });
-    // If no connection is free, PostgreSQL or a pooler may make a client wait until the timeout.
+    // If no connection is free, PostgreSQL or a pooler can make a client wait until the timeout.
     throw serverUnusable({ url, cause, ...(isTimeout(cause) && { hint: connectionHint }) });
   }
   const backends = new bullmq.PostgresQueueBackend(connection, "endpoints", { connection: pool }, false);
-  // Only a backend that owns its connection listens again after a reconnect. `close` must do nothing, because the connection is shared.
+  // A backend resumes listening after a reconnect only if BullMQ regards the connection as its own. The connection is shared, so
+  // `close` must keep it open.
   const createBackend: BackendFactory<IQueueBackend, PostgresConnectionOptions> = (name, options) =>
     Object.assign(new bullmq.PostgresQueueBackend(connection, name, options), { close: async () => {} });
   return {
@@ -96,12 +97,11 @@ export async function connectPostgres({
         `SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now, current_setting('transaction_read_only')::bool AS "isReadOnly"`,
       );
       const [row] = rows;
-      if (!row || row.isReadOnly)
-        throw new Error("This PostgreSQL rejects writes, because it is a standby or read-only.");
+      if (!row || row.isReadOnly) throw new Error("PostgreSQL is a standby or read-only and rejects writes");
       return Number(row.now);
     },
     async replayDead({ name }, jobIds) {
-      // One statement replays all jobs, because each commit waits for the disk. It adds the same log entry as `replayEntry` creates.
+      // One statement replays all jobs, because each commit waits for the disk. The log entry has the format of `replayEntry`.
       const { rows } = await pool.query<{ count: string }>(
         `WITH replayed AS (
            SELECT id FROM unnest($2::text[]) AS ids(id) WHERE reprocess_job($1, id, 'failed', false, false, false) = 1
@@ -187,6 +187,6 @@ function warningsOf({ fsync, commit }: Settings): string[] {
   const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
   if (setting === undefined) return [];
   return [
-    `Accepted deliveries can be lost in a power failure: this PostgreSQL does not sync each write to disk. Set "${setting} = on".`,
+    `Accepted deliveries can be lost in a power failure: PostgreSQL does not sync each write to disk. Set "${setting} = on".`,
   ];
 }

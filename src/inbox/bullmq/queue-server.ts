@@ -8,7 +8,7 @@ export const endpointsQueueName = "#endpoints";
 /** A BullMQ queue that contains the deliveries of one endpoint. */
 export type DeliveryQueue = Queue<JobData, undefined, string, JobData, undefined, string, IQueueBackend, unknown>;
 
-/** The options of a worker, except for its connection. */
+/** The options of a BullMQ worker, without its connection. */
 export type DeliveryWorkerOptions = Omit<WorkerOptions, "connection" | "prefix">;
 
 /** The part of a BullMQ worker that the inbox uses. */
@@ -20,7 +20,7 @@ export interface DeliveryWorker {
   close(): Promise<void>;
 }
 
-/** A connection to Redis or PostgreSQL, which store the queues. */
+/** A connection to the Redis or PostgreSQL server that stores the queues. */
 export interface QueueServer {
   openQueue(name: string): DeliveryQueue;
   openWorker(
@@ -29,14 +29,14 @@ export interface QueueServer {
     options: DeliveryWorkerOptions,
   ): DeliveryWorker;
   /**
-   * Checks that the server can store deliveries. Returns the time of the server, in milliseconds since the epoch.
+   * Checks that the server can store deliveries. Returns the server's time, in milliseconds since the epoch.
    *
    * @throws if the server cannot store deliveries.
    */
   checkStorage(): Promise<number>;
   /** Queues dead jobs again and records the replays in their logs. Returns the number of jobs that were still dead. */
   replayDead(queue: DeliveryQueue, jobIds: readonly string[]): Promise<number>;
-  /** Warnings about settings of the server that can lose accepted deliveries, with the setting to change. */
+  /** Warnings about server settings with which accepted deliveries can be lost. Each warning names the setting to change. */
   readonly warnings: readonly string[];
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export interface QueueServerOptions {
   url: string;
   /** Whether to fail if the inbox does not exist, instead of creating it. */
   mustExist: boolean;
-  /** The maximum time to connect and to prepare the server, in milliseconds. */
+  /** The timeout for connecting to the server and preparing it, in milliseconds. */
   startMs: number;
   /** Called each time the connection fails. */
   onError: (error: Error) => void;

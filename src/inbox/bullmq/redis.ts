@@ -42,22 +42,24 @@ export async function connectRedis({
 }: QueueServerOptions & Packages): Promise<QueueServer> {
   const database = new URL(url).pathname.slice(1);
   if (!/^\d*$/.test(database)) throw databaseInvalid();
-  // Stores and reads deliveries. Commands fail immediately while Redis is unavailable, so that deliveries are answered with 503.
+  // This connection stores and reads deliveries. Its commands fail immediately while Redis is unavailable, so that the server can
+  // answer deliveries with 503.
   const commands = new ioredis.Redis(url, {
     ...connectionOptions({ onReadOnly: "fail", onError }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     socketTimeout: 10_000,
   });
-  // Used by workers. Commands wait until Redis is available again. BullMQ commands block for at most 10 s, so 30 s without a response
-  // are a timeout.
+  // Workers use this connection. Its commands wait until Redis is available again. BullMQ commands block for up to 10 s, so the
+  // timeout is 30 s.
   const working = new ioredis.Redis(url, {
     ...connectionOptions({ onReadOnly: "resend", onError }),
     maxRetriesPerRequest: null,
     socketTimeout: 30_000,
   });
   const connections = [commands, working];
-  // BullMQ duplicates the connection for each worker. The duplicates are collected here, because BullMQ does not stop their reconnects.
+  // BullMQ duplicates the connection for each worker, but does not stop the duplicates from reconnecting, so `close` disconnects
+  // them.
   const duplicate = working.duplicate.bind(working);
   working.duplicate = (options) => {
     const connection = duplicate(options);
@@ -86,7 +88,7 @@ export async function connectRedis({
     openWorker: (name, process, options): DeliveryWorker =>
       new bullmq.Worker(name, process, { ...options, connection: working, prefix }),
     async checkStorage() {
-      // A write is needed: a replica, or a server without free memory or disk space, still responds to reads.
+      // The check writes a key, because a replica or a server without free memory or disk space still answers reads.
       await commands.set(`${prefix}:storage-check`, "", "PX", 1);
       const [seconds, microseconds] = await commands.time();
       return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
@@ -94,7 +96,7 @@ export async function connectRedis({
     async replayDead(queue, jobIds) {
       const replayed = await Promise.all(
         jobIds.map(async (id) => {
-          // Reading one field is enough. The whole job may contain a large body.
+          // Only one field is read, because the job can contain a large body.
           const attemptsStarted = await commands.hget(queue.toKey(id), "ats");
           if (attemptsStarted === null) return false;
           const job: DeliveryJob = new bullmq.Job(queue, "delivery", { id }, {}, id);
@@ -130,7 +132,7 @@ function connectionOptions({
   onReadOnly,
   onError,
 }: {
-  /** Whether a command fails or is sent again if Redis rejects it because Redis is read-only. */
+  /** Whether a command that a read-only Redis rejects fails or is sent again. */
   onReadOnly: "fail" | "resend";
   onError: (error: Error) => void;
 }): RedisOptions {
@@ -139,14 +141,17 @@ function connectionOptions({
     lazyConnect: true,
     connectTimeout: connectMs,
     keepAlive: 10_000,
-    // This Redis has become a replica. It may become a primary again, or the address may now lead to another Redis.
+    // A failover can make this server a replica. The connection is opened again, because the host name may now point to the new
+    // primary.
     reconnectOnError: ({ message }) => {
       if (!message.includes("READONLY")) return false;
       readOnlyAt = performance.now();
-      onError(new Error("This Redis is a replica and rejects writes. Point INBOX_URL to the primary."));
+      onError(
+        new Error("The Redis server at INBOX_URL is a replica and rejects writes. Set INBOX_URL to the primary."),
+      );
       return onReadOnly === "resend" ? 2 : 1;
     },
-    // `times` restarts after each successful connection, even to a replica, so the pause is chosen by `readOnlyAt`.
+    // Each successful connection resets `times`, even a connection to a replica, so the pause depends on `readOnlyAt`.
     retryStrategy: (times) =>
       performance.now() - readOnlyAt < 2 * readOnlyPauseMs ? readOnlyPauseMs : Math.min(times * 50, 2_000),
   };
@@ -156,7 +161,7 @@ function databaseInvalid(): WebhookError {
   return optionError("The path of a redis:// URL must be a database number, as in redis://host:6379/0.");
 }
 
-/** Connects, and fails if Redis is unavailable. Without this, ioredis would keep reconnecting. */
+/** Connects once, and rejects if Redis is unavailable. Otherwise, ioredis would keep reconnecting. */
 function firstConnection(connection: Redis): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.on("error", reject);
@@ -166,7 +171,7 @@ function firstConnection(connection: Redis): Promise<void> {
 
 const mayLose = "Accepted deliveries can be lost";
 
-/** Checks the settings of Redis. Returns a warning for each setting that can lose deliveries. */
+/** Checks the settings of Redis. Returns a warning for each setting with which accepted deliveries can be lost. */
 async function readWarnings(connection: Redis): Promise<string[]> {
   const settings = new Map<string, string>();
   try {
@@ -176,25 +181,19 @@ async function readWarnings(connection: Redis): Promise<string[]> {
     }
   } catch {
     return [
-      `${mayLose}: the settings of this Redis cannot be read. Make sure that this Redis uses "appendonly yes", "appendfsync always", and "maxmemory-policy noeviction".`,
+      `${mayLose}: the settings of Redis cannot be read. Make sure that Redis uses "appendonly yes", "appendfsync always", and "maxmemory-policy noeviction".`,
     ];
   }
   const warnings: string[] = [];
   if (settings.get("appendonly") !== "yes") {
-    const snapshots = settings.get("save")
-      ? "this Redis only saves snapshots"
-      : "this Redis does not save data to disk";
+    const snapshots = settings.get("save") ? "Redis only saves snapshots" : "Redis does not save data to disk";
     warnings.push(`${mayLose}: ${snapshots}. Set "appendonly yes" and "appendfsync always".`);
   } else if (settings.get("appendfsync") !== "always") {
-    warnings.push(
-      `${mayLose} in a power failure: this Redis does not sync each write to disk. Set "appendfsync always".`,
-    );
+    warnings.push(`${mayLose} in a power failure: Redis does not sync each write to disk. Set "appendfsync always".`);
   }
   const policy = settings.get("maxmemory-policy");
   if (policy !== "noeviction") {
-    warnings.push(
-      `${mayLose}: this Redis may evict keys (maxmemory-policy ${policy}). Set "maxmemory-policy noeviction".`,
-    );
+    warnings.push(`${mayLose}: Redis may evict keys (maxmemory-policy ${policy}). Set "maxmemory-policy noeviction".`);
   }
   return warnings;
 }

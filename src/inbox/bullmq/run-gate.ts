@@ -2,9 +2,9 @@ import { maxHoldMs as defaultMaxHoldMs } from "../crash-policy.ts";
 
 /** Permission to run a delivery. */
 export interface RunPermit {
-  /** Whether the delivery starts to run alone: no other delivery is running in this process. */
+  /** Whether no other delivery is running in this process when the delivery starts. */
   readonly isAlone: boolean;
-  /** Call this function when the delivery no longer runs. */
+  /** Returns the permit. Call this method when the delivery has ended. */
   leave(): void;
 }
 
@@ -23,9 +23,9 @@ interface SuspectWaiter extends Waiter {
  * Grants permits to run deliveries, so that suspects run alone. See `crash-policy.ts` for these terms.
  *
  * Only one suspect runs at a time. Other deliveries can start between two suspects. A suspect holds back other deliveries for up to
- * a minute while it waits, and for up to another minute while it runs. After that, the other deliveries run at the same time. SQLite
- * has a different `RunGate`: its workers check the gate before they claim deliveries, whereas BullMQ claims a delivery before the
- * worker can check the gate.
+ * a minute while it waits, and for up to another minute while it runs. After that, the other deliveries run at the same time. The
+ * SQLite inbox has a different `RunGate`, because its workers check the gate before they claim deliveries. BullMQ claims a delivery
+ * before the worker can check the gate.
  */
 export class RunGate {
   readonly #maxHoldMs: number;

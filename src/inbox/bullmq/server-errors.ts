@@ -1,7 +1,7 @@
 import { describeError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 
-/** The inbox does not exist, and the caller must not create it. */
+/** Returns the error for an inbox that does not exist and must not be created. */
 export function inboxMissing(url: string): WebhookError {
   const { protocol, host, pathname } = new URL(url);
   return new WebhookError(
@@ -11,9 +11,9 @@ export function inboxMissing(url: string): WebhookError {
 }
 
 /**
- * Redis or PostgreSQL cannot be reached or used. The message does not contain the password of the URL.
+ * Returns the error for an inbox server that cannot be reached or used. The message does not contain the password of the URL.
  *
- * @param options.hint a further remedy.
+ * @param options.hint an additional remedy.
  */
 export function serverUnusable({ url, cause, hint }: { url: string; cause: unknown; hint?: string }): WebhookError {
   const { protocol, host } = new URL(url);
@@ -25,7 +25,7 @@ export function serverUnusable({ url, cause, hint }: { url: string; cause: unkno
   );
 }
 
-/** Redis or PostgreSQL was not ready in time. */
+/** Returns the error for an inbox server that was not ready in time. */
 export function serverSlow(): Error {
   return Object.assign(new Error("the inbox server did not respond in time"), { code: "ETIMEDOUT" });
 }

@@ -20,7 +20,7 @@ export class StallDetector {
     this.#stalledMs = stalledMs;
   }
 
-  /** Compares the progress of all workers with the previous call. */
+  /** Compares the progress of all workers with the previous call. Returns a problem if a worker is stalled or not running. */
   async findProblem(
     workers: ReadonlyMap<string, { readonly progress: WorkProgress }>,
     hasWaiting: (endpoint: string) => Promise<boolean>,

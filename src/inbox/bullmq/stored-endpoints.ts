@@ -14,7 +14,7 @@ export class StoredEndpoints {
     this.#open();
   }
 
-  /** Stores the name of an endpoint, so that all processes that use this inbox can find it. */
+  /** Stores the name of an endpoint, so that all processes that use this inbox can find the endpoint. */
   add(endpoint: string): Promise<unknown> {
     let added = this.#added.get(endpoint);
     if (!added) {
@@ -26,7 +26,7 @@ export class StoredEndpoints {
     return added;
   }
 
-  /** Stores the retention of an endpoint, for processes that do not serve it. */
+  /** Stores the retention of an endpoint for processes that do not serve the endpoint. */
   async setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): Promise<void> {
     await this.add(endpoint);
     const job = await this.#open().getJob(jobIdOf(endpoint));
@@ -42,7 +42,7 @@ export class StoredEndpoints {
   async read(): Promise<ReadonlyMap<string, Partial<Retention>>> {
     const jobs = await this.#open().getJobs(["wait"]);
     const endpoints = new Map<string, Partial<Retention>>(jobs.map(({ data }) => [data.id, storedRetention(data)]));
-    // Endpoints that this process has added are missing if the inbox server was emptied since.
+    // If the data of the inbox server was deleted, the endpoints of this process are added again.
     for (const name of [...this.#added.keys()].filter((one) => !endpoints.has(one))) {
       this.#added.delete(name);
       await this.add(name);

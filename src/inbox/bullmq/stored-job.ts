@@ -10,7 +10,7 @@ export const jobDataSchema = z.object({
   id: z.string(),
   /** Missing after the retention period. */
   body: z.string().optional(),
-  /** Replaces a `body` that PostgreSQL cannot store as text. Contains its UTF-16 code units in Base64. */
+  /** Replaces a `body` that PostgreSQL cannot store as text. Contains the UTF-16 code units of the body in Base64. */
   base64: z.string().optional(),
   /** Only for an endpoint: how long bodies and attempts are kept, in milliseconds. */
   retentionMs: z.number().optional(),

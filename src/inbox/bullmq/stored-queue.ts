@@ -31,7 +31,7 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
   failed: "dead",
 };
 
-/** BullMQ must not limit the attempts. The retry policy of the endpoint does. */
+/** Disables BullMQ's limit on attempts. The retry policy of the endpoint limits attempts instead. */
 const unlimitedAttempts = 1_000_000;
 /** The maximum number of times that a delivery is read if its state changes during each read. */
 const maxReads = 5;
@@ -84,7 +84,7 @@ export class StoredQueue {
   }
 
   async #add(delivery: IncomingDelivery, { jobId, maxQueued }: { jobId: string; maxQueued: number }): Promise<boolean> {
-    // This does not call `getJobState`, because Redis would search the list of all queued jobs.
+    // `getJobState` would be slow here, because Redis would search the list of all queued jobs.
     const known = await this.#queue.getJob(jobId);
     if (known && !(await this.#isDead(known))) return true;
     if (known) return this.#revive(delivery, { jobId, maxQueued });
@@ -158,8 +158,8 @@ export class StoredQueue {
   }
 
   /**
-   * Replays a running delivery. The process that runs it finds the replay in the history when it records the end. If the end was
-   * already recorded, the job finishes soon and is then queued again.
+   * Replays a running delivery. The process that runs the delivery finds the replay in the history when the attempt ends. If the
+   * end of the attempt was already recorded, this method waits until BullMQ has finished the job, and then queues the job again.
    */
   async #replayRunning(job: DeliveryJob): Promise<void> {
     await job.log(replayEntry(job));

@@ -205,12 +205,12 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
-    await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
+    await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const worker = start();
     await waitFor(() => expect(runs).toHaveLength(1));
     expect(gate.tryEnter()).toBeUndefined();
-    expect(await lastEntry(queue, "a")).toEqual({ start: 2, runState: "alone" });
+    expect(await lastEntry(queue, "a")).toEqual({ claim: 2, runState: "alone" });
     runs[0]?.end(succeeded);
     await waitFor(() => expect(gate.tryEnter()).toBeDefined());
     await worker.close(0);
@@ -221,14 +221,14 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
-    await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
+    await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const other = gate.tryEnter();
     const worker = start();
-    const waiting = { start: 2, runState: "waiting" };
+    const waiting = { claim: 2, runState: "waiting" };
     await waitFor(async () => expect(await lastEntry(queue, "a")).toEqual(waiting));
     await worker.close(0);
-    expect(await lastEntry(queue, "a")).toEqual({ start: 2, skipped: true });
+    expect(await lastEntry(queue, "a")).toEqual({ claim: 2, skipped: true });
     expect([await queue.getWaitingCount(), runs]).toEqual([1, []]);
     other?.leave();
   });
@@ -250,9 +250,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const job = await add("a");
     for (const start of [1, 2, 3]) {
       const attempt = { number: start, outcome: "abandoned", error: storedAbandonedError } as const;
-      await job.log(attemptEntry({ start, attempt, counts: false }));
+      await job.log(attemptEntry({ claim: start, attempt, counts: false }));
     }
-    // A fourth start beside others, without an end.
+    // A fourth claim while other deliveries were running, without an end.
     job.attemptsStarted = 4;
     await job.log(runStateEntry(job, "shared"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 4);
@@ -260,7 +260,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await waitFor(async () => expect(await queue.getFailedCount()).toBe(1));
     expect(runs).toEqual([]);
     expect(logger.lines.at(-1)).toMatchObject({ level: "error", code: "ABANDONED", deliveryId: "a" });
-    expect(await lastEntry(queue, "a")).toMatchObject({ start: 5, skipped: true });
+    expect(await lastEntry(queue, "a")).toMatchObject({ claim: 5, skipped: true });
     await worker.close(0);
   });
 
@@ -269,17 +269,17 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
-    await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
+    await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const other = gate.tryEnter();
     const worker = start();
     const rows = async () => (await queue.getJobLogs(jobIdOf("a"))).logs;
     await waitFor(async () => expect((await rows()).at(-1)).toContain("waiting"));
-    await job.log(attemptEntry({ start: 1, attempt: { number: 1, outcome: "succeeded" }, counts: true }));
+    await job.log(attemptEntry({ claim: 1, attempt: { number: 1, outcome: "succeeded" }, counts: true }));
     other?.leave();
     await waitFor(async () => expect(await queue.getCompletedCount()).toBe(1));
     expect(runs).toEqual([]);
-    expect(await lastEntry(queue, "a")).toEqual({ start: 2, skipped: true });
+    expect(await lastEntry(queue, "a")).toEqual({ claim: 2, skipped: true });
     expect(gate.tryEnter()).toBeDefined();
     await worker.close(0);
   });
@@ -289,8 +289,8 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client, logger } = await startWorker({ waitMs });
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
-    await job.log(attemptEntry({ start: 1, attempt: crash, counts: true }));
-    // A second start alone, without an end.
+    await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
+    // A second claim that ran alone, without an end.
     job.attemptsStarted = 2;
     await job.log(runStateEntry(job, "alone"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 2);
@@ -302,7 +302,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     expect(dueAt).toBeGreaterThanOrEqual(startedAt + 2 * waitMs);
     expect(dueAt).toBeLessThanOrEqual(Date.now() + 2 * waitMs);
     expect(logger.lines).toMatchObject([{ level: "warn", code: "ABANDONED", attempt: 2, waitMs: 2 * waitMs }]);
-    expect(await lastEntry(queue, "a")).toEqual({ start: 3, skipped: true, dueAt: expect.stringMatching(/Z$/) });
+    expect(await lastEntry(queue, "a")).toEqual({ claim: 3, skipped: true, dueAt: expect.stringMatching(/Z$/) });
     expect(runs).toEqual([]);
     await worker.close(0);
   });

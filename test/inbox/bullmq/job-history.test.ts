@@ -3,7 +3,7 @@ import {
   attemptEntry,
   attemptsIn,
   countedAttempts,
-  crashedStarts,
+  crashedClaims,
   crashesIn,
   hasEnded,
   hasSucceeded,
@@ -15,17 +15,17 @@ import {
 import type { DeliveryAttempt } from "../../../src/inbox/inbox.ts";
 import { storedAbandonedError, storedClosingError } from "../../../src/inbox/inbox-errors.ts";
 
-const skipped = (start: number) => JSON.stringify({ start, skipped: true });
-const runState = (start: number, value: RunState) => JSON.stringify({ start, runState: value });
+const skipped = (claim: number) => JSON.stringify({ claim, skipped: true });
+const runState = (claim: number, value: RunState) => JSON.stringify({ claim, runState: value });
 const replayed = (attemptsStarted: number) => replayEntry({ attemptsStarted });
 const ended = (
-  start: number,
+  claim: number,
   outcome: DeliveryAttempt["outcome"],
-  { number = start, counts = true, error = {} } = {},
-) => attemptEntry({ start, attempt: { number, outcome, ...error }, counts });
-const crashed = (start: number, { counts = false } = {}) =>
-  ended(start, "abandoned", { counts, error: { error: storedAbandonedError } });
-const closed = (start: number) => ended(start, "abandoned", { counts: false, error: { error: storedClosingError } });
+  { number = claim, counts = true, error = {} } = {},
+) => attemptEntry({ claim, attempt: { number, outcome, ...error }, counts });
+const crashed = (claim: number, { counts = false } = {}) =>
+  ended(claim, "abandoned", { counts, error: { error: storedAbandonedError } });
+const closed = (claim: number) => ended(claim, "abandoned", { counts: false, error: { error: storedClosingError } });
 
 describe("The history of a delivery", () => {
   test("skips unsupported entries", () => {
@@ -42,12 +42,12 @@ describe("The history of a delivery", () => {
     expect(attemptsIn(history)).toMatchObject([{ number: 1, outcome: known }]);
   });
 
-  test("has an end for starts that ran or were skipped, not for those that are waiting or running", () => {
+  test("has an end for claims that ran or were skipped, not for those that are waiting or running", () => {
     const history = readHistory([ended(1, "failed"), skipped(2), runState(3, "alone")]);
-    expect([1, 2, 3, 4].map((start) => hasEnded(history, start))).toEqual([true, true, false, false]);
+    expect([1, 2, 3, 4].map((claim) => hasEnded(history, claim))).toEqual([true, true, false, false]);
   });
 
-  test("finds the starts that a crash interrupted, and whether they ran alone", () => {
+  test("finds the claims that a crash interrupted, and whether they ran alone", () => {
     const entries = [
       ended(1, "failed"),
       skipped(2),
@@ -62,10 +62,10 @@ describe("The history of a delivery", () => {
       runState(6, "alone"),
       ended(6, "failed"),
     ]);
-    expect(crashedStarts(history, { attemptsStarted: 8 })).toEqual([
-      { start: 4, wasAlone: true },
-      { start: 5, wasAlone: false },
-      { start: 7, wasAlone: false },
+    expect(crashedClaims(history, { attemptsStarted: 8 })).toEqual([
+      { claim: 4, wasAlone: true },
+      { claim: 5, wasAlone: false },
+      { claim: 7, wasAlone: false },
     ]);
   });
 
@@ -74,13 +74,13 @@ describe("The history of a delivery", () => {
     ["not recorded", []],
     ["followed by a shutdown", [crashed(1), closed(2)]],
   ])("does not count a suspect that was still waiting: its first crash is %s", (_what, entries) => {
-    const starts = crashedStarts(readHistory(entries), { attemptsStarted: 4 });
-    expect(starts.map(({ start }) => start)).toEqual(entries.length === 0 ? [1] : []);
+    const claims = crashedClaims(readHistory(entries), { attemptsStarted: 4 });
+    expect(claims.map(({ claim }) => claim)).toEqual(entries.length === 0 ? [1] : []);
   });
 
   test("no longer suspects a delivery after a finished run", () => {
     const history = readHistory([crashed(1), runState(2, "alone"), ended(2, "failed")]);
-    expect(crashedStarts(history, { attemptsStarted: 4 })).toEqual([{ start: 3, wasAlone: false }]);
+    expect(crashedClaims(history, { attemptsStarted: 4 })).toEqual([{ claim: 3, wasAlone: false }]);
   });
 
   test.each([

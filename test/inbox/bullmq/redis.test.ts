@@ -134,7 +134,7 @@ describe.skipIf(!hasRedis)("A Redis that may lose accepted deliveries", () => {
     ["saves snapshots", ["--appendonly", "no", "--save", "60 1"], /only saves snapshots.*"appendonly yes"/],
     ["syncs each second", ["--appendfsync", "everysec"], /power failure.*"appendfsync always"/],
     ["may evict", ["--maxmemory-policy", "allkeys-lru"], /evict.*allkeys-lru.*"maxmemory-policy noeviction"/],
-    ["hides its settings", ["--rename-command", "CONFIG", ""], /settings of this Redis cannot be read/],
+    ["hides its settings", ["--rename-command", "CONFIG", ""], /settings of Redis cannot be read/],
   ])("logs a warning at the start: %s", async (_what, settings, warning) => {
     await using server = await startRedis(settings);
     const { inbox, logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });
