@@ -2672,7 +2672,7 @@ declare namespace dev_d_exports {
  *
  * @example
  * ```ts
- * // Three waits, so four attempts.
+ * // Three waits allow four attempts.
  * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
  * ```
  */
@@ -2706,15 +2706,15 @@ interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
  * succeeded. `dead`: the delivery failed and is not retried, but can be replayed.
  */
 type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
-/** One run of the handler on a delivery. */
+/** One run of the handler for a delivery. */
 interface DeliveryAttempt {
   /** The number of the attempt, starting at 1. */
   number: number;
   /** Missing if the process crashed during the attempt and the inbox is in Redis or PostgreSQL. */
   startedAt?: Date;
   /**
-   * The duration in milliseconds. If the process crashed during the attempt, this is the time until the last heartbeat in SQLite, and
-   * missing in Redis and PostgreSQL.
+   * The duration in milliseconds. If the process crashed during the attempt, SQLite stores the time until the last heartbeat, and
+   * Redis and PostgreSQL store no duration.
    */
   durationMs?: number;
   /** `abandoned`: the process stopped or lost its lease before the handler finished. */
@@ -2738,7 +2738,7 @@ interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
   body?: string;
   attempts: readonly DeliveryAttempt[];
 }
-/** The queue of an endpoint: how the inbox runs its deliveries. */
+/** The handler of an endpoint and the settings with which the inbox runs the handler. */
 interface EndpointQueue {
   endpoint: string;
   /** The maximum number of deliveries that run at the same time in this process. */
@@ -2758,7 +2758,7 @@ interface ListOptions {
   /** The `next` field of the previous page. */
   cursor?: string;
 }
-/** A page of deliveries, newest first. A delivery whose status changes between two requests may be on both pages or on neither. */
+/** A page of deliveries, newest first. A delivery whose status changes between two requests can appear on both pages or on neither. */
 interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
   /** The cursor of the next page. Missing on the last page. */
@@ -2772,14 +2772,17 @@ interface InboxProblem {
   code: string;
   /** `unavailable`: the inbox cannot store or cannot run any delivery. `degraded`: the problem affects only some deliveries. */
   severity: "unavailable" | "degraded";
-  /** Describes the problem and its remedy, without secrets. Only for the owner, because it may contain file and host names. */
+  /**
+   * Describes the problem and how to fix it, without secrets. Show the message only to the owner, because it can contain file and
+   * host names.
+   */
   message: string;
 }
 /** Stores deliveries and runs them in the background. */
 interface Inbox {
   /**
-   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures. `duplicate`: the delivery was
-   * already stored, and runs again only if it was dead.
+   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures. `duplicate`: whether the
+   * delivery was already stored. A dead delivery is queued again and is not a duplicate.
    *
    * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.
    */
@@ -2798,7 +2801,7 @@ interface Inbox {
   replayDead(endpoint: string): Promise<number>;
   /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries of which only the ID is still kept. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within three seconds and never rejects. */
+  /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
