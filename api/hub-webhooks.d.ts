@@ -1926,7 +1926,7 @@ interface HubClientOptions {
 /**
  * The Hub's REST API.
  *
- * @throws `OPTION_INVALID` if an option is invalid.
+ * @throws `OPTION_INVALID` if an option is invalid or unknown.
  * @example
  * ```ts
  * const hub = new HubClient();
@@ -3313,7 +3313,7 @@ declare class WebhooksServer {
   readonly app: Hono;
   /** The deliveries of the background endpoints. */
   readonly inbox: ServerInbox;
-  /** @throws `OPTION_INVALID` */
+  /** @throws `OPTION_INVALID` if an option is invalid or unknown. */
   constructor(options?: WebhooksServerOptions);
   /** The names of the endpoints, in the order of their registration. */
   get endpointNames(): readonly string[];

@@ -1,4 +1,5 @@
 import { optionError } from "./option-error.ts";
+import { suggest } from "./suggest.ts";
 
 const maxPort = 65_535;
 
@@ -35,4 +36,29 @@ export function checkCount(
     return value;
   const expected = `a whole number of at least 1${allowsInfinity ? ", or Infinity" : ""}`;
   throw optionError({ option, value, expected });
+}
+
+/**
+ * Finds an option with an unknown name, which would otherwise have no effect, and describes the problem.
+ *
+ * @param kind what the options belong to, for the message, such as `HubClient`.
+ */
+export function findUnknownOption(
+  options: object,
+  { valid, kind }: { valid: readonly string[]; kind: string },
+): { option: string; message: string } | undefined {
+  const option = Object.keys(options).find((name) => !valid.includes(name));
+  if (option === undefined) return undefined;
+  const message = `Unknown ${kind} option ${JSON.stringify(option)}.${suggest(option, valid)} Valid options: ${valid.join(", ")}.`;
+  return { option, message };
+}
+
+/**
+ * Checks the names of options.
+ *
+ * @throws `OPTION_INVALID` for an unknown name.
+ */
+export function checkOptionNames(options: object, known: { valid: readonly string[]; kind: string }): void {
+  const unknown = findUnknownOption(options, known);
+  if (unknown) throw optionError(unknown.message);
 }

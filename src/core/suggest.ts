@@ -6,7 +6,7 @@ const maxEdits = 2;
  */
 export function suggest(word: string, valid: readonly string[]): string {
   const near = valid
-    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate) }))
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= maxEdits)
     .sort((left, right) => left.distance - right.distance)[0];
   return near ? ` Did you mean "${near.candidate}"?` : "";

@@ -1,3 +1,4 @@
+import { findUnknownOption } from "../core/check-option.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
@@ -47,7 +48,7 @@ export interface HubClientOptions {
 /**
  * The Hub's REST API.
  *
- * @throws `OPTION_INVALID` if an option is invalid.
+ * @throws `OPTION_INVALID` if an option is invalid or unknown.
  * @example
  * ```ts
  * const hub = new HubClient();
@@ -72,6 +73,7 @@ export class HubClient {
   readonly #transport: Transport;
 
   constructor(options: HubClientOptions = {}) {
+    checkNames(options);
     const { token, timeout = "30s", attempts = 4, logger } = options;
     if (token !== undefined && typeof token !== "string") throw optionInvalid("token", "a string");
     if (!(Number.isSafeInteger(attempts) && attempts >= 1))
@@ -133,6 +135,20 @@ export class HubClient {
   fetch(path: string, init?: HubFetchInit): Promise<Response> {
     return this.#transport.fetch(path, init);
   }
+}
+
+const optionNames = {
+  token: true,
+  hubUrl: true,
+  fetch: true,
+  timeout: true,
+  attempts: true,
+  logger: true,
+} satisfies Record<keyof HubClientOptions, true>;
+
+function checkNames(options: HubClientOptions): void {
+  const unknown = findUnknownOption(options, { valid: Object.keys(optionNames), kind: "HubClient" });
+  if (unknown) throw new HubError(unknown.message, { code: "OPTION_INVALID", fields: [unknown.option] });
 }
 
 function readTimeout(timeout: Duration): number {

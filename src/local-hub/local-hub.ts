@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { checkCount, checkPort } from "../core/check-option.ts";
+import { checkCount, checkOptionNames, checkPort } from "../core/check-option.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
@@ -44,6 +44,19 @@ export interface LocalHubOptions {
   logger?: Logger;
 }
 
+const optionNames = {
+  port: true,
+  state: true,
+  runJobs: true,
+  allowRemote: true,
+  attempts: true,
+  backoff: true,
+  timeout: true,
+  suspendAfter: true,
+  triggersPerDay: true,
+  logger: true,
+} satisfies Record<keyof LocalHubOptions, true>;
+
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
 /**
@@ -77,6 +90,7 @@ export class LocalHub {
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `LOCAL_HUB_STATE_UNUSABLE`, `OPTION_INVALID`.
    */
   static async launch(options: LocalHubOptions = {}): Promise<LocalHub> {
+    checkOptionNames(options, { valid: Object.keys(optionNames), kind: "LocalHub" });
     const limits = {
       attempts: checkCount(options.attempts ?? 3, "attempts", { allowsInfinity: true }),
       backoffMs: toMilliseconds(options.backoff ?? "500ms", "backoff"),

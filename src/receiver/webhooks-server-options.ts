@@ -1,3 +1,4 @@
+import { checkOptionNames } from "../core/check-option.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { LandingPage } from "./landing/source.ts";
@@ -83,4 +84,28 @@ export interface WebhooksServerOptions {
   now?: () => number;
   /** @internal Creates the ID of a delivery without a `Webhook-Id` header. Default `crypto.randomUUID`. */
   createId?: () => string;
+}
+
+/** The options that users can set; internal options are valid too, but not part of messages. */
+const publicOptionNames = {
+  secret: true,
+  secretInQuery: true,
+  dashboardToken: true,
+  inbox: true,
+  logger: true,
+  app: true,
+  basePath: true,
+  trustProxy: true,
+  bodyLimit: true,
+  landingPage: true,
+  metrics: true,
+} satisfies Record<Exclude<keyof WebhooksServerOptions, "now" | "createId">, true>;
+
+/**
+ * Checks the names of the options.
+ *
+ * @throws `OPTION_INVALID` for an unknown name.
+ */
+export function checkServerOptions({ now: _now, createId: _createId, ...options }: WebhooksServerOptions): void {
+  checkOptionNames(options, { valid: Object.keys(publicOptionNames), kind: "WebhooksServer" });
 }

@@ -29,7 +29,7 @@ import { OwnerCheck } from "./security/owner-check.ts";
 import { RefusalLog } from "./security/refusal-log.ts";
 import { SecretCheck } from "./security/secret-check.ts";
 import { ServerRedaction } from "./security/server-redaction.ts";
-import type { WebhooksServerOptions } from "./webhooks-server-options.ts";
+import { checkServerOptions, type WebhooksServerOptions } from "./webhooks-server-options.ts";
 
 /**
  * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result.
@@ -84,8 +84,9 @@ export class WebhooksServer {
     return this.app.fetch(request, environment ?? {}, context);
   };
 
-  /** @throws `OPTION_INVALID` */
+  /** @throws `OPTION_INVALID` if an option is invalid or unknown. */
   constructor(options: WebhooksServerOptions = {}) {
+    checkServerOptions(options);
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#redaction = new ServerRedaction(options);

@@ -50,6 +50,17 @@ describe("A HubClient", () => {
     );
   });
 
+  test("throws OPTION_INVALID for an unknown option, and suggests a valid one", () => {
+    expect(() => Reflect.construct(HubClient, [{ tokn: "hf_local" }])).toThrow(
+      expect.objectContaining({
+        name: "HubError",
+        code: "OPTION_INVALID",
+        fields: ["tokn"],
+        message: expect.stringContaining('Did you mean "token"?'),
+      }),
+    );
+  });
+
   test("throws OPTION_INVALID for a token that is not a string", () => {
     expect(() => Reflect.construct(HubClient, [{ token: 7 }])).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),

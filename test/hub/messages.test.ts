@@ -28,6 +28,7 @@ test("Invalid options", async () => {
       token: create({ token: 7 }),
       attempts: create({ attempts: 0 }),
       timeout: create({ timeout: "soon" }),
+      "unknown option": create({ endpoint: "https://hub.example" }),
     }),
   ).toMatchSnapshot();
 });

@@ -124,4 +124,12 @@ describe("A local Hub that cannot start", () => {
       message: expect.stringContaining(option),
     });
   });
+
+  test("throws OPTION_INVALID for an unknown option, and suggests a valid one", async () => {
+    const options = Object.assign<LocalHubOptions, object>({}, { suspendafter: 3 });
+    await expect(LocalHub.launch(options)).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: expect.stringContaining('Did you mean "suspendAfter"?'),
+    });
+  });
 });

@@ -37,6 +37,7 @@ test("Invalid options of the server", async () => {
       "body limit": create({ bodyLimit: -1 }),
       "base path": create({ basePath: "api" }),
       app: create({ app: {} }),
+      "unknown option": create({ basepath: "/hub" }),
     }),
   ).toMatchSnapshot();
 });

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { checkCount } from "../../core/check-option.ts";
+import { checkCount, checkOptionNames } from "../../core/check-option.ts";
 import { type Duration, toMilliseconds } from "../../core/duration.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -199,16 +199,10 @@ function listOf(value: string | readonly string[] | undefined): readonly string[
 
 const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as const;
 const otherOptions = ["background", "timeout", "schema", "scope", "action", "repo", "ref", "watch", "domains"] as const;
-const knownOptions: ReadonlySet<string> = new Set([...backgroundOptions, ...otherOptions]);
 
 /** Checks the names of options for JavaScript users, because a misspelled option would have no effect. */
 function checkOptions(options: EndpointOptions): void {
-  const unknown = Object.keys(options).find((name) => !knownOptions.has(name));
-  if (unknown !== undefined) {
-    throw optionError(
-      `Unknown endpoint option ${JSON.stringify(unknown)}. Valid options: ${[...knownOptions].join(", ")}.`,
-    );
-  }
+  checkOptionNames(options, { valid: [...backgroundOptions, ...otherOptions], kind: "endpoint" });
   const { background } = options;
   if (background === undefined || typeof background === "boolean") return;
   throw optionError(
