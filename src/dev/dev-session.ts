@@ -13,7 +13,7 @@ import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } 
 import { DevProxy } from "./dev-proxy.ts";
 import { OpenParts } from "./open-parts.ts";
 import { ReloadingServer } from "./reloading-server.ts";
-import { writeSecretFile } from "./secret-file.ts";
+import { writeSessionFile } from "./session-file.ts";
 import { effectiveWatch } from "./watched-items.ts";
 import { openTemporaryWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
 
@@ -82,7 +82,8 @@ class Session implements DevSession {
   #webhooks: WebhookReconciler | undefined;
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
-  #isSecretStored = false;
+  /** The secret in the session file; `null` before the file is written. */
+  #storedSecret: string | undefined | null = null;
 
   constructor(options: StartDevOptions, config: DevConfig) {
     this.#options = options;
@@ -281,25 +282,32 @@ class Session implements DevSession {
 
   #handleServing(description: ServerDescription, { port }: DevProxy): void {
     this.#description = description;
-    this.#storeSecret(port);
+    this.#storeSession(port);
     this.#firstServing.resolve();
     void this.#updateWebhooks().then(() => {
       if (this.#isReady) this.#emit({ event: "reloaded", endpoints: this.state.endpoints });
     });
   }
 
-  /** Stores the secret of the session for `trigger --url`, if the server has no secret of its own. */
-  #storeSecret(port: number): void {
-    const { secret } = this;
-    if (secret === undefined || this.#isSecretStored || this.#parts.isClosed) return;
-    this.#isSecretStored = true;
+  /** Stores the URL of the local Hub and the secret of the server for `trigger`. A reload can change the secret. */
+  #storeSession(port: number): void {
+    const { secret } = this.#description;
+    if (secret === this.#storedSecret || this.#parts.isClosed) return;
+    const isFirst = this.#storedSecret === null;
+    this.#storedSecret = secret;
     try {
-      const remove = writeSecretFile({ port, secret });
-      this.#parts.addCloser(async () => remove());
+      const remove = writeSessionFile({
+        port,
+        folder: process.cwd(),
+        ...(!this.#config.isReal && this.#hub && { localHubUrl: this.#hub.client.hubUrl }),
+        ...(secret !== undefined && { secret }),
+      });
+      if (isFirst) this.#parts.addCloser(async () => remove());
     } catch (error) {
+      if (!isFirst) return;
       this.#emitProblem({
         code: "FOLDER_UNUSABLE",
-        message: `The secret of this session could not be stored for trigger --url (${messageOf(error)}). Pass the secret with --secret-stdin.`,
+        message: `This session could not be stored for hub-webhooks trigger (${messageOf(error)}). Pass its secret with --secret-stdin, and the URL of its local Hub with --hub-url.`,
       });
     }
   }

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import { startDev } from "../../src/dev/dev-session.ts";
-import { readSecretFile } from "../../src/dev/secret-file.ts";
+import { findSessionHub, findSessionSecret } from "../../src/dev/session-file.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
 import { runCommand } from "../cli/run-command.ts";
@@ -140,7 +140,29 @@ describe("A session with a local Hub", () => {
     expect(await push(session)).toMatchObject([{ status: 200 }]);
     expect(JSON.stringify(events)).not.toContain(made);
     await session.close();
-    expect(readSecretFile(url)).toBeUndefined();
+    expect(findSessionSecret(url)).toBeUndefined();
+  });
+
+  test("stores the URL of its local Hub and the secret in code, which trigger uses", async () => {
+    const withSecret = (text: string) => `
+      import { WebhooksServer } from "hub-webhooks";
+      const server = new WebhooksServer({ secret: "${text}" });
+      server.webhook("retrain", { watch: "dataset:me/data" }, () => "done");
+      export default server;`;
+    const project = await openProject({ "server.ts": withSecret("from code") });
+    vi.stubEnv("TMPDIR", project.path);
+    const { session, until } = await startIn(project);
+    const { url, hub } = session.state;
+    expect([findSessionHub(process.cwd()), findSessionSecret(url)]).toEqual([hub.url, "from code"]);
+    const running = { stopped: new Promise<void>(() => {}), env: {} };
+    const byHub = await runCommand(["trigger", "dataset:me/data"], running);
+    expect(byHub).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(hub.url) });
+    await project.write("server.ts", withSecret("changed"));
+    await until("reloaded");
+    const toUrl = ["trigger", "dataset:me/data", "--url", `${url}/webhooks/retrain`];
+    expect(await runCommand(toUrl, running)).toMatchObject({ exitCode: 0 });
+    await session.close();
+    expect(findSessionHub(process.cwd())).toBeUndefined();
   });
 
   test("leaves no files in the temporary folder", async () => {
@@ -167,7 +189,7 @@ describe("A session with a local Hub", () => {
     vi.stubEnv("WEBHOOK_SECRET", variable);
     const { session } = await startIn(project);
     const { url } = session.state;
-    expect([session.secret, readSecretFile(url)]).toEqual([undefined, undefined]);
+    expect([session.secret, findSessionSecret(url)]).toEqual([undefined, variable]);
     expect(await statusesWith(url, [undefined, secret])).toEqual(statuses);
     expect(await push(session)).toMatchObject([{ status: 200 }]);
   });

@@ -45,7 +45,10 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .option("--dry-run", "show the payload and its destinations without sending it")
     .configureHelp(
       helpWithoutHubOptions(
-        new Option("--hub-url <url>", `URL of the local Hub (default: HF_ENDPOINT, else ${defaultLocalHubUrl})`),
+        new Option(
+          "--hub-url <url>",
+          `URL of the local Hub (default: HF_ENDPOINT, else the dev session in this folder, else ${defaultLocalHubUrl})`,
+        ),
       ),
     )
     .addHelpText(

@@ -59,8 +59,18 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
     import("../../../hub/token.ts"),
   ]);
   // An empty variable counts as not set.
-  const hubUrl = findHubUrl(invocation.hubOptions.hubUrl || shell.env.HF_ENDPOINT || defaultLocalHubUrl);
+  const givenUrl = invocation.hubOptions.hubUrl || shell.env.HF_ENDPOINT;
+  const hubUrl = findHubUrl(givenUrl || (await findDefaultHub(output)));
   return LocalHubSender.connect({ event, hubUrl });
+}
+
+/** Returns the URL of the local Hub of the dev session in this folder, else the default URL of a local Hub. */
+async function findDefaultHub(output: Output): Promise<string> {
+  const { findSessionHub } = await import("../../../dev/session-file.ts");
+  const sessionHub = findSessionHub(process.cwd());
+  if (sessionHub === undefined || sessionHub === defaultLocalHubUrl) return defaultLocalHubUrl;
+  output.log(`note: Using ${sessionHub}, the local Hub of the dev session in this folder.`);
+  return sessionHub;
 }
 
 async function findSecret(
@@ -69,8 +79,8 @@ async function findSecret(
 ): Promise<string | undefined> {
   const given = await readSecretOption({ secret, secretStdin }, shell);
   if (given !== undefined) return given;
-  const { readSecretFile } = await import("../../../dev/secret-file.ts");
-  return readSecretFile(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
+  const { findSessionSecret } = await import("../../../dev/session-file.ts");
+  return findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
 }
 
 async function preview(sender: EventSender, invocation: Invocation): Promise<void> {

@@ -1,0 +1,100 @@
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import * as z from "zod";
+import { isLoopbackHost } from "../core/loopback.ts";
+
+const sessionFile = z.object({
+  pid: z.int().positive(),
+  folder: z.string(),
+  localHubUrl: z.optional(z.string()),
+  secret: z.optional(z.string()),
+});
+
+/** What `hub-webhooks trigger` must know about a running dev session. */
+export interface SessionRecord {
+  /** The port of the session's server. */
+  port: number;
+  /** The working directory of the session. */
+  folder: string;
+  /** The URL of the session's local Hub. Absent if the session uses the real Hub. */
+  localHubUrl?: string;
+  /** The secret that the server requires. Absent if the server is open. */
+  secret?: string;
+}
+
+/**
+ * Stores a session for `hub-webhooks trigger`. The file is named after the port, and only the current user can read it.
+ * Replaces an earlier file of the same port. Returns the function that deletes the file.
+ *
+ * @throws errors of the file system, and an error if another user owns the folder.
+ */
+export function writeSessionFile({ port, ...session }: SessionRecord): () => void {
+  const folder = sessionsFolder();
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (!isPrivate(folder)) throw new Error(`"${folder}" belongs to another user, or others may write to it`);
+  const file = join(folder, fileName(port));
+  // Delete any existing file: `mode` applies only when a file is created.
+  rmSync(file, { force: true });
+  writeFileSync(file, JSON.stringify({ pid: process.pid, ...session }), { mode: 0o600, flag: "wx" });
+  return () => rmSync(file, { force: true });
+}
+
+/** Returns the secret of the session that is running at this local URL, or `undefined` if there is no such session. */
+export function findSessionSecret(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  if (parsed?.protocol !== "http:" || !isLoopbackHost(parsed.hostname)) return undefined;
+  return readSessionFile(fileName(Number(parsed.port || 80)))?.secret;
+}
+
+/**
+ * Returns the URL of the local Hub of the session that was started in this folder, or `undefined` if no such session is
+ * running. Of several sessions, the latest one is used.
+ */
+export function findSessionHub(folder: string): string | undefined {
+  return sessionFileNames()
+    .flatMap((name) => readSessionFile(name) ?? [])
+    .filter((session) => session.folder === folder && session.localHubUrl !== undefined)
+    .sort((left, right) => right.writtenAt - left.writtenAt)[0]?.localHubUrl;
+}
+
+function sessionFileNames(): readonly string[] {
+  try {
+    return readdirSync(sessionsFolder()).filter((name) => /^dev-\d+\.json$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/** Returns `undefined` if the file cannot be read or trusted, or if its session is no longer running. */
+function readSessionFile(name: string): (z.output<typeof sessionFile> & { writtenAt: number }) | undefined {
+  try {
+    const folder = sessionsFolder();
+    if (!isPrivate(folder)) return undefined;
+    const file = join(folder, name);
+    const session = sessionFile.parse(JSON.parse(readFileSync(file, "utf8")));
+    // Throws if the process of the session no longer exists, for example because it was killed.
+    process.kill(session.pid, 0);
+    return { ...session, writtenAt: statSync(file).mtimeMs };
+  } catch {
+    return undefined;
+  }
+}
+
+function sessionsFolder(): string {
+  return join(tmpdir(), `hub-webhooks-${process.getuid?.() ?? userInfo().username}`);
+}
+
+function fileName(port: number): string {
+  return `dev-${port}.json`;
+}
+
+/**
+ * Whether only the current user can access the folder. In a shared temporary folder, anyone can create a folder with
+ * that name.
+ */
+function isPrivate(folder: string): boolean {
+  const found = lstatSync(folder);
+  if (process.getuid === undefined) return found.isDirectory();
+  return found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;
+}
