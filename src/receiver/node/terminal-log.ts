@@ -21,15 +21,27 @@ export function formatForTerminal(line: string): string {
   const { label, color } = levels[Number(level)] ?? { label: String(level), color: "gray" };
   const clock = typeof time === "number" ? new Date(time).toTimeString().slice(0, 8) : "";
   const names = Object.keys(fields).sort((left, right) => rank(left) - rank(right));
-  const flat = names.filter((name) => !Array.isArray(fields[name]));
+  const flat = names.filter((name) => !isList(fields[name]));
   const head = [
     styleText("gray", clock),
     styleText(color, label.padEnd(5)),
     continued(msg),
     ...flat.map((name) => `${styleText("gray", `${continued(name)}=`)}${continued(fields[name])}`),
   ];
-  const lists = names.flatMap((name) => (Array.isArray(fields[name]) ? fields[name].map(indent) : []));
+  const lists = names.flatMap((name) => formatList(name, fields[name]));
   return `${[head.join(" "), ...lists, ...(err === undefined ? [] : [indent(errorText(err))])].join("\n")}\n`;
+}
+
+/** Whether a value is a list with items. An empty list is shown like other values. */
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.length > 0;
+}
+
+/** Returns the name and one line per item, or nothing for other values. */
+function formatList(name: string, value: unknown): readonly string[] {
+  return isList(value)
+    ? [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))]
+    : [];
 }
 
 function parseLine(line: string): Record<string, unknown> {

@@ -1,5 +1,7 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
+import { webhooksPath } from "../../core/paths.ts";
+import { shorten } from "../../core/shorten.ts";
 import { type Answer, errorAnswer, isSuccess } from "../../http-server/answer.ts";
 import type { ClaimedDelivery, IncomingDelivery } from "../../inbox/inbox.ts";
 import type { Outcome } from "../../payload/delivery.ts";
@@ -40,6 +42,9 @@ interface BareDelivery {
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
 const maxUnknownNames = 100;
+
+/** The maximum length of a logged path, because clients choose it. */
+const maxLoggedPath = 200;
 
 /**
  * Parses, runs and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
@@ -88,7 +93,7 @@ export class DeliveryPipeline {
       });
       return answer;
     } catch (error) {
-      return this.#refuse(error, endpoint);
+      return this.#refuse(error, { endpoint, path: `${webhooksPath}${request.endpointName}` });
     }
   }
 
@@ -210,13 +215,14 @@ export class DeliveryPipeline {
     return { status: "failed", error: handlerReturnedError(endpoint, answer.status) };
   }
 
-  #refuse(error: unknown, endpoint: Endpoint | undefined): Answer {
+  #refuse(error: unknown, { endpoint, path }: { endpoint: Endpoint | undefined; path: string }): Answer {
     // A user's schema may throw a `WebhookError` with any status.
     const hasErrorStatus =
       WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
     const sent = hasErrorStatus ? error : internalError(error);
     const { code, status, message, cause } = sent;
-    const fields = { endpoint: endpoint?.name, code, status, err: cause };
+    const subject = endpoint ? { endpoint: endpoint.name } : { path: shorten(path, maxLoggedPath) };
+    const fields = { ...subject, code, status, err: cause };
     if (status === 500) this.#options.log().error(fields, message);
     else this.#options.refusalLog.warn(fields, `delivery refused: ${message}`);
     return errorAnswer(sent);

@@ -49,7 +49,7 @@ export async function openMetrics(
 
   new Counter({
     name: "hub_webhooks_deliveries_total",
-    help: "Deliveries by outcome. A failed background attempt that will be retried counts as retrying.",
+    help: "Deliveries by outcome. Failed background attempts count as retrying, or as dead after the last attempt.",
     labelNames: ["endpoint", "outcome"],
     registers,
     collect() {
@@ -58,7 +58,8 @@ export async function openMetrics(
         for (const outcome of activityOutcomes) {
           // Includes zeros, because rate() ignores the first delivery of a series that starts at one.
           if (outcome === "retrying" && !endpoint.queue) continue;
-          this.inc({ endpoint: endpoint.name, outcome }, endpoint.activity.countOf(outcome));
+          const label = outcome === "failed" && endpoint.queue ? "dead" : outcome;
+          this.inc({ endpoint: endpoint.name, outcome: label }, endpoint.activity.countOf(outcome));
         }
       }
     },

@@ -55,9 +55,9 @@ describe("A line on a terminal", () => {
     expect(coloured(30)).toContain("\u001b[32minfo \u001b[39m");
   });
 
-  test("has lists below, one item per line", () => {
-    expect(shown({ msg: "ready", endpoints: ["POST /a", "POST /b"], port: 7860 })).toBe(
-      "12:00:05 info  ready port=7860\n    POST /a\n    POST /b\n",
+  test("has lists below with their names, one item per line", () => {
+    expect(shown({ msg: "ready", endpoints: ["POST /a", "POST /b"], port: 7860, warnings: [] })).toBe(
+      "12:00:05 info  ready port=7860 warnings=[]\n    endpoints:\n      POST /a\n      POST /b\n",
     );
   });
 

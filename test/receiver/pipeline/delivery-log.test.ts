@@ -82,7 +82,11 @@ describeOverBothTransports("The log line of a delivery", (send) => {
   });
 
   test.each([
-    ["to no endpoint", deliveryRequest({ endpoint: "none", payload: {} }), { code: "ENDPOINT_UNKNOWN", status: 404 }],
+    [
+      "to no endpoint",
+      deliveryRequest({ endpoint: "none", payload: {} }),
+      { path: "/webhooks/none", code: "ENDPOINT_UNKNOWN", status: 404 },
+    ],
     [
       "without the secret",
       deliveryRequest({ endpoint: "retrain", payload: {} }),

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
-import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { deliveryRequest, settled, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -149,6 +149,21 @@ describe("GET /metrics", () => {
     for (const name of ["hub_webhooks_received_total", "hub_webhooks_deliveries_total"]) {
       expect(named(again, name)).toEqual(named(all, name));
     }
+  });
+
+  test("counts failed background attempts as retrying, and the last one as dead", async () => {
+    const { server, send, scrape } = openServer();
+    server.webhook("retrain", { background: true, attempts: 2, backoff: ["1ms"] }, () => {
+      throw new Error("no GPU");
+    });
+    await send("retrain");
+    await settled(server);
+    expect(named(await scrape(), "hub_webhooks_deliveries_total")).toEqual({
+      'hub_webhooks_deliveries_total{endpoint="retrain",outcome="succeeded"}': 0,
+      'hub_webhooks_deliveries_total{endpoint="retrain",outcome="ignored"}': 0,
+      'hub_webhooks_deliveries_total{endpoint="retrain",outcome="retrying"}': 1,
+      'hub_webhooks_deliveries_total{endpoint="retrain",outcome="dead"}': 1,
+    });
   });
 
   test("measures the duration of handlers from the start", async () => {
