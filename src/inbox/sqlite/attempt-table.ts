@@ -4,7 +4,7 @@ import type { Statements } from "./statements.ts";
 /** An attempt with its start time and duration, which SQLite always stores. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-/** Reads and writes finished attempts. Deliveries are identified by their sequence. */
+/** Reads and writes finished attempts. The `sequence` of a delivery identifies the delivery. */
 export class AttemptTable {
   readonly #statements: Statements;
 
@@ -17,7 +17,7 @@ export class AttemptTable {
     return this.#statements.attempts.all(sequence).map(toAttempt);
   }
 
-  /** Whether this attempt is stored with the same times and outcome. */
+  /** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
   has(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): boolean {
     const stored = this.#statements.attempt.get(sequence, number);
     return (

@@ -7,11 +7,11 @@ import { LoopMonitor } from "../loop-monitor.ts";
 import type { BackgroundMaintenanceData } from "./background-maintenance.ts";
 import { heartbeatSql } from "./statements.ts";
 
-/** The interval at which the size of the WAL is checked, in milliseconds. */
+/** The interval between checks of the size of the WAL, in milliseconds. */
 const sizeCheckMs = 250;
 /**
- * The minimum size of a WAL that this thread checkpoints, in bytes. It is below the 40 MiB at which a commit on the event loop would
- * checkpoint the WAL. It is not much smaller, because each checkpoint writes the pages of the indexes again.
+ * The minimum size of a WAL that this thread checkpoints, in bytes. At 40 MiB, a commit on the event loop would checkpoint the WAL.
+ * With a smaller minimum, the thread would write the pages of the indexes more often.
  */
 const minWalBytes = 16 * 2 ** 20;
 
@@ -27,7 +27,7 @@ const heartbeat = database.prepare(heartbeatSql);
 const loop = new LoopMonitor(loopCounter);
 let checkpointedAt = 0;
 
-/** Ignores errors, such as a locked file or a full disk, because the next interval tries again. */
+/** Ignores errors, such as a locked file or a full disk, because the action is retried at the next interval. */
 function attempt(action: () => void): void {
   try {
     action();
@@ -41,7 +41,10 @@ function sendHeartbeat(): void {
   if (Atomics.load(shared, 0) > 0 && !isHung) attempt(() => heartbeat.run(processId, Date.now()));
 }
 
-/** Checkpoints the WAL if it has grown. Otherwise, a commit would checkpoint 40 MiB and block the event loop. */
+/**
+ * Checkpoints the WAL if the WAL has changed and has at least `minBytes` bytes. Otherwise, a commit would checkpoint 40 MiB and
+ * block the event loop.
+ */
 function checkpoint(minBytes: number): void {
   const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
   if (!wal || wal.size < minBytes || wal.mtimeMs === checkpointedAt) return;

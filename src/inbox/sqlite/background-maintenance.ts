@@ -3,7 +3,7 @@ import type { Logger } from "../../core/logger.ts";
 import { programUrl } from "../../core/package-root.ts";
 import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
-/** The data of the thread. */
+/** The `workerData` of the thread. */
 export interface BackgroundMaintenanceData {
   file: string;
   processId: string;
@@ -11,7 +11,7 @@ export interface BackgroundMaintenanceData {
   heartbeatMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
-  /** Two shared numbers: the number of running deliveries, and 1 if the thread has started, otherwise 0. */
+  /** Two shared numbers: the number of running deliveries, and whether the thread has started (1) or not (0). */
   shared: Int32Array<SharedArrayBuffer>;
 }
 
@@ -22,17 +22,17 @@ export interface BackgroundMaintenanceOptions {
   processId: string;
   /** The interval of heartbeats, in milliseconds. */
   heartbeatMs: number;
-  /** The time in milliseconds after which a blocked event loop counts as hung, so that the thread sends no heartbeats. */
+  /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
   maxBlockedMs: number;
   log: () => Logger;
 }
 
 /**
- * Controls the thread of an inbox. The thread has two tasks:
+ * Controls the maintenance thread of an inbox. The thread has two tasks:
  *
- * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop. It stops sending heartbeats if the
- *   event loop is blocked for so long that it counts as hung.
- * - It checkpoints the WAL, which would block the event loop.
+ * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop. If the event loop counts as hung,
+ *   the thread sends no heartbeats.
+ * - It checkpoints the WAL, because a checkpoint on the event loop would block the event loop.
  *
  * The thread starts with the first running delivery or the first large prune. It does not keep the process alive.
  */
@@ -51,7 +51,7 @@ export class BackgroundMaintenance {
     this.#options = options;
   }
 
-  /** Whether the event loop must send the heartbeats because the thread is not running. */
+  /** Whether the event loop must send heartbeats, because the thread is not running. */
   get needsEventLoop(): boolean {
     const isWorking = this.#thread !== undefined && Atomics.load(this.#shared, 1) === 1;
     return this.#options.file !== undefined && !isWorking;
@@ -74,7 +74,7 @@ export class BackgroundMaintenance {
     });
   }
 
-  /** Starts a new thread after the file was replaced. */
+  /** Restarts the thread after the file was replaced. */
   async restart(): Promise<void> {
     await this.#stop();
     if (this.#isClosed) return;
@@ -133,7 +133,7 @@ export class BackgroundMaintenance {
   }
 
   #handleExit(thread: Worker, error: unknown): void {
-    // If the thread was replaced or removed, it was stopped on purpose.
+    // A thread that was replaced or removed was stopped on purpose.
     if (thread === this.#thread) this.#fail(error);
   }
 

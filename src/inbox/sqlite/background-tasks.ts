@@ -4,9 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 /** The minimum time between two log lines about the same failure, in milliseconds. */
 const logIntervalMs = 60_000;
 
-/**
- * Runs the background tasks of an inbox at intervals and after delays. Logs failures. The timers do not keep the process alive.
- */
+/** Runs the background tasks of an inbox at intervals and after delays, and logs failures. The timers do not keep the process alive. */
 export class BackgroundTasks {
   readonly #log: () => Logger;
   readonly #monotonicNow: () => number;

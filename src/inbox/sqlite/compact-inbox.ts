@@ -13,8 +13,8 @@ export interface CompactedInbox {
 }
 
 /**
- * Returns the unused space of an inbox to the disk. From then on, pruning returns unused space as well. No process may have the inbox
- * open.
+ * Returns the unused space of an inbox to the disk. Afterwards, pruning also returns unused space. Stop all processes that use the
+ * inbox first.
  *
  * @throws `INBOX_IN_USE` if a process has the inbox open, `INBOX_UNUSABLE` if the file is not an inbox or cannot be compacted.
  */
@@ -39,7 +39,7 @@ function compactError(error: unknown, file: string): WebhookError {
   const path = resolve(file);
   if (isBusy(error)) {
     return new WebhookError(
-      `A process has the inbox "${path}" open. Stop the server, compact the inbox, then start the server again.`,
+      `The inbox "${path}" is in use by another process. Stop the server, compact the inbox, then start the server again.`,
       { code: "INBOX_IN_USE", retryable: true },
     );
   }

@@ -12,7 +12,10 @@ export interface DamageTrackerOptions {
   monotonicNow: () => number;
 }
 
-/** Tracks which endpoints have damaged deliveries. Each poll finds the damage again, so it is logged at most every ten minutes. */
+/**
+ * Tracks which endpoints have damaged deliveries. Each poll finds the damage again, so the damage is logged at most every ten
+ * minutes.
+ */
 export class DamageTracker {
   readonly #options: DamageTrackerOptions;
   readonly #endpoints = new Set<string>();
@@ -22,7 +25,10 @@ export class DamageTracker {
     this.#options = options;
   }
 
-  /** Records an error of an endpoint if damage caused the error. Returns `false` for other errors, which the caller must handle. */
+  /**
+   * Records an error of an endpoint if file damage caused the error. Returns `false` for other errors, which the caller must
+   * handle.
+   */
   recordIfDamage(error: unknown, endpoint: string): boolean {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     if (!isDamage(cause)) return false;
@@ -49,6 +55,6 @@ export class DamageTracker {
   #message(): string {
     const { file } = this.#options;
     const names = [...this.#endpoints].map((endpoint) => `"${endpoint}"`).join(", ");
-    return `Part of the inbox "${file}" is damaged: some deliveries of ${names} cannot be read. All other deliveries still run. To recover the file, stop the server, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE, FILE-wal, and FILE-shm away, and rename NEW to FILE.`;
+    return `The inbox "${file}" is partly damaged: some deliveries of ${names} cannot be read. Other deliveries still run. To recover the file, stop the server, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE, FILE-wal, and FILE-shm away, and rename NEW to FILE.`;
   }
 }

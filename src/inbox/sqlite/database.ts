@@ -25,7 +25,7 @@ export function openInboxDatabase(file: string, options: { mustExist?: boolean }
     } catch (error) {
       if (WebhookError.isInstance(error)) throw error;
       if (!isBusy(error) || performance.now() - startedAt > maxWaitMs) throw inboxUnusable(file, error);
-      // Several processes may create the file at the same time, and the timeout of SQLite does not cover all of its locks.
+      // Several processes can create the file at the same time, and the timeout of SQLite does not cover all of its locks.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
   }
@@ -37,7 +37,7 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
   if (mustExist && !existsSync(file)) throw inboxMissing(file);
   if (file !== ":memory:") {
     makePrivateFolder(dirname(resolve(file)), "INBOX_UNUSABLE");
-    // The file is created here, so that only its owner can read payloads. SQLite treats an empty file as a new database.
+    // The file is created with mode 0600, so that other users cannot read payloads. SQLite treats an empty file as a new database.
     if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
     checkAccess(file);
   }
@@ -50,7 +50,7 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
     if (version === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     if (version < schemaVersion) migrate(database);
-    // SQLite must no longer wait for locks. `GroupCommit` waits instead, without blocking the event loop.
+    // From now on, `GroupCommit` waits for locks without blocking the event loop.
     database.exec("PRAGMA busy_timeout = 0");
     return database;
   } catch (error) {
@@ -59,7 +59,7 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
   }
 }
 
-/** Rejects a read-only file. SQLite would open the file but reject all writes, even after the file became writable. */
+/** Rejects read-only files. SQLite would open a read-only file, but reject all writes even after the file becomes writable. */
 function checkAccess(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
@@ -78,7 +78,7 @@ function readVersion(database: DatabaseSync, file: string): number {
   if (isEmpty && version === 0) return 0;
   throw new WebhookError(
     isInbox
-      ? `"${file}" was written by a newer release of hub-webhooks. Update hub-webhooks, or set INBOX_URL to another file.`
+      ? `"${file}" has the format of a newer release of hub-webhooks. Update hub-webhooks, or set INBOX_URL to another file.`
       : `"${file}" is a database, but not an inbox. Set INBOX_URL to another file, or move the database away.`,
     { code: "INBOX_UNUSABLE" },
   );
@@ -89,8 +89,8 @@ function readPragma(database: DatabaseSync, name: string): number {
 }
 
 /**
- * The maximum size of a file that is checked for damage when it is opened, in bytes. Checking a larger file takes too long. Damage to
- * a larger file is found later, while deliveries are processed.
+ * Files up to this size, in bytes, are checked for damage when they are opened. Checking larger files takes too long, so damage to
+ * larger files is found only while deliveries are processed.
  */
 const maxCheckedBytes = 64 * 2 ** 20;
 

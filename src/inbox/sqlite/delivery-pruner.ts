@@ -3,18 +3,18 @@ import { isDamage } from "../../core/sqlite-errors.ts";
 import type { Retention } from "../retention.ts";
 import type { Statements } from "./statements.ts";
 
-/** The target duration of a step, in milliseconds. New deliveries wait until the step ends. Removing one large body may take longer. */
+/** The target duration of a step, in milliseconds. New deliveries wait until the step ends. Removing one large body can take longer. */
 const maxStepMs = 5;
 /** The maximum number of deliveries per step. */
 const maxRows = 200;
 /** The number of free pages that are returned to the disk before the clock is read again. */
 const pagesPerVacuum = 16;
 
-/** Removes deliveries past their retention period from the file of an inbox, in steps. Each step is one transaction. */
+/** Removes deliveries whose retention period has ended from the file of an inbox, in steps. Each step is one transaction. */
 export class DeliveryPruner {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
-  /** The sequences of deliveries on damaged pages. They are skipped, because a step that removes one of them fails. */
+  /** The sequences of deliveries on damaged pages. Pruning skips these deliveries, because removing them would fail the step. */
   readonly #damaged = new Set<number>();
 
   constructor(database: DatabaseSync, statements: Statements) {
@@ -32,7 +32,8 @@ export class DeliveryPruner {
 
   /**
    * Runs one step for an endpoint: removes bodies and attempts of deliveries that finished before `bodiesBefore`, and then IDs of
-   * deliveries that finished before both times. Returns the number of removed bodies, and whether nothing is left to remove.
+   * deliveries that finished before both times. Returns the number of removed bodies, and whether all of these deliveries were
+   * removed.
    */
   prune(
     endpoint: string,
@@ -63,7 +64,7 @@ export class DeliveryPruner {
     return this.#damaged.size;
   }
 
-  /** Returns some free pages of the file to the disk. `isDone`: no free pages are left in the file. */
+  /** Returns some free pages of the file to the disk. `isDone`: whether the file has no more free pages that can be returned. */
   shrink(): { isDone: boolean } {
     const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
     const incremental = 2;
@@ -91,7 +92,7 @@ export class DeliveryPruner {
         remove(Number(sequence));
         count += 1;
       } catch (error) {
-        // The following steps skip this delivery.
+        // Later steps skip this delivery.
         if (isDamage(error)) this.#damaged.add(Number(sequence));
         throw error;
       }

@@ -45,7 +45,10 @@ export class DeliveryReader {
     };
   }
 
-  /** Returns the newest sequences. Merges several queries, because the index sorts only within one endpoint and status. */
+  /**
+   * Returns the sequences of the newest deliveries. Merges several queries, because the index sorts only within one endpoint and
+   * status.
+   */
   #sequences({ endpoint, status, before, limit }: ListOptions & { before: number; limit: number }): number[] {
     const { newest, newestOf, totals } = this.#statements;
     const rows =

@@ -75,7 +75,7 @@ export class DeliveryTable {
   /**
    * Claims up to `limit` due deliveries that are not suspects.
    *
-   * @param onDamage called when a delivery is found on a damaged page. Further claims skip this delivery.
+   * @param onDamage called when a delivery is found on a damaged page. Later claims skip this delivery.
    */
   claim(
     endpoint: string,
@@ -92,7 +92,7 @@ export class DeliveryTable {
     return claimed;
   }
 
-  /** Returns the first suspect of an endpoint, and when it is due (ms since the epoch). */
+  /** Returns the first suspect of an endpoint with its due time in milliseconds since the epoch. */
   nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
     return this.#statements.suspects
       .all(endpoint, maxSuspects)
@@ -116,7 +116,7 @@ export class DeliveryTable {
   ): ClaimedRow | undefined {
     const { processId, now } = claimant;
     try {
-      // The row is read first, because a write to a damaged page would fail the whole transaction.
+      // Read the row first, because a write to a damaged page would fail the whole transaction.
       this.#statements.row.get(sequence);
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -158,7 +158,7 @@ export class DeliveryTable {
     if (!isRunningHere && this.#attempts.has(sequence, attempt)) return "stored";
     if (!isRunningHere && next.status !== "succeeded") return "superseded";
     this.#attempts.add(sequence, attempt);
-    // If a replay was requested, the delivery must run again, so a late success does not end it.
+    // A delivery with a requested replay must run again, so a late success does not end the delivery.
     if (!isRunningHere && (row.status === "succeeded" || row.replay_requested === 1)) return "superseded";
     const isQueued = next.status === "queued";
     this.#statements.end.run({
@@ -183,7 +183,10 @@ export class DeliveryTable {
     for (const status of ["queued", "running"]) this.#statements.correctClock.run({ endpoint, status, now });
   }
 
-  /** Queues a delivery again. A running delivery is queued again when its attempt ends. Returns whether the delivery has a body. */
+  /**
+   * Queues a delivery again. A running delivery is queued again when its attempt ends. Returns `false` if the delivery or its body
+   * is not stored.
+   */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
     return this.#statements.replay.run({ now, endpoint, id }).changes > 0;
   }
@@ -213,7 +216,7 @@ export class DeliveryTable {
     return { count, next: lastFound && Number(lastFound.sequence) };
   }
 
-  /** Stores the retention of an endpoint, for processes that do not serve it. */
+  /** Stores the retention of an endpoint for processes that do not serve the endpoint. */
   setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): void {
     this.#statements.setRetention.run(endpoint, bodiesMs, idsMs);
   }

@@ -10,7 +10,10 @@ const maxReserveBytes = 16 * mebibyte;
 /** The WAL may use one eighth of the free space. One eighth of the disk is reserved, up to `maxReserveBytes`. */
 const share = 8;
 
-/** If more space than this is free, the free space is read at most every `refreshMs`, not before each transaction. */
+/**
+ * If more space than this is free, the free space is read at most every `refreshMs` milliseconds instead of before each
+ * transaction.
+ */
 const plentyBytes = 256 * mebibyte;
 const refreshMs = 100;
 
@@ -21,8 +24,8 @@ export interface Space {
 }
 
 /**
- * Limits the size of the WAL on a small disk and reserves some free space. If the WAL filled the disk, SQLite could not checkpoint it,
- * and the results of running deliveries could not be stored.
+ * Limits the size of the WAL on a small disk and reserves some free space. Without these limits, the WAL could fill the disk.
+ * SQLite could then neither checkpoint the WAL nor store the results of running deliveries.
  */
 export class DiskSpace {
   readonly #database: DatabaseSync;
@@ -40,7 +43,7 @@ export class DiskSpace {
     this.#pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
   }
 
-  /** Calls {@link refresh} unless plenty of space was free a moment ago. */
+  /** Calls {@link refresh} unless plenty of space was free at a recent refresh. */
   refreshIfNeeded(): void {
     if (this.#room < plentyBytes || performance.now() - this.#refreshedAt > refreshMs) this.refresh();
   }

@@ -97,7 +97,7 @@ export class EndpointWorker {
     return true;
   }
 
-  /** Aborts the handlers of deliveries that another process has taken over, because this process sent no heartbeats for too long. */
+  /** Aborts the handlers of deliveries whose leases this process has lost because it sent no heartbeats for too long. */
   abortLost(isKept: (id: string) => boolean): void {
     for (const [id, { controller }] of this.#running) if (!isKept(id)) controller.abort(leaseLost());
   }
@@ -125,7 +125,8 @@ export class EndpointWorker {
       await this.#claimSome();
       gate.leave();
     }
-    // There must be no `await` after the last check of the loop. Otherwise, a call of `wake` in between would have no effect.
+    // Do not add an `await` between the last check of the loop and this line. Otherwise, a call of `wake` in between would have no
+    // effect.
     this.#isClaiming = false;
   }
 
@@ -177,7 +178,7 @@ export class EndpointWorker {
     const done = Promise.resolve()
       .then(() => this.#process(row, controller))
       .finally(() => {
-        // The delivery may already be running again: the transaction that stored the end may also have claimed it.
+        // The delivery can already be running again, because the transaction that stored the end can also claim the delivery.
         if (this.#running.get(row.id)?.controller === controller) this.#running.delete(row.id);
         onRunningChange();
         if (!this.#closing) this.wake();
@@ -196,7 +197,7 @@ export class EndpointWorker {
     const retryDelayMs = queue.policy.waitAfter(countedAttempts);
     const claimed = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
     const outcome = await queue.run(claimed, controller.signal);
-    // `close` has queued the delivery again, and another process may be running it.
+    // `close` has queued the delivery again, and another process can be running the delivery.
     if (this.#closed) return;
     // An attempt that a shutdown interrupted does not count.
     if (this.#closing && outcome.status === "failed") return this.#putBack(row);
@@ -243,11 +244,11 @@ export class EndpointWorker {
         const cannotWait = this.#stopped.signal.aborted;
         const message = cannotWait
           ? "The result of a delivery could not be stored. The delivery will run again."
-          : "The result of a delivery could not be stored. Storing it will be retried.";
+          : "The result of a delivery could not be stored. The write will be retried.";
         if (cannotWait || failures === 0) log().error({ ...fields, err: error }, message);
         if (cannotWait) return;
       }
-      // A shutdown ends the wait early for a last try.
+      // If the inbox closes, the last try follows immediately.
       await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
     }
   }

@@ -50,7 +50,7 @@ const thisMachine: FileSystemReader = {
 export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: boolean; log: () => Logger }): void {
   const kind = findUnsafeFileSystem(file);
   if (kind === undefined) return;
-  const reason = `The inbox "${file}" is on a network file system or on FUSE (${kind}). There, a crash or a second process can damage the file, because SQLite needs shared memory (WAL) and reliable syncs to disk.`;
+  const reason = `The inbox "${file}" is on a network file system or on FUSE (${kind}). On such file systems, a crash or a second process can damage the file, because SQLite needs shared memory and reliable syncs to disk.`;
   const remedy = "Set INBOX_URL to a file on a local disk, or to a redis:// or postgres:// URL.";
   if (isAllowed) {
     log().warn(
@@ -65,9 +65,9 @@ export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: b
 }
 
 /**
- * Returns the name of the file system of an existing or future file if the file system is unsafe for SQLite. With a WAL, SQLite
- * processes share memory through a second file, which works reliably only on local disks. Returns `undefined` if the file system is
- * safe or unknown, and on all platforms except Linux.
+ * Returns the name of the file system of an existing or future file if the file system is unsafe for SQLite. SQLite processes share
+ * the index of the WAL through a memory-mapped file, which works reliably only on local disks. Returns `undefined` if the file
+ * system is safe or unknown, and on all platforms except Linux.
  */
 export function findUnsafeFileSystem(file: string, reader: FileSystemReader = thisMachine): string | undefined {
   if (process.platform !== "linux") return undefined;

@@ -27,8 +27,8 @@ interface Write {
 }
 
 /**
- * Commits concurrent writes together. The writes then share one sync to disk, which takes most of the time. In benchmarks, this is as
- * fast as a server that stores nothing. Commits in a thread would not be faster.
+ * Commits concurrent writes together. The writes then share one sync to disk, which takes most of the time. In benchmarks, a server
+ * with this inbox is as fast as a server that stores no deliveries, so a thread for commits would not help.
  */
 export class GroupCommit {
   readonly #target: TransactionTarget;

@@ -1,12 +1,12 @@
-/** The last observed number of heartbeats of a process, and how long it has not changed. */
+/** The last observed number of heartbeats of a process, and how long this number has not changed. */
 interface Observation {
   heartbeats: number | undefined;
   unchangedMs: number;
 }
 
 /**
- * Detects processes that are gone. A process is gone if its number of heartbeats has not changed for the length of a lease. Only the
- * monotonic clock of this process measures that time, so that the clocks of other processes do not matter.
+ * Detects processes that are gone. A process is gone if its number of heartbeats has not changed for the length of a lease. The
+ * time is measured with the monotonic clock of this process, so that wrong clocks of other processes have no effect.
  */
 export class HeartbeatMonitor {
   readonly #leaseMs: number;
@@ -21,8 +21,8 @@ export class HeartbeatMonitor {
   }
 
   /**
-   * Observes the number of heartbeats of each process with running deliveries. The number is `undefined` if a process has not sent
-   * any heartbeats yet. Returns the IDs of the processes that are gone.
+   * Observes the number of heartbeats of each process with running deliveries. The number is `undefined` for a process that has not
+   * sent any heartbeats yet. Returns the IDs of the processes that are gone.
    */
   observe(processes: ReadonlyMap<string, number | undefined>): string[] {
     const now = this.#monotonicNow();
@@ -38,7 +38,7 @@ export class HeartbeatMonitor {
     });
   }
 
-  /** Restarts all observations after a time in which no process could write heartbeats. */
+  /** Restarts all observations. Call this method after a period in which no process could write heartbeats. */
   reset(): void {
     this.#observations.clear();
   }

@@ -13,8 +13,8 @@ import { DiskSpace, spaceOf } from "./disk-space.ts";
 import { copyMissing } from "./restore.ts";
 
 /**
- * After a failed restoration, the next try waits for `retryFactor` times the duration of the failed try, from `minRetryMs` to
- * `maxRetryMs`. The wait limits how long copies of a large file block the event loop.
+ * After a failed restoration, the next try follows after `retryFactor` times the duration of the failed try, but not before
+ * `minRetryMs` and not later than `maxRetryMs`. The pause limits how long copies of a large file block the event loop.
  */
 const minRetryMs = 900;
 const maxRetryMs = 60_000;
@@ -67,7 +67,7 @@ export class InboxFile {
     return this.#table;
   }
 
-  /** The problem if the file is gone and not restored yet. */
+  /** The current problem if the file is gone and not restored yet. */
   get problem(): InboxProblem | undefined {
     return this.#problem;
   }
@@ -107,7 +107,7 @@ export class InboxFile {
     if (isFull(error)) this.#checkpoint();
   }
 
-  /** Whether a delivery of this size fits on the disk and leaves enough space to store the results of other deliveries. */
+  /** Whether a delivery of this size fits on the disk without using the space that is reserved for the results of other deliveries. */
   hasRoomFor(bytes: number): boolean {
     // A delivery is written both to the WAL and to the file, together with pages of the indexes.
     return this.#space.hasRoomFor(2 * bytes + 32 * 1_024);
@@ -119,7 +119,10 @@ export class InboxFile {
     return this.hasRoomFor(0);
   }
 
-  /** Restores the file if it is not at its path. Returns whether the file is at its path now. Logs an error if it is not. */
+  /**
+   * Restores the file if the file is not at its path. Returns whether the file is at its path now. Logs an error if the restoration
+   * fails.
+   */
   restoreIfGone(): boolean {
     try {
       this.#ensureInPlace();
@@ -141,10 +144,10 @@ export class InboxFile {
     this.#restore();
   }
 
-  /** Closes the file. First restores the file if it is not at its path. */
+  /** Restores the file if the file is not at its path, and then closes the file. */
   close(): void {
     this.restoreIfGone();
-    // If the restoration failed, another file may be at this path. SQLite does not delete the WAL of that file.
+    // If the restoration failed, another file can be at this path. SQLite does not delete the WAL of that file.
     this.#database.close();
   }
 
@@ -157,7 +160,7 @@ export class InboxFile {
     this.#commit = () => void commit.run();
     this.#space = new DiskSpace(database, () => (path === undefined ? undefined : spaceOf(dirname(path))));
     this.#space.refresh();
-    // The WAL that an earlier process left behind may fill a small disk.
+    // The WAL of an earlier process can fill a small disk.
     this.#checkpoint();
     this.#identities = this.#identitiesAtPath();
     this.#problem = undefined;
@@ -168,11 +171,11 @@ export class InboxFile {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // A full disk may have no space for the checkpoint either. The next failed write tries again.
+      // On a full disk, the checkpoint can fail too. The next failed write tries again.
     }
   }
 
-  /** Whether the open files are at their paths. The check takes about 7 µs, a hundredth of a sync to disk. */
+  /** Whether the open files are at their paths. The check takes about 7 µs, which is about a hundredth of a sync to disk. */
   #isInPlace(): boolean {
     if (this.#path === undefined) return true;
     const current = this.#identitiesAtPath();
@@ -185,7 +188,7 @@ export class InboxFile {
   }
 
   #recordGone(): WebhookError {
-    const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open. Deliveries are refused until the inbox is restored.`;
+    const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open. New deliveries are rejected until the inbox is restored.`;
     if (!this.#problem) this.#options.log().error({ code: "INBOX_UNAVAILABLE", file: this.#path }, message);
     this.#problem ??= { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
     return new WebhookError(message, { code: "INBOX_UNAVAILABLE" });
@@ -215,11 +218,15 @@ export class InboxFile {
     this.#restored();
   }
 
-  /** Writes all deliveries to a new file at the path. No file may exist there, except for the file of this inbox. */
+  /**
+   * Writes all deliveries to a new file at the path. Replaces only the file of this inbox. @throws if another file exists at the
+   * path.
+   */
   #writeSnapshot(path: string, { isOurs }: { isOurs: boolean }): void {
     const snapshot = `${path}.restored-${crypto.randomUUID()}`;
     try {
-      // The file is created here, so that only its owner can read payloads. SQLite treats an empty file as a new database.
+      // The file is created with mode 0600, so that other users cannot read payloads. SQLite treats an empty file as a new
+      // database.
       closeSync(openSync(snapshot, "ax", 0o600));
       this.#database.prepare("VACUUM INTO ?").run(snapshot);
       syncFile(snapshot);

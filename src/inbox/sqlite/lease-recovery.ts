@@ -29,7 +29,7 @@ interface WorkerRow extends RunningRow {
   worker: EndpointWorker;
 }
 
-/** Recovers deliveries from processes that are gone. See `crash-policy.ts` for suspects. */
+/** Recovers deliveries from processes that are gone. See `crash-policy.ts` for the term "suspect". */
 export class LeaseRecovery {
   readonly #options: LeaseRecoveryOptions;
   readonly #monitor: HeartbeatMonitor;
@@ -58,7 +58,7 @@ export class LeaseRecovery {
     return rows.map((row) => ({ ...row, worker }));
   }
 
-  /** Whether a delivery is on a damaged page. Its lease cannot be lost, because no process can read the delivery. */
+  /** Whether a delivery is on a damaged page. The lease of such a delivery cannot be lost, because no process can read the delivery. */
   #isUnreadable(key: DeliveryKey, unreadable: ReadonlySet<number>): boolean {
     try {
       const sequence = this.#options.table().leases.sequenceOf(key);
@@ -69,7 +69,10 @@ export class LeaseRecovery {
     }
   }
 
-  /** Queues claimed deliveries again that never ran: if the file is deleted during a commit, the claim fails but is in the restored file. */
+  /**
+   * Queues deliveries again that this process never ran. If the file is deleted during a commit, the claim fails, but the restored
+   * file contains the claim.
+   */
   async #releaseNotRunning(rows: readonly WorkerRow[]): Promise<void> {
     if (rows.length === 0) return;
     const { groupCommit, table, processId, now } = this.#options;
@@ -90,7 +93,7 @@ export class LeaseRecovery {
           { gone, heartbeats: processes.get(gone) },
         );
       } catch (error) {
-        // If this process cannot write to the file, other processes cannot send heartbeats either.
+        // If this process cannot write to the file, other processes cannot write heartbeats either.
         this.#monitor.reset();
         throw error;
       }
@@ -134,7 +137,7 @@ export class LeaseRecovery {
     else
       log.warn(
         fields,
-        `${message} The delivery will be retried while no other delivery is running. This attempt does not count because other deliveries were running.`,
+        `${message} The delivery will be retried while no other delivery is running. This attempt does not count, because other deliveries were running.`,
       );
   }
 }

@@ -71,7 +71,7 @@ export class Leases {
     return { rows, unreadable };
   }
 
-  /** Returns the sequence of a delivery. Reads only an index, so that it also works if the delivery is on a damaged page. */
+  /** Returns the sequence of a delivery. Reads only an index, so this method also works for a delivery on a damaged page. */
   sequenceOf({ endpoint, id }: DeliveryKey): number | undefined {
     const sequence = this.#statements.sequenceOf.get(endpoint, id)?.sequence;
     return sequence === undefined ? undefined : Number(sequence);
@@ -94,8 +94,8 @@ export class Leases {
   }
 
   /**
-   * Marks a process as gone, and stores how many deliveries it was running. Only the first call counts the deliveries, before any of
-   * them is recovered. Returns the stored number, or `undefined` if the process has sent a heartbeat in the meantime.
+   * Marks a process as gone, and stores how many deliveries it was running. Only the first call counts the deliveries, before any
+   * delivery is recovered. Returns the stored number, or `undefined` if the process has sent a heartbeat in the meantime.
    */
   markProcessGone(
     processId: string,
@@ -116,7 +116,7 @@ export class Leases {
     this.#statements.removeProcess.run({ process_id: processId });
   }
 
-  /** Removes all processes without running deliveries whose last heartbeat was before a time (ms since the epoch). */
+  /** Removes all processes without running deliveries whose last heartbeat was before `time`, in milliseconds since the epoch. */
   removeProcessesBefore(time: number): void {
     this.#statements.removeProcessesBefore.run(time);
   }
@@ -142,7 +142,7 @@ export class Leases {
     const uncountedAttempts =
       row.replay_requested === 1 ? attempt : Number(row.uncounted_attempts) + (isCounted ? 0 : 1);
     const isDead = isCounted && attempt - uncountedAttempts >= policy.maxAttempts;
-    // A delivery may crash more often than the retry policy allows attempts, because not all crashes count.
+    // A delivery can crash more often than the retry policy allows attempts, because not all crashes count.
     const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.maxAttempts - 1));
     this.#statements.recover.run({
       status: isDead ? "dead" : "queued",

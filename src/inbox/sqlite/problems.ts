@@ -17,7 +17,7 @@ export interface ProblemSources {
 
 /** The timeout of the storage check, in milliseconds. */
 const storageCheckMs = 2_000;
-/** The time in milliseconds after which failing claims of a worker are reported as a problem. */
+/** If the claims of a worker fail for this time in milliseconds, the inbox reports a problem. */
 const stalledAfterMs = 10_000;
 
 /** Finds the problems of an inbox. Never rejects. Checks the storage with a write only if the last write failed. */
@@ -47,7 +47,7 @@ async function findStorageProblem({
       `The inbox is not readable (${messageOf(error)}). Check the disk of the inbox and the permissions of its files.`,
     );
   }
-  return unavailable("The disk of the inbox is almost full, and deliveries are refused. Free some disk space.");
+  return unavailable("The disk of the inbox is almost full, and new deliveries are rejected. Free some disk space.");
 }
 
 /** Returns the error message of a write, or `undefined` if the write succeeds. */

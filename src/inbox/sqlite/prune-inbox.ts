@@ -23,27 +23,27 @@ const processRetentionMs = 24 * 3_600_000;
 
 /**
  * After each step, pruning pauses for `pauseFactor` times the duration of the step, up to `maxPauseMs`. Pruning is not urgent, and
- * other commits have to wait for the disk while it writes.
+ * other commits must wait while a step writes to the disk.
  */
 const pauseFactor = 3;
 const maxPauseMs = 1_000;
 /**
- * The WAL is checkpointed after this number of steps, which write about 10 MB if bodies are large. Otherwise, the next commit would
- * checkpoint 40 MiB at once, which took 1.3 s in a test.
+ * The WAL is checkpointed after this number of steps, which write about 10 MB if bodies are large. Without these checkpoints, the
+ * next commit would checkpoint 40 MiB, which took 1.3 s in a test.
  */
 const stepsPerCheckpoint = 8;
-/** The minimum size of a WAL that is checkpointed before the last step, in bytes. */
+/** The minimum size of a WAL that is checkpointed between steps, in bytes. */
 const minWalBytes = 2 * 2 ** 20;
 
 /**
- * Removes all deliveries past their retention period, and returns unused space to the disk. Works in steps, so that other writes
- * can run in between. Returns the number of removed deliveries.
+ * Removes all deliveries whose retention period has ended, and returns unused space to the disk. Works in steps, so that other
+ * writes can run between the steps. Returns the number of removed deliveries.
  */
 export async function pruneInbox(options: PruneOptions): Promise<number> {
   const { table, groupCommit, damage, now, retentionOf, isStopped, checkpoint } = options;
   let count = 0;
   let steps = 0;
-  /** Runs a step in a transaction. Resolves after the pause that follows it. */
+  /** Runs a step in a transaction. Resolves after the pause that follows the step. */
   const step = async <Result extends { isDone: boolean }>(operation: () => Result): Promise<Result> => {
     const startedAt = performance.now();
     const result = await groupCommit.write(operation);

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /**
- * Copies all deliveries that another inbox does not contain into that inbox, in one transaction. Deliveries in both do not change.
+ * Copies the missing deliveries of `source` into another inbox, in one transaction. Deliveries that both inboxes contain do not
+ * change.
  *
  * @param path the path of the other inbox, which must have the same schema version.
  */
@@ -32,7 +33,7 @@ export function copyMissing(source: DatabaseSync, path: string): void {
   }
 }
 
-/** Returns all columns except `sequence`, which the other inbox assigns. */
+/** Returns the columns of `deliveries` except `sequence`. The other inbox assigns new sequences. */
 function columnsOf(source: DatabaseSync): string[] {
   return source
     .prepare("SELECT name FROM pragma_table_info('deliveries') WHERE name <> 'sequence'")

@@ -13,7 +13,7 @@ export interface RunGateOptions {
   now: () => number;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
-  /** How long other deliveries are first held back, in milliseconds, so that running deliveries can end. */
+  /** How long the gate holds back other deliveries the first time, in milliseconds. Running deliveries can end during this time. */
   firstHoldMs: number;
   /** Finds the suspects of the endpoints that this process serves. */
   findSuspects: () => readonly Suspect[];
@@ -22,11 +22,11 @@ export interface RunGateOptions {
 }
 
 /**
- * Runs suspects alone, so that a second crash identifies its cause. See `crash-policy.ts` for these terms.
+ * Runs suspects alone, so that a second crash identifies its cause. See `crash-policy.ts` for the terms "suspect" and "alone".
  *
  * A suspect that is due waits until no delivery is running. In a busy process, the gate alternates between holding back other
- * deliveries and admitting them again. Each time, it holds them back for twice as long, up to a minute. If running handlers take even
- * longer, the suspect runs while other deliveries are running, and a crash does not identify its cause. After a suspect has run
+ * deliveries and admitting them again. The gate doubles the hold time each time, up to a minute. If a handler still runs after
+ * that, the suspect runs while other deliveries are running, and a crash does not identify its cause. After a suspect has run
  * alone, other deliveries run for the same length of time before the next suspect.
  */
 export class RunGate {
@@ -36,7 +36,7 @@ export class RunGate {
   /** The number of running deliveries and claims. */
   #busy = 0;
   #holdMs: number;
-  /** When the gate may next hold back or admit other deliveries, in milliseconds of the monotonic clock. */
+  /** The earliest time at which the gate holds back or admits other deliveries again, in milliseconds of the monotonic clock. */
   #changesAt = 0;
 
   constructor(options: RunGateOptions) {
@@ -68,7 +68,7 @@ export class RunGate {
     this.#advance();
   }
 
-  /** Prevents further suspects and claims. */
+  /** Prevents new claims, including claims of suspects. */
   close(): void {
     this.#state = "closed";
   }

@@ -38,13 +38,16 @@ export interface SqliteInboxOptions {
   monotonicNow?: () => number;
   /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
   maxQueued?: number;
-  /** The time in milliseconds after which the deliveries of a process that sends no heartbeats are recovered. Default `30_000`. */
+  /** If a process sends no heartbeats for this time in milliseconds, its deliveries are recovered. Default `30_000`. */
   leaseMs?: number;
-  /** The time in milliseconds after which a blocked event loop counts as hung, so that its leases expire. Default `600_000`. */
+  /** After this time in milliseconds, a blocked event loop counts as hung, and its leases expire. Default `600_000`. */
   maxBlockedMs?: number;
-  /** The interval of polls for deliveries that other processes stored and for crashed processes, in ms. Default `1_000`. */
+  /**
+   * The interval between polls, in milliseconds. A poll finds deliveries that other processes stored, due deliveries, and crashed
+   * processes. Default `1_000`.
+   */
   pollMs?: number;
-  /** The delay of the first prune, in milliseconds. Further prunes run every hour. Default `10_000`. */
+  /** The delay of the first prune, in milliseconds. Later prunes run every hour. Default `10_000`. */
   firstPruneMs?: number;
   /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
@@ -64,7 +67,10 @@ export class SqliteInbox implements Inbox {
   readonly #gate: RunGate;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #tasks: BackgroundTasks;
-  /** The time of the last poll. The initial value makes the first poll correct times that were stored before the clock was set back. */
+  /**
+   * The time of the last poll. With the initial value, the first poll corrects times that were stored before the clock was set
+   * back.
+   */
   #lastPoll = Number.POSITIVE_INFINITY;
   /** When `#wakeDue` is scheduled, in milliseconds since the epoch. */
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -81,7 +87,7 @@ export class SqliteInbox implements Inbox {
       leaseMs: 30_000,
       maxBlockedMs: defaultMaxBlockedMs,
       pollMs: 1_000,
-      // The first prune is delayed because the first deliveries have priority.
+      // The first prune is delayed, because the first deliveries have priority.
       firstPruneMs: 10_000,
       mustExist: false,
       ...options,
@@ -125,7 +131,7 @@ export class SqliteInbox implements Inbox {
     this.#tasks.runEvery(pollMs, () => this.#poll());
     this.#tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
     this.#tasks.runEvery(hourMs, () => this.prune());
-    // The first prune runs soon, so that a process that restarts more than once per hour also prunes.
+    // The first prune runs soon, so that a process that restarts more than once per hour also prunes the inbox.
     this.#tasks.runAfter(firstPruneMs, () => this.prune());
   }
 
@@ -246,7 +252,7 @@ export class SqliteInbox implements Inbox {
     this.#file.close();
   }
 
-  /** Finds deliveries that other processes stored, deliveries that are due, and deliveries that crashes interrupted. */
+  /** Finds deliveries that other processes stored, due deliveries, and deliveries that crashes interrupted. */
   async #poll(): Promise<void> {
     if (!this.#file.restoreIfGone()) return;
     await this.#correctClock();
@@ -273,7 +279,7 @@ export class SqliteInbox implements Inbox {
     const now = this.#options.now();
     for (const [endpoint, worker] of this.#workers) {
       const dueAt = this.#read(endpoint, () => this.#table.nextDueAt(endpoint));
-      // A worker whose last claim failed tries again even if no delivery is due, to find out whether claims succeed again.
+      // A worker whose last claim failed claims again even if no delivery is due, to check whether claims succeed again.
       if (worker.failingMs > 0 || (dueAt !== undefined && dueAt <= now)) worker.wake();
       else if (dueAt !== undefined) this.#wakeBy(dueAt);
     }
@@ -289,7 +295,7 @@ export class SqliteInbox implements Inbox {
     });
   }
 
-  /** Reads data of an endpoint. Damage to the data of one endpoint does not stop other endpoints. */
+  /** Reads data of an endpoint. Returns `undefined` if the data is damaged, so that other endpoints continue to run. */
   #read<Result>(endpoint: string, read: () => Result): Result | undefined {
     try {
       return read();

@@ -1,13 +1,16 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** Adds a heartbeat of a process, which also shows that the process is not gone. Parameters: the process ID and the time. */
+/** Adds a heartbeat of a process and clears the mark that the process is gone. Parameters: the process ID and the time. */
 export const heartbeatSql = `
   INSERT INTO processes (process_id, heartbeats, last_heartbeat_at) VALUES (?, 1, ?)
   ON CONFLICT DO UPDATE SET
     heartbeats = heartbeats + 1, last_heartbeat_at = excluded.last_heartbeat_at, running_when_gone = NULL
 `;
 
-/** Prepares the statements of an inbox. Each statement uses an index, so that its cost does not grow with the number of deliveries. */
+/**
+ * Prepares the statements of an inbox. Each statement uses an index, so the cost of a statement does not grow with the number of
+ * deliveries.
+ */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
@@ -22,7 +25,7 @@ export function prepareStatements(database: DatabaseSync) {
        ORDER BY sequence DESC LIMIT ?`,
     ),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
-    // Adds nothing if the delivery is already stored or too many deliveries are queued.
+    // Adds no row if the delivery is already stored or too many deliveries are queued.
     add: sql(
       `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at)
        SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now
