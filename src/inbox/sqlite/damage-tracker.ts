@@ -55,6 +55,6 @@ export class DamageTracker {
   #message(): string {
     const { file } = this.#options;
     const names = [...this.#endpoints].map((endpoint) => `"${endpoint}"`).join(", ");
-    return `The inbox "${file}" is partly damaged: some deliveries of ${names} cannot be read. Other deliveries still run. To recover the file, stop the server, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE, FILE-wal, and FILE-shm away, and rename NEW to FILE.`;
+    return `Part of the inbox "${file}" is damaged: some deliveries of ${names} cannot be read. Other deliveries still run. To recover the file, stop the server, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE, FILE-wal, and FILE-shm away, and rename NEW to FILE.`;
   }
 }
