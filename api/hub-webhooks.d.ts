@@ -807,7 +807,7 @@ interface Logger {
 /** Options of every call. */
 interface CallOptions {
   /**
-   * Cancels the call, even while the client waits for the next attempt. The call rejects with the reason of the signal.
+   * Cancels the call, even while the client waits for the next attempt. The call rejects with the signal's abort reason.
    */
   signal?: AbortSignal | undefined;
 }
@@ -1970,7 +1970,7 @@ declare class HubClient {
    *
    * @throws `HubError` with the code `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` or `HUB_TOKEN_INVALID` before the request
    * is sent, and with other `HUB_…` codes after that. Redirects also fail, because following them would send the token
-   * to another server. If `signal` is aborted, the call rejects with the reason of the signal.
+   * to another server. If `signal` is aborted, the call rejects with the signal's abort reason.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {
@@ -2247,7 +2247,7 @@ interface SkippedWebhook {
  *
  * A webhook that fails is reported in `failed`; the others are still processed.
  *
- * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal.
+ * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the signal's abort reason.
  * The state file records the steps that were completed before the error.
  * @example
  * ```ts
@@ -2354,7 +2354,7 @@ interface OpenTunnelOptions {
    * default, the server chooses a name, which the tunnel requests again after a loss.
    */
   subdomain?: string;
-  /** Cancels the opening: the promise rejects with the reason of the signal. Has no effect on an open tunnel. */
+  /** Cancels the opening: the promise rejects with the signal's abort reason. Has no effect on an open tunnel. */
   signal?: AbortSignal;
   /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
   timeout?: Duration;
@@ -3640,7 +3640,7 @@ declare function settled(server: Pick<WebhooksServer, "inbox" | "endpointNames">
   endpoint?: string;
   /** The maximum time to wait. Default `"10s"`. */
   timeout?: Duration;
-  /** Aborts the wait. `settled` then rejects with the reason of the signal. */
+  /** Aborts the wait. `settled` then rejects with the signal's abort reason. */
   signal?: AbortSignal;
 }): Promise<void>;
 declare namespace testing_d_exports {

@@ -124,7 +124,7 @@ export class WebhookReconciler {
  * first deletes the webhooks that earlier sessions have left behind. A local Hub stops with the session, so its state file
  * is temporary too.
  *
- * @throws `STATE_UNUSABLE`, and the reason of the signal.
+ * @throws `STATE_UNUSABLE`, and the signal's abort reason.
  */
 export async function openTemporaryWebhooks({
   client,

@@ -121,7 +121,7 @@ export class HubClient {
    *
    * @throws `HubError` with the code `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` or `HUB_TOKEN_INVALID` before the request
    * is sent, and with other `HUB_…` codes after that. Redirects also fail, because following them would send the token
-   * to another server. If `signal` is aborted, the call rejects with the reason of the signal.
+   * to another server. If `signal` is aborted, the call rejects with the signal's abort reason.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {

@@ -4,7 +4,7 @@ import type { SearchOf } from "./schemas.ts";
 /** Options of every call. */
 export interface CallOptions {
   /**
-   * Cancels the call, even while the client waits for the next attempt. The call rejects with the reason of the signal.
+   * Cancels the call, even while the client waits for the next attempt. The call rejects with the signal's abort reason.
    */
   signal?: AbortSignal | undefined;
 }

@@ -69,7 +69,7 @@ export async function settled(
     endpoint?: string;
     /** The maximum time to wait. Default `"10s"`. */
     timeout?: Duration;
-    /** Aborts the wait. `settled` then rejects with the reason of the signal. */
+    /** Aborts the wait. `settled` then rejects with the signal's abort reason. */
     signal?: AbortSignal;
   } = {},
 ): Promise<void> {

@@ -37,7 +37,7 @@ interface ApplyOptions {
  * Applies planned steps in order. Records each managed webhook before its creation and after each change. A step that
  * the Hub rejects is added to `failed`, and the remaining steps for the same webhook are skipped.
  *
- * @throws `STATE_UNUSABLE` and the reason of the signal, which stop all remaining steps.
+ * @throws `STATE_UNUSABLE` and the signal's abort reason, which stop all remaining steps.
  */
 export async function applySteps(
   steps: readonly RegistrationStep[],

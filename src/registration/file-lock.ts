@@ -10,7 +10,7 @@ const retryDelayMs = 20;
  * if the lock was not available in time. SQLite uses a lock of the operating system, which never outlives its process,
  * so there are no stale locks.
  *
- * @throws errors of opening the file, and the reason of the signal.
+ * @throws errors of opening the file, and the signal's abort reason.
  */
 export async function withFileLock<Result>(
   {

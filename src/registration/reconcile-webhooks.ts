@@ -30,7 +30,7 @@ export interface ReconcileOptions {
 /**
  * Compares the webhooks that endpoints declare with the webhooks on the Hub, and applies the differences.
  *
- * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the reason of the signal.
+ * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the signal's abort reason.
  */
 export async function reconcileWebhooks(options: ReconcileOptions): Promise<RegistrationReport> {
   const { client, state, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;

@@ -9,7 +9,7 @@ import type { RegistrationReport } from "./report.ts";
  *
  * A webhook that fails is reported in `failed`; the others are still processed.
  *
- * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the reason of the signal.
+ * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the signal's abort reason.
  * The state file records the steps that were completed before the error.
  * @example
  * ```ts

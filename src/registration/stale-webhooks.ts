@@ -46,7 +46,7 @@ export interface DeleteStaleOptions {
  * Deletes the temporary webhooks that sessions have left behind on this Hub. Keeps webhooks of running sessions and
  * webhooks on other Hubs. Webhooks that cannot be deleted stay in the state file, so that a later call can delete them.
  *
- * @throws `STATE_UNUSABLE`, and the reason of the signal.
+ * @throws `STATE_UNUSABLE`, and the signal's abort reason.
  * @example
  * ```ts
  * const deleted = await deleteStaleWebhooks({ hub: new HubClient() });
@@ -106,7 +106,7 @@ export async function deleteSessionWebhooks({
   return deleted.flat();
 }
 
-/** Returns a `HubError`, and throws every other error, such as the reason of the signal. */
+/** Returns a `HubError`, and throws every other error, such as the signal's abort reason. */
 function requireHubError(error: unknown): HubError {
   if (HubError.isInstance(error)) return error;
   throw error;

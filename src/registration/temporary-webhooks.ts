@@ -69,7 +69,7 @@ export class TemporaryWebhooks {
    * endpoints. Calls run one after the other.
    *
    * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; `CLOSING` after {@link
-   * close} was called; the reason of the signal. Failures of single webhooks are in `failed` of the report.
+   * close} was called; the signal's abort reason. Failures of single webhooks are in `failed` of the report.
    */
   reconcile({
     endpoints,

@@ -48,7 +48,7 @@ export interface OpenTunnelOptions {
    * default, the server chooses a name, which the tunnel requests again after a loss.
    */
   subdomain?: string;
-  /** Cancels the opening: the promise rejects with the reason of the signal. Has no effect on an open tunnel. */
+  /** Cancels the opening: the promise rejects with the signal's abort reason. Has no effect on an open tunnel. */
   signal?: AbortSignal;
   /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
   timeout?: Duration;

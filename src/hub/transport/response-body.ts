@@ -6,7 +6,7 @@ export type BodyText = { text: string } | { tooLong: true };
 /**
  * Reads the body of a response, up to `limit` bytes.
  *
- * @throws the reason of the signal as soon as it is aborted, and errors of the connection.
+ * @throws the signal's abort reason as soon as it is aborted, and errors of the connection.
  */
 export async function readText(
   response: Response,
@@ -33,7 +33,7 @@ export async function readText(
 /**
  * Waits for a promise, but only until the signal is aborted. A custom `fetch` may ignore the signal.
  *
- * @throws the reason of the signal.
+ * @throws the signal's abort reason.
  */
 export async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
@@ -68,7 +68,7 @@ export class ResponseStalledError extends Error {}
 /**
  * Yields the elements of a JSON array in a response as they arrive. Exiting the loop cancels the response.
  *
- * @throws `JsonArrayError` if the body is not a JSON array, `ResponseStalledError`, the reason of the signal, and
+ * @throws `JsonArrayError` if the body is not a JSON array, `ResponseStalledError`, the signal's abort reason, and
  * errors of the connection, including an incomplete response.
  */
 export async function* readArrayElements(

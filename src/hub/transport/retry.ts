@@ -65,7 +65,7 @@ export function isConnectFailure(error: unknown): boolean {
 /**
  * Resolves after the given milliseconds.
  *
- * @throws the reason of the signal as soon as it is aborted.
+ * @throws the signal's abort reason as soon as it is aborted.
  */
 export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

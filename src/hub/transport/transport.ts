@@ -79,7 +79,7 @@ export class Transport {
    * Calls an operation.
    *
    * @throws `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other `HUB_…` codes
-   * after that; the reason of the signal.
+   * after that; the signal's abort reason.
    */
   async call<Called extends Operation>(
     operation: Called,
