@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Old versions of Node must be able to parse this file, and the check must run before any import. Otherwise, they fail
-// before they print the message.
+// Old versions of Node must be able to parse this file, and the check must run before any import. Otherwise, old
+// versions fail before they print the message.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {
   console.error(
-    `error: hub-webhooks needs Node 22.18 or newer, but this is Node ${process.versions.node}. Update Node.`,
+    `error: hub-webhooks requires Node 22.18 or newer, but this is Node ${process.versions.node}. Update Node.`,
   );
   process.exitCode = 1;
 } else {

@@ -4,15 +4,15 @@ import type { WebhookJobRequest } from "../hub/jobs.ts";
 import type { InputStream, Shell } from "./shell.ts";
 import { usageError } from "./usage.ts";
 
-/** The default limit in MiB, which is more than any secret or job needs. */
+/** The default limit in MiB. Secrets and jobs are much smaller. */
 const defaultMaxMebibytes = 1;
 
 /** The maximum number of problems of a job that an error lists. */
 const maxProblems = 3;
 
 /**
- * Reads the secret of `--secret` or `--secret-stdin`; `undefined` if neither is given. On a terminal, `--secret-stdin`
- * prompts for the secret. Otherwise, the secret is the first line of standard input.
+ * Reads the secret of `--secret` or `--secret-stdin`. Returns `undefined` if neither is given. On a terminal,
+ * `--secret-stdin` prompts for the secret. Otherwise, the secret is the first line of standard input.
  *
  * @throws `ARGUMENT_INVALID` if the secret is empty.
  */
@@ -28,7 +28,7 @@ export async function readSecretOption(
 /** @throws `ARGUMENT_INVALID` if `--secret` and `--secret-stdin` are both given. */
 export function checkSecretOptions({ secret, secretStdin }: { secret?: string; secretStdin?: boolean }): void {
   if (secret !== undefined && secretStdin) {
-    throw usageError("--secret and --secret-stdin cannot be used together. Remove one of them.");
+    throw usageError("--secret and --secret-stdin cannot be combined. Remove one of them.");
   }
 }
 
@@ -42,10 +42,10 @@ async function readSecret(shell: Shell): Promise<string> {
 }
 
 /**
- * Reads the job of `--job`: a file, or standard input for `-`.
+ * Reads the job of `--job` from a file, or from standard input if the value is `-`.
  *
- * @throws `ARGUMENT_INVALID` if the text is unreadable, not JSON, or not a job. The error never quotes the text, which
- * may contain secrets.
+ * @throws `ARGUMENT_INVALID` if the text is unreadable, not JSON, or not a job. The error never quotes the text,
+ * because a job can contain secrets.
  */
 export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
   const job = await readJson({ option: "--job", file, shell });
@@ -54,7 +54,7 @@ export async function readJob({ file, shell }: { file: string; shell: Shell }): 
     import("../hub/validation/field-problems.ts"),
     import("../hub/validation/lenient.ts"),
   ]);
-  // Unknown fields and values are kept: the client sends them with a warning.
+  // Keep unknown fields and values. The client sends them and logs a warning.
   const result = acceptUnknown(webhookJobRequest).safeParse(job, { error: describeIssue });
   if (result.success) return result.data;
   const problems = fieldProblems(result.error, { name: "job" })
@@ -63,21 +63,21 @@ export async function readJob({ file, shell }: { file: string; shell: Shell }): 
   throw usageError(`--job: ${sourceName(file)} is not a valid job: ${problems.join("; ")}.`);
 }
 
-/** The source that {@link readJson} reads. */
+/** A source of JSON: a file or standard input. */
 export interface JsonSource {
   /** The option that names the file, such as `--job`. */
   option: string;
-  /** `-` for standard input. */
+  /** The path of the file, or `-` for standard input. */
   file: string;
   shell: Shell;
   maxMebibytes?: number;
 }
 
 /**
- * Reads the JSON of an option: a file, or standard input for `-`.
+ * Reads the JSON of an option from a file or from standard input.
  *
- * @throws `ARGUMENT_INVALID` if the text is unreadable, too large, or not JSON. The error never quotes the text, which
- * may contain secrets.
+ * @throws `ARGUMENT_INVALID` if the text is unreadable, too large, or not JSON. The error never quotes the text,
+ * because it can contain secrets.
  */
 export async function readJson({ option, file, shell, maxMebibytes }: JsonSource): Promise<unknown> {
   const text =
@@ -85,7 +85,7 @@ export async function readJson({ option, file, shell, maxMebibytes }: JsonSource
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
-    // Only the position is used, because the rest of the message quotes the text.
+    // Use only the position, because the rest of the message quotes the text.
     const position = error instanceof Error ? /\(line \d+ column \d+\)/.exec(error.message)?.[0] : undefined;
     throw usageError(`${option}: ${sourceName(file)} is not valid JSON${position ? ` ${position}` : ""}.`);
   }

@@ -11,14 +11,14 @@ export interface GlobalOptions {
   yes?: boolean;
 }
 
-/** One run of the command line. Its commands share this object. */
+/** One run of the command line, with the output, client, and exit code that its commands share. */
 export class Invocation {
   readonly shell: Shell;
-  /** Exit code if nothing is thrown. Default 0. */
+  /** The exit code if no error is thrown. Default `0`. */
   exitCode: 0 | 1 = 0;
   readonly #readOptions: () => GlobalOptions;
 
-  /** @param options.readOptions Called when a command runs, because the options are not parsed earlier. */
+  /** @param options.readOptions A function, because the options are parsed after this object is created. */
   constructor({ shell, readOptions }: { shell: Shell; readOptions: () => GlobalOptions }) {
     this.shell = shell;
     this.#readOptions = readOptions;
@@ -28,25 +28,28 @@ export class Invocation {
     return new Output({ shell: this.shell, format: this.#readOptions().format });
   }
 
-  /** Whether `--yes` answers every question. */
+  /** Whether `--yes` is given, which skips confirmation prompts. */
   get skipsPrompts(): boolean {
     return this.#readOptions().yes === true;
   }
 
-  /** The options about the Hub; without them, its client uses its defaults. */
+  /** The global options for the client. If absent, the client uses its defaults. */
   get hubOptions(): Pick<GlobalOptions, "token" | "hubUrl"> {
     const { token, hubUrl } = this.#readOptions();
     return { ...(token !== undefined && { token }), ...(hubUrl !== undefined && { hubUrl }) };
   }
 
-  /** Creates the client for the Hub. The client is loaded lazily, because help and usage errors do not need it. */
+  /**
+   * Creates the client for the Hub. The module of the client is loaded lazily, because help and usage errors do not
+   * need it.
+   */
   async connect(): Promise<HubClient> {
     const { HubClient } = await import("../hub/client.ts");
     return new HubClient({ ...this.hubOptions, logger: warningLogger(this.output) });
   }
 }
 
-/** Logs the warnings of the client to standard error. */
+/** Returns a logger that prints the warnings of the client to standard error. */
 function warningLogger(output: Output): Logger {
   const logger: Logger = {
     debug() {},

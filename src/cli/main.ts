@@ -17,21 +17,21 @@ import { processShell, type Shell } from "./shell.ts";
 import { readVersion } from "./shipped-files.ts";
 import { examples, helpHint } from "./usage.ts";
 
-/** The commands, in the groups and the order of the help. Commands import their modules when they run. */
+/** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */
 const commandGroups = {
   "Develop:": [addInit, addDev, addTrigger, addHub],
   "Manage webhooks:": [addWebhookCommands, addSync],
   "Run:": [addDeliveries, addJob],
 };
 
-/** The width of the help if there is no terminal, or if the terminal reports 0. */
+/** The width of the help if there is no terminal or the terminal reports a width of 0. */
 const defaultHelpWidth = 100;
 
 /** The exit code: 0 for success, 1 for failure, 2 for incorrect usage. */
 export type ExitCode = 0 | 1 | 2;
 
 /**
- * Runs the command line and returns its exit code. Never exits the process and never rejects: errors are logged to
+ * Runs the command line and returns its exit code. Never exits the process and never rejects. Errors are printed to
  * standard error with a remedy.
  *
  * @example
@@ -57,15 +57,11 @@ export async function run(argv: readonly string[], shell: Shell = processShell()
 
 function createProgram(shell: Shell): Command {
   return new Command("hub-webhooks")
-    .description("Manage webhooks of the Hugging Face Hub, and develop their receivers on a local Hub.")
+    .description("Manage webhooks of the Hugging Face Hub, and develop webhook servers with a local Hub.")
     .version(readVersion(), "-V, --version", "show the version")
     .helpOption("-h, --help", "show this help")
     .helpCommand("help [command]", "show the help of a command")
-    .option(
-      "--token <token>",
-      "access token of the Hub (default: HF_TOKEN, else the token of `hf auth login`)",
-      parseToken,
-    )
+    .option("--token <token>", "Hub access token (default: HF_TOKEN, else the token of `hf auth login`)", parseToken)
     .option("--hub-url <url>", "URL of the Hub (default: HF_ENDPOINT, else https://huggingface.co)")
     .addOption(
       new Option("--format <format>", "output format (default: table on a terminal, tab-separated when piped)").choices(
@@ -76,7 +72,7 @@ function createProgram(shell: Shell): Command {
     .addHelpText(
       "after",
       examples(
-        "hub    # a local Hub, to try everything without an account",
+        "hub    # start a local Hub to try webhooks without an account",
         "create --url https://example.com/hook --watch dataset:me/data org:acme",
         "list",
       ),
@@ -95,16 +91,18 @@ function createProgram(shell: Shell): Command {
     .exitOverride();
 }
 
-/** Commander quotes unexpected arguments, which may be part of a secret. */
+/** Removes the unexpected arguments that commander quotes, because they can be part of a secret. */
 function withoutValues(text: string): string {
   return text
     .replace(/^(error: too many arguments.* but got \d+): .*$/s, "$1. Quote values that contain spaces.")
     .replace(/^(error: unknown option '[^'=]+)=.*?('\n|'$)/s, "$1$2");
 }
 
-/** An empty token is most likely an unset variable; falling back to another account would be worse than failing. */
+/**
+ * Rejects an empty token, which is most likely an unset variable. The default token could belong to another account.
+ */
 function parseToken(token: string): string {
-  if (token === "") throw new InvalidArgumentError("The token is empty. Set it, or omit the option.");
+  if (token === "") throw new InvalidArgumentError("The token is empty. Pass a token, or omit the option.");
   return token;
 }
 
@@ -115,7 +113,7 @@ const usageErrorCodes: ReadonlySet<string> = new Set([
   "VALUE_UNREADABLE",
 ]);
 
-/** Logs an error, unless commander has done so, and returns the exit code. */
+/** Prints an error that commander has not printed already, and returns the exit code. */
 function report(error: unknown, shell: Shell): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const message = messageOf(error);
@@ -125,13 +123,13 @@ function report(error: unknown, shell: Shell): ExitCode {
   return WebhookError.isInstance(error) && usageErrorCodes.has(error.code) ? 2 : 1;
 }
 
-/** Returns the stack of an error that the user's file threw. */
+/** Returns the stack of an error that the server file threw. */
 function serverFileStack(error: unknown): readonly string[] {
   if (!WebhookError.isInstance(error) || error.code !== "SERVER_FILE_INVALID") return [];
   return error.cause instanceof Error ? extraStackLines({ reason: error.message, stack: error.cause.stack }) : [];
 }
 
-/** Returns the options that fix an error about unreadable fields, or instructions for an unexpected error. */
+/** Returns the options that resolve an error about unreadable fields, or how to report an unexpected error. */
 function nextSteps(error: unknown): readonly string[] {
   if (!WebhookError.isInstance(error)) {
     return ["This is a bug in hub-webhooks. Please report it with the command and this message."];

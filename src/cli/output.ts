@@ -6,34 +6,34 @@ import type { OutputStream, Shell } from "./shell.ts";
 /** The values of `--format`. */
 export const formats = ["table", "json", "quiet"] as const;
 
-/** How a result is printed. Without a terminal, tab-separated values replace the table. */
+/** The format of a result. If standard output is not a terminal, tab-separated values replace the table. */
 export type Format = (typeof formats)[number] | "tab-separated";
 
 /** One column of a table. */
 export interface Column {
-  /** Header in tab-separated values. */
+  /** The header in tab-separated values. */
   key: string;
-  /** Header in tables. */
+  /** The header in tables. */
   title: string;
-  /** Placeholder for an empty value in tables. Default `-`. */
+  /** The placeholder for an empty value in tables. Default `-`. */
   empty?: string;
-  /** Color of a value on a terminal. */
+  /** Returns the color of a value on a terminal. */
   color?: (value: string) => "green" | "yellow" | "red" | undefined;
 }
 
 /** The result of a command, for each format. */
 export interface Result {
   json: unknown;
-  /** The lines of `quiet`. */
+  /** The lines of the format `quiet`. */
   quiet: readonly string[];
   columns: readonly Column[];
-  /** One value per column. */
+  /** The rows, with one value per column. */
   rows: readonly (readonly string[])[];
-  /** Shows each row as a block with one line per column, for a single item. Default `false`. */
+  /** Shows each row as a block with one line per column, which suits a single item. Default `false`. */
   asBlocks?: boolean;
 }
 
-/** Prints results to standard output, and logs messages to standard error. */
+/** Prints results to standard output and messages to standard error. */
 export class Output {
   readonly format: Format;
   readonly #stdout: OutputStream;
@@ -41,7 +41,7 @@ export class Output {
   /** Whether standard output supports colors. */
   readonly hasColors: boolean;
 
-  /** @param options.format The value of `--format`. Default: a table on a terminal, tab-separated values elsewhere. */
+  /** @param options.format The value of `--format`. Default: a table on a terminal, otherwise tab-separated values. */
   constructor({ shell, format }: { shell: Shell; format: (typeof formats)[number] | undefined }) {
     this.#stdout = shell.stdout;
     this.#stderr = shell.stderr;
@@ -49,7 +49,7 @@ export class Output {
     this.hasColors = shell.stdout.isTTY === true && !shell.env.NO_COLOR;
   }
 
-  /** Whether the output is for people or line-based tools, instead of JSON or IDs for programs. */
+  /** Whether the format is a table or tab-separated values, not JSON or IDs. */
   get isText(): boolean {
     return this.format === "table" || this.format === "tab-separated";
   }
@@ -64,12 +64,12 @@ export class Output {
     this.#stdout.write(`${text}\n`);
   }
 
-  /** Colors text if standard output supports colors. */
+  /** Adds a color to text if standard output supports colors. */
   colorize(text: string, color: "green" | "yellow" | "red"): string {
     return this.hasColors ? styleText(color, text, { validateStream: false }) : text;
   }
 
-  /** Logs one line to standard error. */
+  /** Prints one line to standard error. */
   log(text: string): void {
     this.#stderr.write(`${plainText(text)}\n`);
   }
@@ -128,8 +128,8 @@ export class Output {
 }
 
 /**
- * Returns the lines of a stack that add to the reason of a failure: an excerpt of the source, and the calls. Returns no
- * lines if the reason already contains the only call.
+ * Returns the lines of a stack that the reason of a failure does not contain: an excerpt of the source, and the calls.
+ * Returns no lines if only one is left.
  */
 export function extraStackLines({
   reason,
@@ -142,7 +142,7 @@ export function extraStackLines({
   return lines.length < 2 ? [] : lines.map((line) => `    ${plainText(line.trimEnd())}`);
 }
 
-/** Pads a text to a number of terminal columns, of which a CJK character takes two. */
+/** Pads a text to a number of terminal columns. A CJK character takes two columns. */
 export function padColumn(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - stringWidth(text)));
 }

@@ -3,12 +3,12 @@ import type { Invocation } from "./invocation.ts";
 import type { Shell } from "./shell.ts";
 import { usageError } from "./usage.ts";
 
-/** Whether a user can see a prompt and type an answer. */
+/** Whether standard input and standard error are terminals, so that a prompt can be answered. */
 export function canPrompt({ stdin, stderr }: Shell): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 
-/** Asks a yes-or-no question on standard error. The default answer is no, and Ctrl+C counts as no. */
+/** Prompts for yes or no on standard error. The default is no, and Ctrl+C counts as no. */
 export async function confirm(shell: Shell, question: string): Promise<boolean> {
   const prompts = await import("@clack/prompts");
   const answer = await prompts.confirm({
@@ -21,16 +21,18 @@ export async function confirm(shell: Shell, question: string): Promise<boolean> 
 }
 
 /**
- * Checks early that a command can prompt for the confirmation that it requires.
+ * Checks that a command can prompt for confirmation, before the command does any work.
  *
- * @throws `ARGUMENT_INVALID` without `--yes` and without a terminal.
+ * @throws `ARGUMENT_INVALID` if `--yes` is not given and there is no terminal.
  */
 export function requireConfirmable({ shell, skipsPrompts: isConfirmed }: Invocation, command: string): void {
   if (isConfirmed || canPrompt(shell)) return;
   throw usageError(`"${command}" requires confirmation, but there is no terminal for a prompt. Add --yes to confirm.`);
 }
 
-/** Asks for confirmation unless `--yes` is given. If declined, logs that and sets the exit code to 1. */
+/**
+ * Prompts for confirmation unless `--yes` is given. If the user declines, prints a message and sets the exit code to 1.
+ */
 export async function requestConfirmation(invocation: Invocation, question: string): Promise<boolean> {
   if (invocation.skipsPrompts || (await confirm(invocation.shell, question))) return true;
   invocation.output.log("Canceled. Nothing was changed.");

@@ -1,30 +1,32 @@
 import type { Readable, Writable } from "node:stream";
 
-/** An input stream. On a terminal, `isTTY` is set and raw mode delivers single keys. */
+/** An input stream. If it is a terminal, `isTTY` is set, and raw mode reads single keys. */
 export type InputStream = Readable & { isTTY?: boolean; setRawMode?: (isRaw: boolean) => unknown };
 
-/** An output stream. On a terminal, `isTTY` and the width are set. */
+/** An output stream. If it is a terminal, `isTTY` and the width in `columns` are set. */
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
 
-/** The environment of a run, which tests replace. */
+/** The streams, environment variables, and signals of a run. Tests replace them. */
 export interface Shell {
   stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
-  /** The environment variables that the command line reads, such as `NO_COLOR` and `INBOX_URL`. */
+  /** Environment variables, such as `NO_COLOR` and `INBOX_URL`. */
   env: Readonly<Record<string, string | undefined>>;
-  /** For commands that run until stopped. Resolves on a signal, or on {@link Shell.stop}. */
+  /**
+   * Resolves when the process receives a signal or {@link Shell.stop} is called, for commands that run until stopped.
+   */
   untilStopped(): Promise<void>;
-  /** Stops the run like the first SIGINT. The next SIGINT exits the process immediately. */
+  /** Stops the run like a first SIGINT. The next SIGINT exits the process immediately. */
   stop(): void;
 }
 
-/** The shell of this process. */
+/** Returns the streams, environment variables, and signals of this process. */
 export function processShell(): Shell {
   const stopped = Promise.withResolvers<void>();
-  // After the first signal, another signal immediately ends the process and everything that it has started.
+  // Stops the run at the first signal. The second signal exits the process immediately.
   const stop = () => {
-    // The new listener is added before the old one is removed, because Node drops a signal that has no listener.
+    // Add the new listener before the old one is removed. Otherwise, a signal between the two calls has no listener.
     for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1)).off(signal, stop);
     process.on("SIGHUP", () => {}).off("SIGHUP", stop);
     stopped.resolve();
@@ -32,7 +34,7 @@ export function processShell(): Shell {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
-      // A reader such as `| head -1` has closed the pipe, which is not a failure.
+      // The reader, such as `| head -1`, closed the pipe, which is not a failure.
       stop();
     });
   }
@@ -44,7 +46,7 @@ export function processShell(): Shell {
     stop,
     untilStopped() {
       process.on("SIGINT", stop).on("SIGTERM", stop);
-      // Closing a terminal sends SIGHUP, more than once.
+      // Closing a terminal sends SIGHUP more than once.
       if (process.stdin.isTTY) process.on("SIGHUP", stop);
       return stopped.promise;
     },

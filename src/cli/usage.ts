@@ -2,26 +2,28 @@ import { type Command, Help, type HelpConfiguration, InvalidArgumentError, type 
 import { isPort } from "../core/check-option.ts";
 import { WebhookError } from "../core/errors.ts";
 
-/** An error in the arguments or options of a command; the exit code is 2. */
+/** Creates an error in the arguments or options of a command. The exit code is 2. */
 export function usageError(message: string): WebhookError {
   return new WebhookError(message, { code: "ARGUMENT_INVALID" });
 }
 
-/** Formats the end of a help text: commands to copy, one per line. */
+/** Formats the examples of a help text, one command per line. */
 export function examples(...commands: readonly string[]): string {
   const lines = commands.map((command) => `  $ npx hub-webhooks ${command}`);
   return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`;
 }
 
-/** Returns the line after an error of commander. It names the help of a command such as `deliveries list`. */
+/**
+ * Returns the line that follows an error of commander: how to show the help of a command, such as `deliveries list`.
+ */
 export function helpHint(...command: readonly string[]): string {
   return `For help, run: ${["npx hub-webhooks", ...command, "--help"].join(" ")}`;
 }
 
 /**
- * Configures the help of a command that uses the global options for the Hub differently, or not at all.
+ * Configures the help of a command that does not use the global options `--token` and `--hub-url` as documented.
  *
- * @param replacements Options that are listed in place of `--token` and `--hub-url`.
+ * @param replacements Options to list in place of `--token` and `--hub-url`.
  */
 export function helpWithoutHubOptions(...replacements: readonly Option[]): HelpConfiguration {
   return {
@@ -33,19 +35,21 @@ export function helpWithoutHubOptions(...replacements: readonly Option[]): HelpC
   };
 }
 
-/** Parses a port, 0 to 65535; `undefined` for any other text. */
+/** Parses a port from 0 to 65535. Returns `undefined` for any other text. */
 export function readPort(text: string): number | undefined {
   return /^\d{1,5}$/.test(text) && isPort(Number(text)) ? Number(text) : undefined;
 }
 
-/** Parses the port of an option. @throws `InvalidArgumentError` for any other text. */
+/** @throws `InvalidArgumentError` if the text is not a port from 0 to 65535. */
 export function parsePort(text: string): number {
   const port = readPort(text);
   if (port !== undefined) return port;
   throw new InvalidArgumentError("Use a number from 0 to 65535.");
 }
 
-/** Creates a parser for whole numbers from `min` to `max`. */
+/**
+ * Returns a parser for whole numbers from `min` to `max`, which throws an `InvalidArgumentError` for any other text.
+ */
 export function numberBetween(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;

@@ -28,10 +28,10 @@ export interface WebhookOptions {
 /** Adds the options that `create` and `update` share. */
 export function addWebhookOptions(command: Command, { domainNote }: { domainNote: string }): Command {
   return command
-    .option("--url <url>", "send deliveries to this URL")
-    .option("--job-source-id <id>", "run a copy of this job for each delivery")
+    .option("--url <url>", "URL to send deliveries to")
+    .option("--job-source-id <id>", "ID of a job to copy and run for each delivery")
     .option("--job <file>", 'run the job in this JSON file for each delivery ("-" for standard input)')
-    .addOption(watchOption("one or more items to watch"))
+    .addOption(watchOption("one or more repositories, users, or organizations to watch"))
     .addOption(
       new Option("--domain <domain...>", `events to receive: ${webhookDomains.join(", ")} (${domainNote})`).argParser(
         collectDomain,
@@ -49,9 +49,9 @@ export function watchOption(description: string): Option {
 }
 
 /**
- * Reads the options into a request. Omitted options are absent.
+ * Converts the options to a request. Omitted options are absent from the request.
  *
- * @throws `ARGUMENT_INVALID` if two options cannot be combined, or an option is empty.
+ * @throws `ARGUMENT_INVALID` if two options cannot be combined or an option is empty.
  */
 export async function readWebhookOptions(options: WebhookOptions, shell: Shell): Promise<Partial<WebhookRequest>> {
   checkWebhookOptions(options);
@@ -68,7 +68,7 @@ export async function readWebhookOptions(options: WebhookOptions, shell: Shell):
   };
 }
 
-/** Returns the given options that set the destination of deliveries: a URL or a job. */
+/** Returns the names of the given options that set a destination: a URL or a job. */
 export function givenDestinations({ url, job, jobSourceId }: WebhookOptions): readonly string[] {
   const destinations = { "--url": url, "--job-source-id": jobSourceId, "--job": job };
   return Object.entries(destinations).flatMap(([name, value]) => (value === undefined ? [] : [name]));
@@ -78,7 +78,7 @@ function checkWebhookOptions(options: WebhookOptions): void {
   const destinations = givenDestinations(options);
   if (destinations.length > 1) {
     throw usageError(
-      `${destinations.join(" and ")} cannot be used together. A webhook has one destination: use one of them.`,
+      `${destinations.join(" and ")} cannot be combined, because a webhook has one destination. Remove all but one of them.`,
     );
   }
   checkSecretOptions(options);
@@ -88,9 +88,9 @@ function checkWebhookOptions(options: WebhookOptions): void {
 }
 
 /**
- * Parses a value of `--watch` and appends it to the previous ones.
+ * Parses a value of `--watch` and appends it to the previous values.
  *
- * @throws `InvalidArgumentError` if the value is not `type:name`, or the type is unknown.
+ * @throws `InvalidArgumentError` if the value is not `type:name` or the type is unknown.
  * @example
  * ```ts
  * collectWatched("dataset:me/data", undefined); // [{ type: "dataset", name: "me/data" }]
@@ -104,21 +104,25 @@ export function collectWatched(text: string, previous: readonly WatchedItem[] | 
 }
 
 /**
- * Parses a value of `--domain` and appends it to the previous ones; accepts `discussions` for `discussion`.
+ * Parses a value of `--domain` and appends it to the previous values. Accepts `discussions` as an alias of
+ * `discussion`.
  *
  * @throws `InvalidArgumentError` for any other value.
  */
 export function collectDomain(text: string, previous: readonly WebhookDomain[] | undefined): readonly WebhookDomain[] {
   const domain = parseDomain(text);
   if (domain !== undefined) return [...new Set([...(previous ?? []), domain])];
-  if (text.includes(",")) throw new InvalidArgumentError("Separate several values with spaces, not commas.");
+  if (text.includes(",")) throw new InvalidArgumentError("Separate multiple values with spaces, not commas.");
   rejectWebhookId(text, "--domain");
   throw new InvalidArgumentError(
     `Unknown domain.${suggest(text, webhookDomains)} Valid domains: ${webhookDomains.join(", ")}.`,
   );
 }
 
-/** Rejects a webhook ID as a value. An option with several values consumes the arguments that follow it. */
+/**
+ * Rejects a webhook ID as a value, because an option with multiple values also consumes the arguments that follow the
+ * option.
+ */
 function rejectWebhookId(text: string, option: string): void {
   if (!/^[0-9a-f]{24}$/.test(text)) return;
   throw new InvalidArgumentError(`This looks like a webhook ID. Put the ID before ${option}.`);

@@ -19,7 +19,7 @@ const columns: readonly Column[] = [
   { key: "lastTrigger", title: "Last trigger", empty: "never" },
 ];
 
-/** Prints a list of webhooks. Logs how to create the first webhook, or how to resume suspended webhooks. */
+/** Prints a list of webhooks, then how to create the first webhook or how to enable suspended webhooks. */
 export function printWebhooks(output: Output, webhooks: readonly Webhook[]): void {
   output.printResult(webhookResult(webhooks, { json: webhooks.map(withoutSecrets) }));
   if (webhooks.length === 0) {
@@ -28,23 +28,23 @@ export function printWebhooks(output: Output, webhooks: readonly Webhook[]): voi
   logSuspended(output, webhooks);
 }
 
-/** Prints a webhook. If the webhook is suspended, logs how to resume it. */
+/** Prints a webhook. If the webhook is suspended, also prints how to enable it. */
 export function printWebhook(output: Output, webhook: Webhook): void {
   output.printResult({ ...webhookResult([webhook], { json: withoutSecrets(webhook) }), asBlocks: true });
   logSuspended(output, [webhook]);
 }
 
-/** Describes the URL or job that a webhook delivers to. */
+/** Describes the URL or job that receives the deliveries of a webhook. */
 export function describeDestination({ url, job, jobSourceId }: Webhook): string {
   if (url !== undefined) return maskUrl(url);
   if (jobSourceId !== undefined) return `copy of job ${jobSourceId}`;
   if (job === undefined) return "";
   const image = job.spaceId ?? job.dockerImage;
-  // Without an image, the job is a command that a local Hub runs on its own machine.
+  // A job without an image is a command that a local Hub runs on its machine.
   return image === undefined ? `job on ${job.flavor}` : `job in ${image} on ${job.flavor}`;
 }
 
-/** Formats the watched items of a webhook like the values of `--watch`. */
+/** Formats the watched items of a webhook as values of `--watch`. */
 export function describeWatched({ watched }: Webhook): string {
   return formatWatched(watched).join(",");
 }
@@ -66,7 +66,7 @@ function webhookResult(webhooks: readonly Webhook[], { json }: { json: unknown }
   };
 }
 
-/** Returns the Hub's object without its secret. A job contains only the names of its secrets. */
+/** Returns a webhook without its secret. A job in it contains only the names of secrets. */
 function withoutSecrets(webhook: Webhook): object {
   const { secret: _secret, ...rest } = webhook;
   return {
@@ -76,7 +76,7 @@ function withoutSecrets(webhook: Webhook): object {
   };
 }
 
-/** Whether the webhook has a secret. A Hub may return `hasSecret` instead of the secret. */
+/** Whether the webhook has a secret. Some Hubs return `hasSecret` instead of the secret. */
 function isSecretSet(webhook: Webhook): boolean {
   if (webhook.secret !== undefined) return webhook.secret !== "";
   return "hasSecret" in webhook && webhook.hasSecret === true;

@@ -88,7 +88,7 @@ describe("The script hub-webhooks", () => {
       exitCode: 1,
       signal: null,
       stdout: "",
-      stderr: `error: hub-webhooks needs Node 22.18 or newer, but this is Node ${version.slice(1)}. Update Node.\n`,
+      stderr: `error: hub-webhooks requires Node 22.18 or newer, but this is Node ${version.slice(1)}. Update Node.\n`,
     });
   });
 

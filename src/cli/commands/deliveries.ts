@@ -17,9 +17,9 @@ const subcommands = [addListDeliveries, addShowDelivery, addReplayDeliveries, ad
 export function addDeliveries(program: Command, invocation: Invocation): void {
   const deliveries = program
     .command("deliveries")
-    // The help must be configured before the subcommands are added, because they inherit it.
+    // Configure the help before the subcommands are added, because they inherit the configuration.
     .configureHelp(helpWithoutHubOptions())
-    .description("inspect and replay deliveries in the inbox of a server's background endpoints")
+    .description("inspect and replay the stored deliveries of background endpoints")
     .option(
       "--inbox <url>",
       `URL of the inbox (default: INBOX_URL, else ${defaultInboxUrl}); put a URL with a password in INBOX_URL, since options are visible in the process list`,

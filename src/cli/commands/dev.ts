@@ -11,12 +11,15 @@ const providers = ["localtunnel", "cloudflared", "ngrok"] satisfies readonly Dev
 export function addDev(program: Command, invocation: Invocation): void {
   program
     .command("dev")
-    .argument("[file]", "file that creates the server (default: server.ts, app.ts or index.ts, here or in src)")
+    .argument(
+      "[file]",
+      "file that creates the server (default: server.ts, app.ts, or index.ts in the current folder or in src)",
+    )
     .description("run a server file, reload it on changes, and register its webhooks on a Hub while it runs")
     .addOption(
       new Option(
         "--hub <which>",
-        "local: a Hub on this machine, without an account; real: the Hub of --hub-url, through a tunnel",
+        "local: a Hub on this machine, no account required; real: the Hub at --hub-url, through a tunnel",
       )
         .choices(["local", "real"])
         .default("local"),
@@ -26,7 +29,7 @@ export function addDev(program: Command, invocation: Invocation): void {
     .addOption(new Option("--tunnel <provider>", "tunnel provider (default: localtunnel)").choices(providers))
     .option("--tunnel-host <url>", "URL of the tunnel server (default: LOCALTUNNEL_HOST)")
     .option("--subdomain <name>", "requested subdomain of the tunnel")
-    .option("--public-url <url>", "your own public URL for --port, instead of a tunnel")
+    .option("--public-url <url>", "public URL that forwards to --port; replaces the tunnel")
     .addOption(watchOption("default watch list for endpoints that do not set one"))
     .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
     .option("--inbox <url>", "inbox of this session (default: .hub-webhooks/dev.db; INBOX_URL is ignored)")

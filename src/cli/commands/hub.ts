@@ -18,11 +18,11 @@ interface HubOptions {
 export function addHub(program: Command, invocation: Invocation): void {
   program
     .command("hub")
-    .description("run a local Hub that stores and delivers webhooks, without an account")
+    .description("run a local Hub that stores webhooks and sends deliveries; no account required")
     .option("--port <port>", "port to listen on; 0 for any free port", parsePort, defaultHubPort)
     .option("--state <file>", "store all data in this SQLite file (default: in memory)")
-    .option("--run-jobs", "run the command of a webhook's job as a process on this machine")
-    .option("--allow-remote", "allow deliveries to other machines")
+    .option("--run-jobs", "run the jobs of webhooks as processes on this machine")
+    .option("--allow-remote", "allow deliveries to URLs on other machines")
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
@@ -48,7 +48,7 @@ export function addHub(program: Command, invocation: Invocation): void {
     });
 }
 
-/** Replaces the message of a `PORT_IN_USE` error with one that mentions `--port`. */
+/** Replaces a `PORT_IN_USE` error with one whose message mentions `--port`. Returns other errors unchanged. */
 function withPortAdvice(error: unknown, port: number): unknown {
   if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") return error;
   return new WebhookError(
@@ -57,7 +57,7 @@ function withPortAdvice(error: unknown, port: number): unknown {
   );
 }
 
-/** Creates the logger for text output. In other formats, standard output contains only the result. */
+/** Creates the logger for text output. In other formats, standard output must contain only the result. */
 async function terminalLogger(): Promise<Logger> {
   const { createNodeLogger } = await import("../../receiver/node/node-logger.ts");
   return createNodeLogger();

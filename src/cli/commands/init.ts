@@ -15,7 +15,7 @@ import { readTemplate, type TemplateName, templateNames, templatePurposes } from
 export function addInit(program: Command, invocation: Invocation): void {
   program
     .command("init")
-    .argument("[directory]", "folder of the project, new or empty; . for the current one")
+    .argument("[directory]", "folder of the project, new or empty; . for the current folder")
     .description("create a new project with a server, tests and a Dockerfile")
     .addOption(
       new Option("--template <name>", "space: a Docker Space on the Hub; server: your own machine").choices(
@@ -58,11 +58,11 @@ async function runInit({
   invocation: Invocation;
 }): Promise<void> {
   const { output, shell } = invocation;
-  // The name is checked before the user answers any prompt.
+  // Reject an invalid name before the prompts.
   if (options.name !== undefined) checkName(options.name);
   const named = options.example === undefined ? undefined : parseExample(options.example);
   const path = given ?? (await askDirectory(shell));
-  // An empty path is most likely an unset variable. It must not select the current folder.
+  // An empty path is most likely an unset variable, so it must not select the current folder.
   if (path === "") {
     throw usageError(
       "The folder name is empty. Add one, such as npx hub-webhooks init my-bot, or . for the current folder.",
@@ -85,7 +85,7 @@ async function runInit({
   output.print(nextSteps({ path, directory, name, template, example, fileCount: files.size }));
 }
 
-/** If no template is given, prompts for the template and for an example. */
+/** Prompts for a template and an example if `--template` is not given. */
 async function chooseProject(
   { template }: InitOptions,
   { named: example, shell }: { named: ExampleName | undefined; shell: Shell },
@@ -125,7 +125,7 @@ async function askTemplate(shell: Shell): Promise<TemplateName> {
   return prompts.isCancel(answer) ? throwCanceled() : answer;
 }
 
-/** The choice to use no example. */
+/** The prompt's value for a project without an example. */
 const none = "none";
 
 async function askExample(shell: Shell): Promise<ExampleName | undefined> {
@@ -147,7 +147,7 @@ function throwCanceled(): never {
   throw usageError("Canceled. Nothing was created.");
 }
 
-/** A project that was created. */
+/** A project that `init` created. */
 interface CreatedProject {
   /** The `[directory]` argument, before it is resolved. */
   path: string;
@@ -163,7 +163,7 @@ function nextSteps({ path, directory, name, template, example, fileCount }: Crea
   const origin = example ? `template ${template} and example ${example}` : `template ${template}`;
   return [
     `Created ${fileCount} files from ${origin} in ${plainText(directory)}`,
-    // The name is printed only if it differs from the folder name.
+    // Print the name only if it differs from the folder name.
     ...(name === basename(directory) ? [] : [`Name in package.json: ${name}`]),
     "",
     ...(directory === resolve() ? [] : [`  cd ${toShellWord(plainText(path))}`]),
@@ -192,7 +192,10 @@ function runExample(example: ExampleName): string[] {
   ];
 }
 
-/** The server keeps running in the first terminal. */
+/**
+ * Returns the command that sends a test event. It needs another terminal, because the server keeps running in the first
+ * one.
+ */
 function inAnotherTerminal(trigger: string): string[] {
   return ["  # in another terminal, send a test event:", `  npx hub-webhooks ${trigger}`];
 }

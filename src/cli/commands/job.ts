@@ -8,8 +8,8 @@ export function addJob(program: Command, invocation: Invocation): void {
   program
     .command("job")
     .argument("<file>", "file that creates the server")
-    .description("run an endpoint once, inside a webhook's job, with the payload in WEBHOOK_PAYLOAD")
-    .option("--endpoint <name>", "endpoint of the server to run (default: the only one)")
+    .description("run an endpoint once in a webhook's job; reads the payload from WEBHOOK_PAYLOAD")
+    .option("--endpoint <name>", "endpoint to run; required if the server has several endpoints")
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
@@ -35,7 +35,7 @@ async function run(
   );
 }
 
-/** A missing or unknown endpoint is an error in the arguments. */
+/** Rethrows a missing or unknown endpoint as a usage error, and other errors unchanged. */
 function asUsageError(error: unknown): never {
   if (!WebhookError.isInstance(error)) throw error;
   throw error.code === "ENDPOINT_REQUIRED" || error.code === "ENDPOINT_UNKNOWN" ? usageError(error.message) : error;

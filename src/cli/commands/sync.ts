@@ -25,16 +25,19 @@ interface SyncOptions {
 export function addSync(program: Command, invocation: Invocation): void {
   program
     .command("sync")
-    .argument("[file]", "file that creates the server (default: server.ts, app.ts or index.ts, here or in src)")
+    .argument(
+      "[file]",
+      "file that creates the server (default: server.ts, app.ts, or index.ts in the current folder or in src)",
+    )
     .description("create and update webhooks on the Hub to match the endpoints of a server")
     .option("--public-url <url>", "public URL of the server (default: PUBLIC_URL, else the URL of the Space)")
     .option("--dry-run", "show the changes without making them")
     .option("--prune", "delete webhooks whose endpoint was removed; prompts for confirmation unless --yes is given")
-    .option("--adopt", "take over webhooks that deliver to an endpoint but were not created by sync")
+    .option("--adopt", "also manage webhooks that deliver to an endpoint but were not created by sync")
     .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
     .option("--secret-stdin", "read the secret from standard input (default: the secret of the server)")
     .option("--remove-secret", "remove the secret from webhooks if the server has none")
-    .option("--clean", "only delete temporary webhooks that dev has left behind")
+    .option("--clean", "only delete temporary webhooks that sessions of dev left behind")
     .addHelpText(
       "after",
       examples(
@@ -113,7 +116,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   if (mustConfirm && !(await confirmDeletion(invocation, await deleteStale({ dryRun: true })))) return;
   const deleted = await deleteStale({ dryRun });
   if (deleted.length === 0 && invocation.exitCode === 0) {
-    output.log("Nothing to clean up: no finished session of hub-webhooks dev has left a webhook behind.");
+    output.log("No webhooks to delete: no finished session of hub-webhooks dev left any behind.");
   }
   output.printResult({
     json: deleted.map((webhook) => ({ ...webhook, deleted: !dryRun })),
@@ -128,7 +131,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   });
 }
 
-/** Resolves with `false` if the user declines. Does not prompt if there is nothing to delete. */
+/** Prompts for confirmation if there are webhooks to delete. Resolves with `false` if the user declines. */
 async function confirmDeletion(
   invocation: Invocation,
   webhooks: readonly { id?: string; endpoint: string }[],
@@ -140,7 +143,7 @@ async function confirmDeletion(
 }
 
 /**
- * Finds the public URL of the server, in the same order of precedence as the launch of the server.
+ * Finds the public URL of the server, with the same precedence as the server's `launch()`.
  *
  * @throws `ARGUMENT_INVALID` if no public URL is configured.
  */
@@ -149,11 +152,11 @@ async function findPublicUrl({ publicUrl }: SyncOptions, { env }: Shell): Promis
   const found = publicUrl ?? (env.PUBLIC_URL || readSpace((name) => env[name])?.url);
   if (found) return found;
   throw usageError(
-    "The public URL of the server is missing. Add it, such as --public-url https://me-bot.hf.space, or set PUBLIC_URL.",
+    "The public URL of the server is missing. Add --public-url, such as --public-url https://me-bot.hf.space, or set PUBLIC_URL.",
   );
 }
 
-/** @throws `ARGUMENT_INVALID` if `--clean` is combined with options for registering. */
+/** @throws `ARGUMENT_INVALID` if `--clean` is combined with a server file or with options that change webhooks. */
 function checkCleanOptions(file: string | undefined, options: SyncOptions): void {
   const others = {
     "a server file": file,
@@ -166,7 +169,7 @@ function checkCleanOptions(file: string | undefined, options: SyncOptions): void
   const given = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (given.length === 0) return;
   throw usageError(
-    `--clean cannot be used together with ${given.join(" and ")}: it only deletes webhooks that hub-webhooks dev has left behind. Run sync separately without --clean.`,
+    `--clean only deletes webhooks that hub-webhooks dev left behind, so it cannot be combined with ${given.join(" and ")}. Run sync separately without --clean.`,
   );
 }
 
@@ -190,7 +193,7 @@ function printReport(output: Output, report: RegistrationReport, { dryRun }: { d
   for (const { step, error } of report.failed) {
     output.log(`error: ${step.endpoint}: Could not ${verbs[step.action]} its webhook. ${error.message}`);
   }
-  if (report.failed.length > 0) output.log("Run sync again to retry the failed changes.");
+  if (report.failed.length > 0) output.log("To retry the failed changes, run sync again.");
 }
 
 const verbs: Readonly<Record<RegistrationStep["action"], string>> = {
@@ -206,7 +209,7 @@ function reportHeading(
   { dryRun }: { dryRun: boolean },
 ): string {
   const where = plainText(`${hubUrl}, server ${publicUrl}`);
-  if (steps.length === 0) return `Nothing to change on ${where}.`;
+  if (steps.length === 0) return `No changes needed on ${where}.`;
   if (dryRun) return `To be changed on ${where}:`;
   return failed.length > 0 ? `Partly changed on ${where}:` : `Changed on ${where}:`;
 }

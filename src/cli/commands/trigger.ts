@@ -17,16 +17,16 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .command("trigger")
     .argument("[type:name]", "repository of the event; types: model, dataset, space, bucket, kernel")
     .description(
-      "send a test event to the webhooks of a local Hub, or to a URL with --url; fails unless every response is 2xx",
+      "send a test event to the webhooks of a local Hub, or directly to --url; fails unless every response is 2xx",
     )
     .option(
       "--scope <scope>",
-      "repo, repo.content, repo.config, discussion, discussion.comment or a narrower scope (default: repo.content)",
+      "repo, repo.content, repo.config, discussion, discussion.comment, or a narrower scope (default: repo.content)",
     )
-    .option("--action <action>", "create, delete, update or move (default: depends on the scope)")
+    .option("--action <action>", "create, delete, update, or move (default: depends on the scope)")
     .option(
       "--set <path=value...>",
-      "set fields of the payload; a value is parsed as JSON if possible, otherwise it is text",
+      "set fields of the payload to JSON values; a value that is not valid JSON is used as text",
       collect(parseSet),
     )
     .option("--unset <path...>", "remove fields from the payload", collect(parseUnset))
@@ -34,7 +34,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
       "--file <file>",
       'merge this JSON file into the payload, or send a recorded payload ("-" for standard input)',
     )
-    .option("--url <url>", "send to this URL directly, without a Hub")
+    .option("--url <url>", "send to this URL directly instead of to a local Hub")
     .option(
       "--secret <secret>",
       "secret for --url (default: secret of the dev session at this URL, else WEBHOOK_SECRET); visible in the shell history and process list",
@@ -42,7 +42,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .option("--secret-stdin", "read the secret for --url from standard input")
     .option("--repeat <number>", "number of events to send, 1 to 10000", numberBetween(1, 10_000), 1)
     .option("--concurrency <number>", "number of events to send in parallel, 1 to 100", numberBetween(1, 100), 1)
-    .option("--dry-run", "show the payload and its destinations without sending it")
+    .option("--dry-run", "show the payload and its destinations without sending anything")
     .configureHelp(
       helpWithoutHubOptions(
         new Option(
@@ -72,7 +72,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
 function checkOptions(options: TriggerOptions, { hubOptions: hub }: Invocation): void {
   const { url, secret, secretStdin, file } = options;
   if (url !== undefined && hub.hubUrl !== undefined) {
-    throw usageError("--url cannot be used together with --hub-url: it sends without a Hub. Remove one of them.");
+    throw usageError("--url sends without a Hub, so it cannot be combined with --hub-url. Remove one of them.");
   }
   if (url === undefined && (secret !== undefined || secretStdin)) {
     throw usageError(
@@ -86,9 +86,9 @@ function checkOptions(options: TriggerOptions, { hubOptions: hub }: Invocation):
 }
 
 /**
- * Parses a value of `--set`: a path, `=`, and a value, which is JSON if it can be parsed, and otherwise text.
+ * Parses `--set path=value`. The value is parsed as JSON; if it is not valid JSON, it is used as text.
  *
- * @throws `InvalidArgumentError` unless it has the form `path=value`.
+ * @throws `InvalidArgumentError` if the text does not have the form `path=value`.
  * @example
  * ```ts
  * parseSet("repo.private=true"); // { path: "repo.private", value: true }
@@ -108,8 +108,8 @@ function parseSet(text: string): PayloadEdit {
 }
 
 /**
- * Parses a value of `--unset`: the path of a field to remove. It is a separate option because any text after the `=` of
- * `--set` is a value: an empty value is the empty string, and `null` is null.
+ * Parses `--unset path`. A separate option is needed because `--set` cannot remove a field: an empty value is the empty
+ * string, and `null` is null.
  *
  * @throws `InvalidArgumentError` for an invalid path.
  */

@@ -1,4 +1,4 @@
-/** The commands that manage webhooks on the Hub: list, info, create, update, enable, disable, delete and replay. */
+/** The commands that manage webhooks on the Hub: list, info, create, update, enable, disable, delete, and replay. */
 import { type Command, Option } from "commander";
 import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs.ts";
 import type { WebhookChanges } from "../../hub/webhooks/changes.ts";
@@ -66,10 +66,10 @@ function addCreate(program: Command, invocation: Invocation): void {
     .action(async (options: WebhookOptions) => {
       const { watch = [] } = options;
       if (givenDestinations(options).length === 0) {
-        throw usageError("The webhook needs a destination. Add --url, --job-source-id or --job.");
+        throw usageError("The destination is missing. Add --url, --job-source-id, or --job.");
       }
       if (watch.length === 0) {
-        throw usageError("The webhook watches nothing. Add --watch type:name, such as --watch model:me/my-model.");
+        throw usageError("The watch list is missing. Add --watch type:name, such as --watch model:me/my-model.");
       }
       const described = await readWebhookOptions(options, invocation.shell);
       const hub = await invocation.connect();
@@ -86,7 +86,7 @@ function addCreate(program: Command, invocation: Invocation): void {
 function addUpdate(program: Command, invocation: Invocation): void {
   addWebhookOptions(program.command("update").argument("<id>", idDescription), { domainNote: "replaces the list" })
     .addOption(noSecretOption())
-    .description("change the given fields of a webhook")
+    .description("update the given fields of a webhook")
     .addHelpText(
       "after",
       examples(
@@ -98,11 +98,11 @@ function addUpdate(program: Command, invocation: Invocation): void {
     .action(async (id: string, { noSecret, ...options }: WebhookOptions & { noSecret?: boolean }) => {
       if (!noSecret && Object.keys(options).length === 0) {
         throw usageError(
-          "Nothing to change. Add --url, --job-source-id, --job, --watch, --domain, --secret, --secret-stdin or --no-secret.",
+          "No changes given. Add --url, --job-source-id, --job, --watch, --domain, --secret, --secret-stdin, or --no-secret.",
         );
       }
       if (noSecret && (options.secret !== undefined || options.secretStdin)) {
-        throw usageError("--no-secret cannot be used together with --secret or --secret-stdin. Remove one of them.");
+        throw usageError("--no-secret cannot be combined with --secret or --secret-stdin. Remove one of them.");
       }
       const { job, ...changes } = await readWebhookOptions(options, invocation.shell);
       const hub = await invocation.connect();
@@ -132,8 +132,8 @@ const emptyJob = {
 } satisfies Record<keyof Omit<WebhookJobRequest, "flavor" | "secrets">, null>;
 
 /**
- * Sets every field that the file omits to `null`. The client merges changes into the existing job, but a file is the
- * complete job.
+ * Sets every field that the file omits to `null`. The file describes the complete job, but the client merges changes
+ * into the existing job.
  */
 function replaceJob({
   job,
@@ -146,7 +146,10 @@ function replaceJob({
   return { ...emptyJob, ...job, secrets: job.secrets ? { ...removedSecrets, ...job.secrets } : null };
 }
 
-/** Commander treats `--no-secret` as the negation of `--secret`, so the last of the two options would silently win. */
+/**
+ * Creates the option `--no-secret` as an option of its own. By default, commander treats it as the negation of
+ * `--secret`, and the last of the two options silently wins.
+ */
 function noSecretOption(): Option {
   const option = new Option("--no-secret", "remove the secret");
   option.negate = false;
@@ -235,7 +238,7 @@ function addReplay(program: Command, invocation: Invocation): void {
       });
       if (isSuccess(status)) return;
       const answer = status === 502 ? "answered 502 or did not answer" : `answered ${status}`;
-      output.log(`The server ${answer}. Check the log of the server, fix the problem, and replay the delivery again.`);
+      output.log(`The server ${answer}. Fix the problem shown in the server's log, then replay the delivery again.`);
       invocation.exitCode = 1;
     });
 }

@@ -281,7 +281,7 @@ describe("hub-webhooks dev", () => {
     [
       "a Hub of its own at an address that is given",
       ["--hub-url", "http://127.0.0.1:1"],
-      "--hub-url cannot be used together with --hub local",
+      "it cannot be combined with --hub-url",
     ],
     [
       "a port for a Hub that it does not start",

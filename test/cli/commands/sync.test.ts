@@ -94,7 +94,7 @@ describe("hub-webhooks sync", () => {
     });
     expect(await project.sync("")).toEqual({
       exitCode: 0,
-      stdout: `Nothing to change on ${project.testHub.hub.url}, server ${publicUrl}.\n= 1 unchanged\n`,
+      stdout: `No changes needed on ${project.testHub.hub.url}, server ${publicUrl}.\n= 1 unchanged\n`,
       stderr: "",
     });
   });
@@ -208,7 +208,9 @@ describe("hub-webhooks sync", () => {
     const { exitCode, stdout, stderr } = await runCommand([...argv, project.testHub.hub.url, "--token", "hf_read"]);
     expect(exitCode).toBe(1);
     expect(stdout).toContain(":\n= 1 unchanged\n");
-    expect(stderr).toMatch(/^error: retrain: Could not update its webhook\. .*read access only.*\nRun sync again.*\n$/);
+    expect(stderr).toMatch(
+      /^error: retrain: Could not update its webhook\. .*read access only.*\nTo retry .* run sync again\.\n$/,
+    );
   });
 
   test("never shows a secret", async () => {
@@ -227,7 +229,7 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     const { id } = await project.testHub.create({ url: `${publicUrl}/webhooks/retrain` });
     const told = await project.sync("");
-    expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Nothing to change/) });
+    expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^No changes needed/) });
     expect(told.stderr).toMatch(new RegExp(`^note: Webhook ${id} .*--adopt.*\n$`));
     const { stdout } = await project.sync("--adopt");
     expect(stdout).toContain(`~ retrain  ${id}\n    adopted: the webhook was not created by sync\n`);
@@ -294,7 +296,7 @@ describe("hub-webhooks sync", () => {
     [
       "a file beside --clean",
       ["sync", "server.ts", "--clean", "--prune"],
-      "--clean cannot be used together with a server file and --prune",
+      "it cannot be combined with a server file and --prune",
     ],
     ["no terminal to ask on", ["sync", "--clean"], "Add --yes"],
   ])("is used wrongly with %s: exit code 2", async (_what, argv, told) => {
@@ -344,7 +346,7 @@ describe("hub-webhooks sync --clean", () => {
     expect(await project.clean("--yes")).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: expect.stringContaining("Nothing to clean up"),
+      stderr: expect.stringContaining("No webhooks to delete"),
     });
   });
 

@@ -3,8 +3,8 @@ import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
 import { type DeliverySummary, listDeliveries, summarize } from "./delivery-list.ts";
 
 /**
- * The number of newest deliveries that each poll compares. Finished deliveries are included, because they may be
- * replayed.
+ * The number of deliveries per page. Each poll reads at least the newest page, including finished deliveries, because
+ * they can be replayed.
  */
 const pageSize = 100;
 /** The maximum number of new deliveries that one poll reads. */
@@ -16,40 +16,43 @@ const maxFollowed = 2_000;
 export interface PollResult {
   /** New or changed deliveries, oldest first. */
   changed: readonly DeliverySummary[];
-  /** Whether more deliveries arrived since the previous poll than one poll reads. */
+  /** Whether some deliveries were missed because more arrived since the previous poll than one poll reads. */
   hasMissed: boolean;
 }
 
 interface Followed extends DeliveryKey {
-  /** A text that changes with every status and every attempt. */
+  /** The status and the number of attempts, to detect changes. */
   state: string;
   isDone: boolean;
 }
 
 /**
- * Finds new and changed deliveries in an inbox by polling. Follows the newest deliveries, and all later ones until they
- * are finished; ignores older ones.
+ * Polls an inbox for new and changed deliveries. Follows the newest deliveries and every later delivery until it is
+ * finished. Older deliveries are ignored.
  */
 export class DeliveryFollower {
   readonly #inbox: ServerInbox;
   readonly #filter: { endpoint?: string };
-  // Ordered by the latest change of each delivery.
+  // Ordered by the time of the latest change.
   readonly #followed = new Map<string, Followed>();
 
-  /** @param options.endpoint The only endpoint to follow. Default: all endpoints. */
+  /** @param options.endpoint Restricts the deliveries to one endpoint. Default: all endpoints. */
   constructor({ inbox, endpoint }: { inbox: ServerInbox; endpoint: string | undefined }) {
     this.#inbox = inbox;
     this.#filter = endpoint === undefined ? {} : { endpoint };
   }
 
-  /** Starts following. Returns the latest `last` existing deliveries, optionally of one status, oldest first. */
+  /**
+   * Starts to follow deliveries. Returns the latest `last` existing deliveries, optionally with one status, oldest
+   * first.
+   */
   async start({ last, status }: { last: number; status: DeliveryStatus | undefined }): Promise<DeliverySummary[]> {
     const { deliveries } = await listDeliveries(this.#inbox, { ...this.#filter, limit: pageSize });
     this.#record(deliveries.reverse());
     if (last === 0) return [];
     const shown = await listDeliveries(this.#inbox, { ...this.#filter, ...(status && { status }), limit: last });
     shown.deliveries.reverse();
-    // The second list includes changes that were made after the first one.
+    // This list can include changes that were made after the first list was read.
     this.#record(shown.deliveries);
     return shown.deliveries;
   }
@@ -61,8 +64,8 @@ export class DeliveryFollower {
   }
 
   /**
-   * Reads the newest deliveries, down to the oldest one that is already followed. Deliveries before that are older than
-   * the start.
+   * Reads the newest deliveries, down to the oldest one that is already followed. Deliveries before that arrived before
+   * the follower started.
    */
   async #readNewest(): Promise<{ newest: DeliverySummary[]; hasMissed: boolean }> {
     const isFollowed = (delivery: DeliverySummary) => this.#followed.has(keyOf(delivery));
@@ -96,7 +99,7 @@ export class DeliveryFollower {
     return found;
   }
 
-  /** Follows these deliveries, and returns the ones that have changed. */
+  /** Adds deliveries to the followed ones, and returns those that have changed. */
   #record(deliveries: readonly DeliverySummary[]): DeliverySummary[] {
     const changed = deliveries.filter((delivery) => {
       const { id, endpoint, status, attempts } = delivery;

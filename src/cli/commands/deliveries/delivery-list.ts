@@ -5,7 +5,7 @@ import type { ListOptions, StoredDelivery } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
 import type { Column, Result } from "../../output.ts";
 
-/** A delivery without its body, which may be large. */
+/** A delivery without its body, which can be large. */
 export interface DeliverySummary extends Omit<StoredDelivery, "body"> {
   /** The event, such as `repo.content update`. Absent if the body was removed or contains no event. */
   event?: string;
@@ -13,7 +13,7 @@ export interface DeliverySummary extends Omit<StoredDelivery, "body"> {
   repo?: string;
 }
 
-/** The number of deliveries per read. Each has a body of up to 10 MB. */
+/** The number of deliveries per read. Small, because each body can have up to 10 MB. */
 const pageSize = 20;
 
 const statusColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
@@ -61,7 +61,7 @@ export function deliveriesResult(deliveries: readonly DeliverySummary[]): Result
   };
 }
 
-/** Replaces the body with its event and repository. */
+/** Replaces the body of a delivery with its event and repository. */
 export function summarize({ body, ...delivery }: StoredDelivery): DeliverySummary {
   const { scope, action, repoType, repoName } = summarizeEvent(body)?.parts ?? {};
   const event = [scope, action].filter((text) => text !== undefined).join(" ");
@@ -70,7 +70,7 @@ export function summarize({ body, ...delivery }: StoredDelivery): DeliverySummar
 }
 
 /**
- * Lists deliveries without their bodies. Reads a few deliveries at a time, so that the bodies are never all in memory.
+ * Lists deliveries without their bodies. Reads a few deliveries at a time to limit the memory for their bodies.
  *
  * @param options `limit` may be `Infinity`.
  */
@@ -92,7 +92,10 @@ export async function listDeliveries(
   return { deliveries, ...(next !== undefined && { next }) };
 }
 
-/** Returns the message for an empty list. An unknown endpoint may be a typo. */
+/**
+ * Returns the message for an empty list. Lists the known endpoints if the endpoint is unknown, because its name may be
+ * misspelled.
+ */
 export async function describeEmptyList(inbox: ServerInbox, { endpoint }: { endpoint: string | undefined }) {
   const known = Object.keys(await inbox.counts()).sort();
   if (known.length === 0) return "The inbox contains no deliveries yet.";

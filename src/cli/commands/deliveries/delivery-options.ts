@@ -10,12 +10,12 @@ export interface DeliveriesContext {
   access: InboxAccess;
 }
 
-/** `--endpoint`: the name of an endpoint of the server. */
+/** Creates the option `--endpoint`. */
 export function endpointOption(description: string): Option {
   return new Option("--endpoint <name>", description);
 }
 
-// Only the type is imported, so that the help does not load the inbox. The compiler checks that the list is complete.
+// Only the type is imported, because the help must not load the inbox. The compiler checks that no status is missing.
 const statuses = { queued: true, running: true, succeeded: true, dead: true } satisfies Record<DeliveryStatus, true>;
 
 /** Creates the option `--status`. */
@@ -23,16 +23,16 @@ export function statusOption(description: string): Option {
   return new Option("--status <status>", description).choices(Object.keys(statuses));
 }
 
-/** Parses `--inbox`. An empty value is most likely an unset variable. */
+/** Parses `--inbox`. Rejects an empty value, which is most likely an unset variable. */
 export function parseInboxUrl(text: string): string {
-  if (text === "") throw new InvalidArgumentError("The URL is empty. Set it, or omit the option.");
+  if (text === "") throw new InvalidArgumentError("The URL is empty. Pass a URL, or omit the option.");
   return text;
 }
 
-/** Parses a duration; rejects a bare number, which could be seconds or milliseconds. */
+/** Parses a duration. Rejects a number without a unit, which could mean seconds or milliseconds. */
 export function parseDuration(text: string): Duration {
   if (isDuration(text)) return text;
-  throw new InvalidArgumentError("Use a number with a unit, such as 500ms, 1s or 5m.");
+  throw new InvalidArgumentError("Use a number with a unit, such as 500ms, 1s, or 5m.");
 }
 
 function isDuration(text: string): text is Exclude<Duration, number> {

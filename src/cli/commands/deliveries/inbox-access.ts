@@ -9,14 +9,14 @@ import type { Shell } from "../../shell.ts";
 
 interface InboxAccessOptions {
   shell: Shell;
-  /** Called when a command runs, because the options are not parsed earlier. */
+  /** A function, because the options are parsed after this object is created. */
   readOptions: () => { inbox?: string };
 }
 
-// The warnings of the inbox are for servers that store deliveries. Problems that affect a reader are thrown.
+// The inbox logs warnings for servers that store deliveries. Problems that affect a command are thrown.
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
-/** Opens the inbox that the options select, for one command. */
+/** Opens the inbox of a command, which is set with `--inbox` or `INBOX_URL`. */
 export class InboxAccess {
   readonly #options: InboxAccessOptions;
 
@@ -25,8 +25,8 @@ export class InboxAccess {
   }
 
   /**
-   * Runs a function with the inbox, then closes it. Never creates an inbox. Errors never contain secrets from the URL
-   * of the inbox.
+   * Opens the inbox, runs a function with it, then closes the inbox. Never creates an inbox. Secrets in the inbox URL
+   * are removed from errors.
    *
    * @throws `INBOX_UNUSABLE`, `OPTION_INVALID`, and the errors of `work`.
    */
@@ -46,8 +46,8 @@ export class InboxAccess {
   }
 
   /**
-   * Runs a function with the URL of the inbox, or `undefined` for the default. Errors never contain secrets from the
-   * URL.
+   * Runs a function with the URL of the inbox, or with `undefined` for the default inbox. Secrets in the URL are
+   * removed from errors.
    */
   async useUrl(work: (url: string | undefined) => Promise<void>): Promise<void> {
     const { shell, readOptions } = this.#options;
@@ -64,20 +64,20 @@ export class InboxAccess {
   }
 }
 
-/** The URL of the inbox, which is empty for the default, and whether `--inbox` sets it. */
+/** The URL of the inbox (empty for the default inbox), and whether `--inbox` sets it. */
 interface NamedInbox {
   url: string;
   isOption: boolean;
 }
 
-/** Creates an error that is safe to print. It has no cause, because the cause may contain the URL. */
+/** Creates an error that is safe to print. The error has no cause, because the cause could contain the URL. */
 function toUserError(error: unknown, { url, isOption }: NamedInbox): Error {
   const reason = withoutSecrets(messageOf(error), url);
   if (WebhookError.isInstance(error))
     return new WebhookError(withOptionName(error, { reason, url, isOption }), { code: error.code });
   // An error with a code comes from the inbox engine or the system, not from a bug in this package.
   if (error instanceof Error && "code" in error) {
-    return new WebhookError(`The inbox could not be read or written (${reason}). Fix the cause, or try again.`, {
+    return new WebhookError(`The inbox could not be read or written (${reason}). Fix the problem, then try again.`, {
       code: "INBOX_UNUSABLE",
     });
   }
@@ -88,7 +88,7 @@ function withOptionName(
   { code, cause }: WebhookError,
   { reason, url, isOption }: NamedInbox & { reason: string },
 ): string {
-  // The errors of the inbox mention only the variable, which servers use.
+  // Errors of the inbox mention only the variable that servers read, so replace it with the option of this command.
   if (isOption) {
     const message = reason.replace('INBOX_URL (or the option "inbox")', "--inbox").replaceAll("INBOX_URL", "--inbox");
     if (code !== "INBOX_UNAVAILABLE") return message;
@@ -98,11 +98,11 @@ function withOptionName(
   return `The inbox could not be written${detail}. Try again.`;
 }
 
-/** Shorter secrets may be words such as "postgres", so they are only masked inside a URL. */
+/** Shorter secrets can be common words such as "postgres", so they are only masked inside a URL. */
 const minUniqueLength = 12;
 
 function withoutSecrets(text: string, url: string): string {
-  // A password with an unescaped slash makes the URL invalid, but is still a secret.
+  // An unescaped slash in a password makes the URL invalid, but the password must still be masked.
   const [, unescaped = ""] = /:\/\/[^:@]*:(.*)@/s.exec(url) ?? [];
   return [...secretsInUrl(url), unescaped]
     .filter((secret) => secret !== "")
@@ -121,9 +121,9 @@ interface FoundInbox {
 }
 
 /**
- * Finds the inboxes of `hub-webhooks dev` in a folder. If the server has no inbox, the latest of them is the default.
- * If the latest is newer than the inbox of the server, the note mentions it. Returns `undefined` if there is nothing to
- * note.
+ * Finds the latest inbox of `hub-webhooks dev` in a folder. If the server has no inbox, the inbox of `dev` becomes the
+ * default. If the server has an inbox that is older, the note mentions the inbox of `dev`. Returns `undefined` in all
+ * other cases.
  */
 export function findInbox(folder: string): FoundInbox | undefined {
   const inboxes = join(folder, ".hub-webhooks");
@@ -134,7 +134,7 @@ export function findInbox(folder: string): FoundInbox | undefined {
   const url = `sqlite:./.hub-webhooks/${latest}`;
   if (!namesIn(inboxes).includes("inbox.db")) return { url, note: `Reading ${url}, the inbox of hub-webhooks dev.` };
   if (writtenAt(inboxes, "inbox.db") > writtenAt(inboxes, latest)) return undefined;
-  const note = `Reading the inbox of the server. For the inbox of hub-webhooks dev, add --inbox ${url}.`;
+  const note = `Reading the inbox of the server. To read the inbox of hub-webhooks dev, add --inbox ${url}.`;
   return { url: undefined, note };
 }
 
@@ -146,7 +146,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Returns the time of the last write to the file or its write-ahead log. */
+/** Returns the time of the last write to an inbox file or its write-ahead log. */
 function writtenAt(folder: string, name: string): number {
   const times = [name, `${name}-wal`].map(
     (file) => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0,

@@ -21,8 +21,8 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
     .description("list deliveries, newest first")
     .addOption(endpointOption("only list deliveries of this endpoint"))
     .addOption(statusOption("only list deliveries with this status"))
-    .option("--limit <number>", "maximum number, 1 to 1000", numberBetween(1, 1_000), 50)
-    .option("--cursor <cursor>", "continue after an earlier list, which printed this value")
+    .option("--limit <number>", "maximum number of deliveries, 1 to 1000", numberBetween(1, 1_000), 50)
+    .option("--cursor <cursor>", "show the next page; the previous page prints this value")
     .addOption(new Option("--all", "list all deliveries").conflicts("limit"))
     .addHelpText(
       "after",
@@ -45,11 +45,11 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
         output.printResult(deliveriesResult(found.deliveries));
         if (found.deliveries.length === 0) output.log(await describeEmptyList(inbox, { endpoint }));
         if (found.next === undefined) return;
-        // A full page may be the last one.
+        // `next` is also set after the last page if that page is full.
         const { deliveries: more } = await inbox.list({ ...filter, cursor: found.next, limit: 1 });
         if (more.length > 0)
           output.log(
-            `There are more deliveries. Add --cursor ${toShellWord(found.next)} to list the next ones, or --all to list all of them.`,
+            `There are more deliveries. Add --cursor ${toShellWord(found.next)} to list the next page, or --all to list all deliveries.`,
           );
       });
     });

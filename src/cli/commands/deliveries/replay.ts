@@ -26,8 +26,8 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
   deliveries
     .command("replay")
     .argument("[ids...]", "delivery IDs, as shown by list")
-    .description("queue deliveries of any status again; the server of the inbox runs them")
-    .addOption(endpointOption("endpoint of the deliveries; required with --dead"))
+    .description("queue deliveries again, whatever their status; the server that uses the inbox runs them")
+    .addOption(endpointOption("only replay deliveries of this endpoint; required with --dead"))
     .option("--dead", "replay all dead deliveries of the endpoint; prompts for confirmation unless --yes is given")
     .addHelpText(
       "after",
@@ -40,12 +40,12 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     .action(async (ids: readonly string[], { dead, ...options }: ReplayOptions) => {
       const { endpoint } = options;
       if (!dead) {
-        if (ids.length === 0) throw usageError("Nothing to replay. Add delivery IDs, or --dead --endpoint NAME.");
+        if (ids.length === 0) throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
         return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }));
       }
       if (ids.length > 0)
         throw usageError(
-          "--dead cannot be used together with delivery IDs: it replays all dead deliveries. Remove one of them.",
+          "--dead replays all dead deliveries, so it cannot be combined with delivery IDs. Remove --dead or the IDs.",
         );
       if (endpoint === undefined) throw usageError("--dead requires an endpoint. Add --endpoint NAME.");
       requireConfirmable(invocation, "deliveries replay --dead");
@@ -73,7 +73,7 @@ async function replayEach(inbox: ServerInbox, { ids, endpoint, invocation }: Eac
       }
     }
   } finally {
-    // The replayed deliveries are printed even if an error stops the command.
+    // Print the replayed deliveries even if an error stops the command.
     printReplayed(output, replayed);
   }
 }

@@ -13,7 +13,7 @@ export function addShowDelivery(deliveries: Command, { invocation, access }: Del
     .command("show")
     .argument("<id>", "delivery ID, as shown by list")
     .description("show a delivery with its attempts and its body")
-    .addOption(endpointOption("endpoint of the delivery, if several endpoints have a delivery with this ID"))
+    .addOption(endpointOption("endpoint of the delivery; required if several endpoints have a delivery with this ID"))
     .addHelpText(
       "after",
       examples(
@@ -89,7 +89,7 @@ function time(date: Date | undefined): string {
 }
 
 /**
- * Formats JSON with a line per value, and without control characters; `undefined` if the text is not JSON.
+ * Formats JSON with one line per value and without control characters. Returns `undefined` if the text is not JSON.
  *
  * @example
  * ```ts

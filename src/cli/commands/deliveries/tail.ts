@@ -21,7 +21,7 @@ interface TailOptions {
 export function addTailDeliveries(deliveries: Command, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("tail")
-    .description("print a line when a delivery arrives or its status changes, until stopped")
+    .description("print a line whenever a delivery arrives or changes, until stopped")
     .addOption(endpointOption("only print deliveries of this endpoint"))
     .addOption(statusOption("only print deliveries with this status"))
     .option("--last <number>", "number of existing deliveries to print first, 0 to 100", numberBetween(0, 100), 10)
@@ -52,15 +52,17 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
             if (status === undefined || delivery.status === status) printer.print(delivery);
           }
           if (hasMissed)
-            output.log("Some deliveries were missed: more arrived than one poll reads. Use a shorter --interval.");
-          // Waits for a slow reader, so that output does not accumulate in memory.
+            output.log(
+              "Some deliveries were missed, because more arrived than one poll reads. Use a shorter --interval.",
+            );
+          // Wait for a slow reader. Otherwise, the output accumulates in memory.
           if (shell.stdout.writableNeedDrain) await once(shell.stdout, "drain", { signal: stop.signal }).catch(onStop);
         }
       });
     });
 }
 
-/** Waits until the next poll. Resolves with `false` if the command is stopped. */
+/** Waits until the next poll. Resolves with `true`, or with `false` if the command is stopped. */
 async function waitForPoll(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await wait(milliseconds, undefined, { signal });
@@ -71,8 +73,8 @@ async function waitForPoll(milliseconds: number, signal: AbortSignal): Promise<b
 }
 
 /**
- * The widths of columns. They are fixed because lines are printed one at a time. Most IDs of the Hub have 36
- * characters.
+ * The widths of the columns. They are fixed because lines are printed one at a time. Most delivery IDs of the Hub have
+ * 36 characters.
  */
 const widths: Readonly<Record<string, number>> = {
   id: 36,
@@ -85,7 +87,7 @@ const widths: Readonly<Record<string, number>> = {
   attempts: 8,
 };
 
-/** Prints each delivery as a line: a JSON object, an ID, or the columns of a list. */
+/** Prints each delivery on one line: as a JSON object, an ID, or the columns of a list. */
 class DeliveryPrinter {
   readonly #output: Output;
   #hasHeading = false;

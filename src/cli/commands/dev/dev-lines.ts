@@ -9,13 +9,12 @@ import { formatDelivery, type LogLine, parseLogLine, sanitizeLine } from "./log-
 
 type Color = Parameters<typeof styleText>[0];
 
-/** The number of deliveries that are remembered to recognize retries. */
+/** The maximum number of delivery IDs to keep in memory. A delivery with a known ID is a retry. */
 const maxKnown = 1_000;
 
-/** Options of {@link DevLines}. */
 export interface DevLinesOptions {
   hasColors: boolean;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   now: () => number;
   /** The local Hub that `trigger` uses by default; `undefined` if `HF_ENDPOINT` sets another Hub. */
   defaultTriggerHub: string | undefined;
@@ -31,14 +30,14 @@ export class DevLines {
     this.#options = options;
   }
 
-  /** Returns the lines for an event. There may be none. */
+  /** Returns the lines for an event, or an empty list for an event that is not shown. */
   format(event: DevEvent): readonly string[] {
     switch (event.event) {
       case "ready":
         return [];
       case "delivery": {
         const { endpoint, status, reason } = event;
-        // If the server answered, its log line describes the delivery in more detail.
+        // If the server answered, the log line of the server describes the delivery in more detail.
         return reason === undefined
           ? []
           : [
@@ -76,7 +75,7 @@ export class DevLines {
     }
   }
 
-  /** Returns the summary to print once deliveries can arrive. */
+  /** Returns the summary to print when the session is ready for deliveries. */
   ready(
     state: DevState,
     {
@@ -134,7 +133,7 @@ export class DevLines {
     return [logged ? formatForTerminal(text).trimEnd() : sanitizeLine(text)];
   }
 
-  /** Whether an earlier line logged this delivery. The Hub retries failed deliveries. */
+  /** Whether an earlier log line has this delivery ID, because the Hub retries failed deliveries. */
   #isKnown({ deliveryId, status }: LogLine): boolean {
     if (typeof deliveryId !== "string" || status === undefined) return false;
     if (this.#known.has(deliveryId)) return true;

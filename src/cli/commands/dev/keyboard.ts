@@ -5,7 +5,7 @@ import type { DevSession } from "../../../dev/dev-session.ts";
 import type { Output } from "../../output.ts";
 import type { InputStream } from "../../shell.ts";
 
-/** The action of a key. */
+/** An action that a key starts. */
 export type KeyAction = "replay" | "open" | "quit" | "help";
 
 const actions: Readonly<Record<string, KeyAction>> = {
@@ -18,18 +18,18 @@ const actions: Readonly<Record<string, KeyAction>> = {
 };
 
 /**
- * Reads single keys from a terminal. A key without an action counts as `help`. Returns the function that restores the
- * terminal. Without a terminal, the function reads nothing.
+ * Listens to single keys of a terminal, and returns a function that restores the terminal. A key without an action
+ * counts as `help`. If `stdin` is not a terminal, no keys are read.
  */
 export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) => void): () => void {
   if (!stdin.isTTY || !stdin.setRawMode) return () => {};
   const onData = (typed: Buffer | string) => {
     const text = String(typed);
-    // An arrow or function key arrives as several characters.
+    // An arrow key or function key arrives as one escape sequence.
     const keys = text.startsWith("\u001b") ? [text] : [...text];
     for (const key of keys) {
       const action = actions[key.toLowerCase()] ?? "help";
-      // Enter has no action, because users press it to insert a blank line.
+      // Enter has no action, because users press Enter to insert a blank line.
       if (key !== "\r" && key !== "\n") onAction(action);
     }
   };
@@ -45,11 +45,11 @@ export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) =
 
 const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
   darwin: ["open"],
-  // `start` treats its first quoted argument as a title.
+  // `start` uses its first quoted argument as the window title.
   win32: ["cmd", "/c", "start", '""'],
 };
 
-/** Opens a URL in the user's browser. Resolves with `true` if a program that opens URLs could be started. */
+/** Opens a URL in the user's browser. Resolves with `true` if the program that opens URLs was started. */
 export function openPage(url: string): Promise<boolean> {
   const [program, ...words] = openers[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {
@@ -73,7 +73,7 @@ export async function runKeyAction(
   }
   if (action === "open") {
     const { url: page, dashboardUrl: url = page } = session.state;
-    if (!(await openPage(url))) output.log(`No browser could be opened. Open ${url} yourself.`);
+    if (!(await openPage(url))) output.log(`No browser could be opened. Open ${url} in a browser.`);
     return;
   }
   try {

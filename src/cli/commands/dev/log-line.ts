@@ -5,7 +5,7 @@ import { plainText } from "../../../core/terminal-text.ts";
 /** A line of a JSON logger such as pino. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** Parses a line of a JSON logger; `undefined` for any other text. */
+/** Parses a line of a JSON logger. Returns `undefined` for any other text. */
 export function parseLogLine(text: string): LogLine | undefined {
   if (!text.startsWith("{")) return undefined;
   try {
@@ -18,7 +18,7 @@ export function parseLogLine(text: string): LogLine | undefined {
   }
 }
 
-/** A delivery, formatted for a terminal. */
+/** A log line of a delivery, formatted for a terminal. */
 export interface FormattedDelivery {
   sign: "✓" | "✗" | "·";
   color: "green" | "red" | "gray";
@@ -27,13 +27,13 @@ export interface FormattedDelivery {
   stack: readonly string[];
 }
 
-/** Formats the log line of a delivery; `undefined` for any other log line. */
+/** Formats the log line of a delivery. Returns `undefined` for any other log line. */
 export function formatDelivery(logged: LogLine, { isRetry }: { isRetry: boolean }): FormattedDelivery | undefined {
   const { endpoint, status, outcome, attempt, repo, scope, action, ms, err } = logged;
   if (typeof endpoint !== "string" || (typeof status !== "number" && typeof outcome !== "string")) return undefined;
   const isFailure = typeof status === "number" ? status > 299 : outcome !== "succeeded" && outcome !== "ignored";
   const parts = [
-    // `retrying` means that the attempt failed and the delivery waits for another one.
+    // `retrying` means that this attempt failed and that another attempt is scheduled.
     status ?? (outcome === "retrying" ? "failed" : outcome),
     endpoint,
     repo,
@@ -65,7 +65,7 @@ function detailOf(
 ): string | undefined {
   if (typeof reason === "string") return `ignored: ${reason}`;
   if (duplicate === true) return "duplicate, not run again";
-  // The next lines contain the error.
+  // The lines of the stack contain the error.
   if (typeof nextAttemptInMs === "number" && err !== undefined)
     return `next attempt in ${formatDuration(nextAttemptInMs)}`;
   if (outcome === "dead") return causeOf(err) ?? String(msg ?? code ?? "").replace(/^delivery is dead: /, "");
@@ -81,12 +81,12 @@ function causeOf(err: unknown): string | undefined {
 /** Matches deceptive characters and line breaks, but not the escape codes of colors. */
 const unsafeCharacters = new RegExp(`(?!\\u001b\\[[\\d;]*m)(?:${deceptiveCharacters.source}|[\\r\\n])`, "gu");
 
-/** Keeps the colors of a line that the user's code prints, but no other control characters. */
+/** Removes control characters from a line that the user's code prints, except the escape codes of colors. */
 export function sanitizeLine(text: string): string {
   return text.replace(/\t/g, "    ").replace(unsafeCharacters, "");
 }
 
-/** Removes the frames of Node and of packages from a stack. */
+/** Returns the lines of a stack without frames of Node or installed packages. */
 function userLines(stack: string): readonly string[] {
   return stack.split("\n").filter((line) => !/^\s+at .*(node:|\/node_modules\/)/.test(line));
 }

@@ -58,7 +58,7 @@ export async function runDev(run: DevRun): Promise<void> {
     : () => {};
   const stopping = new AbortController();
   const stopped = shell.untilStopped().then(() => {
-    // From here on, Ctrl+C sends a signal again, and the signal exits the process immediately.
+    // From here on, Ctrl+C sends a signal again, which exits the process immediately.
     stopListening();
     if (output.isText)
       output.log("Stopping: deleting the webhooks of this session. Press Ctrl+C again to exit immediately.");
@@ -87,7 +87,7 @@ export async function runDev(run: DevRun): Promise<void> {
     }
     await stopped;
   } catch (error) {
-    // The session was stopped during the start.
+    // If the session was stopped while it started, the error is a result of the stop.
     if (!stopping.signal.aborted) throw error;
   } finally {
     stopListening();
@@ -100,7 +100,7 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   const { tunnel: provider, tunnelHost: host, subdomain } = options;
   if (hub === "local" && invocation.hubOptions.hubUrl !== undefined) {
     throw usageError(
-      "--hub-url cannot be used together with --hub local, which starts its own Hub. Add --hub real, or remove --hub-url.",
+      "--hub local starts its own Hub, so it cannot be combined with --hub-url. Add --hub real, or remove --hub-url.",
     );
   }
   if (hub === "real" && hubPort !== undefined) {
@@ -112,7 +112,7 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   const wantsTunnel = Object.keys(tunnel).length > 0;
   if (wantsTunnel && publicUrl !== undefined) {
     throw usageError(
-      "--public-url replaces the tunnel, so it cannot be combined with --tunnel, --tunnel-host or --subdomain. Remove one or the other.",
+      "--public-url replaces the tunnel, so it cannot be combined with --tunnel, --tunnel-host or --subdomain. Remove --public-url or the tunnel options.",
     );
   }
   return {
@@ -144,7 +144,7 @@ async function findOrCreateFile({ file, options, invocation }: DevRun): Promise<
     if (!WebhookError.isInstance(error) || error.code !== "SERVER_FILE_INVALID") throw error;
     const name = file ?? "server.ts";
     const path = resolve(name);
-    // A folder, for example.
+    // The path exists but is not a file, for example a folder.
     if (existsSync(path)) throw error;
     const { shell } = invocation;
     const problem = file === undefined ? "There is no server file." : `File "${file}" does not exist.`;
@@ -178,7 +178,7 @@ export async function copyStarterFile(path: string): Promise<void> {
     await copyFile(new URL("server.ts", templateFolder("starter")), path, constants.COPYFILE_EXCL);
   } catch (cause) {
     if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") return;
-    throw new WebhookError(`Cannot create ${path}. Choose another folder, or create the file yourself.`, {
+    throw new WebhookError(`Cannot create ${path}. Choose another folder, or create the file manually.`, {
       code: "SERVER_FILE_INVALID",
       cause,
     });

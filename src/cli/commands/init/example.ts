@@ -4,19 +4,19 @@ import { exampleFolder } from "../../shipped-files.ts";
 import { usageError } from "../../usage.ts";
 import { withoutComments } from "./template.ts";
 
-/** An example, described without reading its files. */
+/** The metadata of an example, which prompts and help texts show. */
 interface Example {
   /** A one-line description. */
   purpose: string;
-  /** The `trigger` command that its README tries first. */
+  /** The first `trigger` command in the README of the example. */
   trigger: string;
-  /** Whether the endpoint of the example runs in the background, which requires storage for deliveries. */
+  /** Whether the example has a background endpoint, which requires storage for deliveries. */
   isBackground: boolean;
   /** The variables that `start.ts` of the example requires, with a description of each. */
   environment: Readonly<Record<string, string>>;
 }
 
-/** The examples that a project can start from, by folder name. */
+/** The examples that `init --example` can copy, by folder name. */
 export const projectExamples = {
   "auto-retrain": {
     purpose: "starts a training job when a dataset is updated",
@@ -56,7 +56,7 @@ export const projectExamples = {
     },
   },
   "private-to-public": {
-    purpose: "opens a checklist when a repository becomes public",
+    purpose: "opens a discussion with a checklist when a repository becomes public",
     trigger: "trigger dataset:local-user/data --scope repo.config --set updatedConfig.private=false",
     isBackground: true,
     environment: { HF_TOKEN: "a token with permission to write discussions" },
@@ -87,7 +87,7 @@ function isExample(name: string): name is ExampleName {
   return Object.hasOwn(projectExamples, name);
 }
 
-/** The files of a template that an example replaces. */
+/** Files of a template that an example replaces. */
 const replacedFiles = ["server.ts", "start.ts", "server.test.ts"];
 
 /** Replaces the server of a template with the files of an example. */
@@ -119,9 +119,9 @@ function joinReadme({
   variables,
   isBackground,
 }: {
-  /** README of the example. */
+  /** The README of the example. */
   example: string;
-  /** README of the template. */
+  /** The README of the template. */
   template: string;
   /** The endpoint of the example, which replaces the template's. */
   endpoint: string;
@@ -145,12 +145,12 @@ function joinReadme({
   ].join("");
 }
 
-/** Replaces the general statement about background endpoints with a statement about this endpoint. */
+/** Rewrites the general sentence about background endpoints to describe this endpoint. */
 function asBackground(section: string): string {
   return section.replace("An endpoint with `background: true` keeps", "Its endpoint has `background: true` and keeps");
 }
 
-/** Adapts an example's README to a project: removes quoted notes about this repository and adapts links. */
+/** Adapts the README of an example to a project: removes the quoted notes about this repository and rewrites links. */
 function forProject(readme: string): string {
   return withoutComments(readme)
     .replace(/^>.*\n/gm, "")
@@ -163,7 +163,7 @@ function sectionsOf(readme: string): string[] {
   return readme.split(/^(?=## )/m);
 }
 
-/** Adds the variables to the section about setting the secret. */
+/** Adds the required variables to the section that sets the secret. */
 function withVariables(section: string, variables: readonly string[]): string {
   if (variables.length === 0) return section;
   const named = variables.map((name) => `\`${name}\``).join(" and ");

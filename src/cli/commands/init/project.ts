@@ -5,7 +5,7 @@ import { describeError } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { usageError } from "../../usage.ts";
 
-/** `git init` creates this folder, so it is allowed in an empty folder. */
+/** A folder that contains only `.git` counts as empty, because users run `git init` first. */
 const gitFolder = ".git";
 
 /**
@@ -27,8 +27,8 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
 }
 
 /**
- * Writes files into a folder, which is created if needed. If a file cannot be written, removes all files and folders
- * that were created. Never overwrites a file.
+ * Creates a folder if needed and writes files into it. Never overwrites a file. If a file cannot be written, all
+ * created files and folders are removed.
  *
  * @throws `FOLDER_UNUSABLE`; the message lists the files that could not be removed.
  */
@@ -39,8 +39,7 @@ export async function writeFiles(folder: string, files: ReadonlyMap<string, stri
     for (const [name, text] of files) {
       const path = join(folder, name);
       const writing = writeFile(path, text, { flag: "wx" });
-      // If the disk is full, an incomplete file remains and must be removed. A file that already existed must not be
-      // removed.
+      // If the disk is full, an incomplete file remains, which must be removed. An existing file must not be removed.
       await writing.then(
         () => created.push(path),
         async (error: unknown) => {
@@ -79,7 +78,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Removes files and empty folders, latest first. Returns the paths that remain. */
+/** Removes files and empty folders, starting with the latest. Returns the paths that remain. */
 async function removeAll(paths: readonly string[]): Promise<readonly string[]> {
   const remaining: string[] = [];
   for (const path of paths.toReversed()) {
@@ -101,13 +100,13 @@ function codeOf(error: unknown): string {
   return String(code ?? message);
 }
 
-/** Used if no part of the folder name is valid. */
+/** The package name if no part of the folder name is valid. */
 const fallbackName = "my-hub-webhooks";
 const maxNameLength = 214;
 
 /**
- * Names that npm reserves, and the name of this package: npm does not install a dependency with the same name as the
- * project.
+ * Names that npm reserves, and the name of this package, because npm does not install a dependency that has the same
+ * name as the project.
  */
 const reservedNames: ReadonlySet<string> = new Set(["node_modules", "favicon.ico", "hub-webhooks"]);
 
@@ -141,7 +140,7 @@ export function checkName(name: string): void {
 function findNameProblem(name: string): string | undefined {
   if (name.length > maxNameLength) return `Use at most ${maxNameLength} characters.`;
   if (reservedNames.has(name)) return "This name is reserved. Choose another name.";
-  if (isBuiltin(name)) return "This is the name of a Node module. Choose another name.";
+  if (isBuiltin(name)) return "A built-in module of Node has this name. Choose another name.";
   if (!/^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(name)) {
     return `Use lowercase letters, digits, hyphens, dots and underscores, such as "${nameFromFolder(name)}".`;
   }

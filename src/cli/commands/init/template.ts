@@ -19,13 +19,13 @@ interface Manifest {
   dependencies: Record<string, string>;
 }
 
-/** npm does not pack files named .gitignore. */
+/** The name of `.gitignore` in the published package, because npm does not publish files named `.gitignore`. */
 const packedGitignore = "_gitignore";
 
 /**
- * Reads the files of a new project, sorted by name.
+ * Reads the files of a template as the files of a new project, sorted by name.
  *
- * @param project The name in its package.json, and the exact version of this package that it depends on.
+ * @param project The name for package.json, and the exact version of hub-webhooks to depend on.
  */
 export async function readTemplate(
   template: TemplateName,
@@ -49,7 +49,7 @@ function fillManifest(text: string, { name, version }: { name: string; version: 
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
-/** Removes the comments in a README that only the tests of this repository need. */
+/** Removes comments from a README, because only the tests of this repository use them. */
 export function withoutComments(readme: string): string {
   return readme.replace(/^ *<!--.*-->\n/gm, "");
 }

@@ -1,7 +1,7 @@
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { UnfiredWebhook } from "../../../local-hub/events/trigger.ts";
 
-/** A delivery that was sent; the IDs of a Hub are absent if the delivery was sent directly. */
+/** A delivery that was sent. Deliveries that were sent without a Hub have no IDs of a webhook and log. */
 export type TriggeredDelivery = Omit<HubDelivery, "webhookId" | "logId"> &
   Partial<Pick<HubDelivery, "webhookId" | "logId">>;
 
@@ -10,11 +10,11 @@ export interface TriggerOutcome {
   deliveries: readonly TriggeredDelivery[];
   /** Webhooks that watch the repository but did not fire. */
   notFired: readonly UnfiredWebhook[];
-  /** Names of the users who received a notification on the local Hub. */
+  /** The names of users who received a notification on the local Hub. */
   notified: readonly string[];
 }
 
-/** Whether an event had no effect. */
+/** Whether an event caused no delivery and no notification. */
 export function isWithoutEffect({ deliveries, notified }: TriggerOutcome): boolean {
   return deliveries.length === 0 && notified.length === 0;
 }
@@ -29,16 +29,16 @@ export interface TriggerPreview {
 /** Sends events to the webhooks of a local Hub, or to a URL. */
 export interface EventSender {
   /**
-   * Sends the event once, and waits until its deliveries are done.
+   * Sends the event once, then waits until its deliveries are finished.
    *
-   * @throws `HUB_UNREACHABLE`, `HUB_RESPONSE_INVALID`, `ARGUMENT_INVALID`; any error once the signal is aborted.
+   * @throws `HUB_UNREACHABLE`, `HUB_RESPONSE_INVALID`, `ARGUMENT_INVALID`; any error after the signal is aborted.
    */
   trigger(signal: AbortSignal): Promise<TriggerOutcome>;
   /** Returns the payload and its destinations, without sending anything. */
   preview(): Promise<TriggerPreview>;
-  /** Returns the reasons why nothing was sent, and the remedies. Each string is one line. */
+  /** Returns one-line texts with the reasons why no delivery was sent, and the remedies. */
   explainNothingSent(notFired: readonly UnfiredWebhook[]): readonly string[];
-  /** Returns remedies for failed deliveries and for webhooks that did not fire. Each string is one line. */
+  /** Returns one-line remedies for failed deliveries and for webhooks that did not fire. */
   advise(outcome: TriggerOutcome): readonly string[];
   close(): void;
 }

@@ -29,11 +29,11 @@ export interface EventOptions {
 /** An event to send. */
 export interface EventDescription {
   event: ParsedEvent;
-  /** Warnings about values that the Hub is not known to send, which are likely mistakes. Each is a sentence. */
+  /** Warnings about likely mistakes: values that the Hub is not known to send. */
   warnings: readonly string[];
 }
 
-/** The actions that the Hub is known to send with each scope; the first is the default. */
+/** The actions that the Hub is known to send for each scope. The first action is the default. */
 const actionsByScope: Readonly<Record<KnownScope, readonly [string, ...string[]]>> = {
   repo: ["update", "create", "delete", "move"],
   "repo.content": ["update"],
@@ -42,13 +42,13 @@ const actionsByScope: Readonly<Record<KnownScope, readonly [string, ...string[]]
   "discussion.comment": ["create", "update"],
 };
 
-/** The base of the URLs in payloads that are sent without a local Hub. */
+/** The Hub URL in payloads that are sent without a local Hub. */
 export const hubUrl = "https://huggingface.co";
 
 /**
  * Creates an event from the options.
  *
- * @param context.hasWebhooks Whether webhooks of a local Hub fire, each of which has an ID.
+ * @param context.hasWebhooks Whether the event goes to webhooks of a local Hub, which set their own ID in the payload.
  * @throws `ARGUMENT_INVALID` for invalid options.
  */
 export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebhooks: boolean }): EventDescription {
@@ -67,7 +67,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
   const edits = [
     ...(isComplete ? replacingEdits(file) : []),
     ...webhookEdits(file, { withId: !hasWebhooks }),
-    // The API of the local Hub reserves the name `edits`.
+    // In the API of the local Hub, `edits` is not a payload field, so a field with this name is set by an edit.
     ...(Object.hasOwn(file, "edits") ? [{ path: "edits", value: file.edits }] : []),
     ...options.edits,
   ];
@@ -82,7 +82,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     webhook: undefined,
     edits,
   });
-  // Invalid edits are reported before a secret is read.
+  // Report invalid edits before a secret is read.
   resolveEvent({ event, hubUrl, createId, createSha });
   return { event, warnings: findWarnings({ type: repo.type, scope, action }) };
 }
@@ -90,7 +90,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
 function scopeAndAction({ scope: givenScope, action: givenAction, file = {} }: EventOptions) {
   const recordedScope = textAt(file, "event", "scope");
   const scope = parseScope(givenScope ?? recordedScope ?? "repo.content");
-  // A recorded action only applies to the recorded scope.
+  // Use the recorded action only with the recorded scope.
   const recordedAction = scope === recordedScope ? textAt(file, "event", "action") : undefined;
   const defaultAction = isKnownScope(scope) ? actionsByScope[scope][0] : "update";
   return { scope, action: givenAction ?? recordedAction ?? defaultAction };
@@ -128,7 +128,7 @@ function parseScope(scope: string): string {
   throw usageError(`Unknown scope "${scope}".${hint} Valid scopes: ${scopes.join(", ")}, and narrower ones.`);
 }
 
-/** The destination of a move is part of the event, not only of its payload. */
+/** Returns the destination of a move, because it is part of the event and not only of the payload. */
 function destination(fields: Fields, edits: readonly PayloadEdit[]): unknown {
   const moveEdits = edits.filter(({ path }) => path === "movedTo" || path.startsWith("movedTo."));
   const { movedTo } = editPayload({ movedTo: fields.movedTo }, moveEdits);

@@ -13,13 +13,13 @@ import { formatWatched } from "../../../payload/watch.ts";
 import type { EventSender, TriggerOutcome, TriggerPreview } from "./event-sender.ts";
 import { isSecretRejected } from "./results.ts";
 
-/** How long a local Hub may take to answer a simple request. */
+/** The timeout of requests that do not wait for deliveries. */
 const timeoutMs = 10_000;
 
-/** The maximum number of webhooks to list if none has fired. */
+/** The maximum number of webhooks to list when no webhook fired. */
 const maxListed = 5;
 
-/** The last line of every explanation: an event can also be sent without a webhook. */
+/** The last line of each explanation of why no delivery was sent. */
 const directHint = `To send the event directly to an endpoint, without a webhook, add --url http://127.0.0.1:${defaultPort}/webhooks/NAME.`;
 
 const reason = z.enum(["domain", "private", "disabled", "suspended", "daily-limit"]);
@@ -58,12 +58,12 @@ const webhookList = z.array(
 ) satisfies z.ZodType<Pick<WebhookSummary, "id" | "owner" | "state" | "watched" | "domains">[]>;
 
 interface LocalHubSenderOptions {
-  /** URL of the local Hub, without a trailing slash. */
+  /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   event: ParsedEvent;
 }
 
-/** Sends an event to a local Hub, which delivers it to all webhooks that watch the repository. */
+/** Sends an event to a local Hub. The local Hub delivers the event to all webhooks that watch the repository. */
 export class LocalHubSender implements EventSender {
   readonly #options: LocalHubSenderOptions;
   readonly #webhooks: z.output<typeof webhookList>;
@@ -114,7 +114,8 @@ export class LocalHubSender implements EventSender {
   }
 
   advise({ deliveries, notFired }: TriggerOutcome): readonly string[] {
-    // A webhook with another domain, or without access to a private repository, works as configured.
+    // If the domain does not match or the user has no access to a private repository, not firing is the configured
+    // behavior.
     const stopped = notFired.filter(({ reason }) => reason !== "domain" && reason !== "private");
     const rejected = deliveries.find(isSecretRejected)?.webhookId;
     return [
@@ -128,7 +129,7 @@ export class LocalHubSender implements EventSender {
   }
 
   close(): void {
-    // There is nothing to close: `fetch` closes its connections itself.
+    // Unused, because `fetch` closes its connections.
   }
 
   get #repo(): string {
@@ -191,7 +192,7 @@ export class LocalHubSender implements EventSender {
     ];
   }
 
-  /** Returns a command that manages webhooks of this Hub, with a token of their owner. */
+  /** Returns a command that manages a webhook of this Hub, including the token of the webhook's owner. */
   #command(name: string, args: readonly string[], owner?: string): string {
     const known = developmentTokens.filter(({ tokenRole }) => tokenRole === "write");
     const token = (known.find(({ user }) => user === owner) ?? known[0])?.token ?? "hf_local";
@@ -213,9 +214,9 @@ interface RequestOptions<Schema> {
   path: string;
   schema: Schema;
   signal: AbortSignal;
-  /** Creates the error for a server that does not answer, or does not use HTTP. */
+  /** Creates the error for a server that does not answer or does not use HTTP. */
   onNoResponse: () => HubError;
-  /** A JSON body, which is sent with POST. */
+  /** A JSON body. If set, the method is POST. */
   body?: string;
 }
 
@@ -256,7 +257,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Whether no server listens at the URL. The system error is a cause of the error that `fetch` throws. */
+/** Whether `fetch` failed because no server listens at the URL. The system error is in the chain of causes. */
 function isConnectionRefused(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isConnectionRefused);
   if (!(error instanceof Error)) return false;
@@ -265,19 +266,22 @@ function isConnectionRefused(error: unknown): boolean {
 
 function nothingListens(hubUrl: string): HubError {
   return new HubError(
-    `No local Hub is running at ${hubUrl}. Start one with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set its URL with --hub-url.`,
+    `No local Hub is running at ${hubUrl}. Start a local Hub with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set the URL of a running one with --hub-url.`,
     { code: "HUB_UNREACHABLE" },
   );
 }
 
 /** Creates the error for a local Hub that answered earlier requests but has stopped. */
 function hubStopped(hubUrl: string): HubError {
-  return new HubError(`The local Hub at ${hubUrl} stopped before it answered. Check its output, and restart it.`, {
-    code: "HUB_UNREACHABLE",
-  });
+  return new HubError(
+    `The local Hub at ${hubUrl} stopped before it answered. Check the output of the local Hub, then restart it.`,
+    {
+      code: "HUB_UNREACHABLE",
+    },
+  );
 }
 
-/** Creates the error for another program at the URL. */
+/** Creates the error for a server at the URL that is not a local Hub. */
 function notALocalHub(hubUrl: string): HubError {
   return new HubError(
     `The server at ${hubUrl} is not a local Hub. Set the URL of a local Hub with --hub-url or HF_ENDPOINT, or send events to a server directly with --url.`,
@@ -288,7 +292,7 @@ function notALocalHub(hubUrl: string): HubError {
 /** Creates the error for a URL that is not on this machine. */
 function notLocal(hubUrl: string): HubError {
   return new HubError(
-    `Only a local Hub accepts test events, but ${hubUrl} is not on this machine. Start one with "npx hub-webhooks dev server.ts" and add --hub-url ${defaultLocalHubUrl}, or send events to a server directly with --url. On the real Hub, push a commit, or send a delivery again with "npx hub-webhooks replay".`,
+    `Only a local Hub accepts test events, but ${hubUrl} is not on this machine. Start a local Hub with "npx hub-webhooks dev server.ts" and add --hub-url ${defaultLocalHubUrl}, or send events directly to a server with --url. To test with the real Hub, push a commit, or replay a delivery with "npx hub-webhooks replay".`,
     { code: "OPTION_INVALID", fields: ["hubUrl"] },
   );
 }

@@ -8,14 +8,13 @@ import { usageError } from "../../usage.ts";
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The maximum size in MiB. Payloads of the Hub are much smaller: a payload with ten thousand files of a bucket needs
- * less than 2 MiB.
+ * The maximum size in MiB. Payloads of the Hub are smaller: even a payload with ten thousand files of a bucket has less
+ * than 2 MiB.
  */
 const maxMebibytes = 4;
 
 /**
- * The fields of a payload besides `event`, `repo` and `webhook`. Fields that are missing in a recorded payload were not
- * sent.
+ * All fields of a payload except `event`, `repo`, and `webhook`. The Hub omits those that do not apply to the event.
  */
 const optionalFields = [
   "movedTo",
@@ -45,10 +44,12 @@ const identity = {
 export async function readPayloadFile({ file, shell }: { file: string; shell: Shell }): Promise<Fields> {
   const value = await readJson({ option: "--file", file, shell, maxMebibytes });
   if (isFields(value)) return value;
-  throw usageError("--file: The file does not contain a JSON object. Use fields of a payload, or a complete payload.");
+  throw usageError(
+    "--file: The file does not contain a JSON object. Add an object with fields of a payload, or a complete payload.",
+  );
 }
 
-/** Whether these fields are a complete, recorded payload. */
+/** Whether the fields form a complete payload. */
 export function isCompletePayload(fields: Fields): boolean {
   return schemaOf(textAt(fields, "event", "scope"), textAt(fields, "repo", "type")).safeParse(fields).success;
 }
@@ -61,7 +62,7 @@ export function textAt(fields: Fields, outer: string, inner: string): string | u
 }
 
 /**
- * Removes the fields that depend on the name of the recorded repository, so that the rest can be used for another one.
+ * Removes the fields that depend on the name of the recorded repository. The rest can be sent for another repository.
  */
 export function withoutIdentity(fields: Fields): Fields {
   return isFields(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
@@ -75,8 +76,8 @@ export function replacingEdits(payload: Fields): readonly PayloadEdit[] {
 }
 
 /**
- * Returns the edits for `webhook`. A local Hub sets this field, and a file may override it. The recorded ID is omitted
- * if a webhook fires, because that webhook has its own ID.
+ * Returns the edits that replace `webhook`, the field that a local Hub sets, with the values of a file. The recorded ID
+ * is omitted if a webhook fires, because that webhook has its own ID.
  */
 export function webhookEdits({ webhook }: Fields, { withId }: { withId: boolean }): readonly PayloadEdit[] {
   if (webhook === undefined) return [];

@@ -20,17 +20,17 @@ export interface TriggerSummary {
 /** The maximum number of deliveries to list. If there are more, only failed deliveries are listed. */
 const maxListed = 10;
 
-/** Whether the response is 2xx. */
+/** Whether the response status is 2xx. */
 function isSuccessful({ status }: Pick<TriggeredDelivery, "status">): boolean {
   return status !== null && status >= 200 && status <= 299;
 }
 
-/** Whether the receiver rejected the secret. */
+/** Whether the response status means that the server rejected the secret. */
 export function isSecretRejected({ status }: Pick<TriggeredDelivery, "status">): boolean {
   return status === 401 || status === 403;
 }
 
-/** Counts deliveries, and keeps those to list. */
+/** Counts deliveries, and keeps the deliveries to list. */
 export class Tally {
   readonly #keepAll: boolean;
   readonly #kept: TriggeredDelivery[] = [];
@@ -40,7 +40,10 @@ export class Tally {
   #count = 0;
   #failures = 0;
 
-  /** @param options.keepAll Keeps every delivery, not only the first ones and failed ones. */
+  /**
+   * @param options.keepAll Keeps all deliveries. Otherwise, only the first deliveries and the first failed ones are
+   * kept.
+   */
   constructor({ keepAll }: { keepAll: boolean }) {
     this.#keepAll = keepAll;
   }
@@ -64,12 +67,12 @@ export class Tally {
     return this.#failures;
   }
 
-  /** Returns all deliveries if there are few or all are kept. Otherwise, returns the first failed deliveries. */
+  /** Returns all deliveries if they were kept or there are few, otherwise the first failed deliveries. */
   get listed(): readonly TriggeredDelivery[] {
     return this.#keepAll || this.#count <= maxListed ? this.#kept : this.#failed;
   }
 
-  /** @param options.elapsedMs Time since the first delivery was sent. */
+  /** @param options.elapsedMs The time since the first event was sent. */
   summary({ elapsedMs }: { elapsedMs: number }): TriggerSummary {
     const sorted = this.#durations.toSorted((left, right) => left - right);
     return {
@@ -83,7 +86,7 @@ export class Tally {
   }
 }
 
-/** Returns the nearest-rank percentile. */
+/** Returns a percentile by the nearest-rank method. */
 function percentile(sorted: readonly number[], percent: number): number | null {
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? null;
 }
@@ -130,7 +133,7 @@ export function describeSummary(summary: TriggerSummary): string {
   ].join(" ");
 }
 
-/** Returns the response, or the reason why there is none. */
+/** Returns the text of the response, or the reason why the server did not respond. */
 function describeAnswer({ status, answer, error }: TriggeredDelivery): string {
   const text = plainText(answer ?? "").trim();
   return shorten(isSuccessful({ status }) ? text : text || (error ?? ""), maxAnswerLength);
@@ -141,7 +144,7 @@ function isSuccessText(status: string): boolean {
 }
 
 interface ProgressOptions {
-  /** The progress bar is drawn only if this stream is a terminal. */
+  /** The stream for the progress bar, which is only drawn on a terminal. */
   stream: OutputStream;
   total: number;
   /** Returns the time in milliseconds. Default: a monotonic clock. */

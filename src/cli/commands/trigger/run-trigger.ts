@@ -33,7 +33,7 @@ export interface TriggerRun {
   invocation: Invocation;
 }
 
-/** Sends the event, or with `--dry-run` only shows it. */
+/** Sends the event, or only shows it if `--dry-run` is given. */
 export async function runTrigger(run: TriggerRun): Promise<void> {
   const sender = await openSender(run);
   try {
@@ -58,7 +58,7 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
     import("./local-hub-sender.ts"),
     import("../../../hub/token.ts"),
   ]);
-  // An empty variable counts as not set.
+  // An empty variable counts as unset.
   const givenUrl = invocation.hubOptions.hubUrl || shell.env.HF_ENDPOINT;
   const hubUrl = findHubUrl(givenUrl || (await findDefaultHub(output)));
   return LocalHubSender.connect({ event, hubUrl });
@@ -131,8 +131,8 @@ async function send(sender: EventSender, { options: { repeat, concurrency }, inv
     deliveriesResult(tally.listed, { json: { deliveries: tally.listed, notified: [...notified], summary } }),
   );
   if (output.isText && repeat > 1) output.log(describeSummary(summary));
-  if (fired < repeat && (repeat > 1 || stop.signal.aborted)) output.log(`Stopped after ${fired} of ${repeat}.`);
-  if (notified.size > 0) output.log(`Notified on the local Hub: ${[...notified].join(", ")}.`);
+  if (fired < repeat && (repeat > 1 || stop.signal.aborted)) output.log(`Stopped after ${fired} of ${repeat} events.`);
+  if (notified.size > 0) output.log(`Users notified on the local Hub: ${[...notified].join(", ")}.`);
   if (explanation.length > 0) logAsError(output, explanation);
   else for (const line of advice) output.log(line);
   if (tally.failures > 0 || fired < repeat) invocation.exitCode = 1;
@@ -140,8 +140,8 @@ async function send(sender: EventSender, { options: { repeat, concurrency }, inv
 }
 
 /**
- * Triggers an event many times. Stops early if an event has no effect, because the next event would have no effect
- * either. Also stops at an error that is not a failed delivery, and returns this error. Never rejects.
+ * Triggers an event many times. Stops when an event has no effect, because the next event would have no effect either.
+ * Also stops at any error except a failed delivery, and returns the error. Never rejects.
  */
 async function repeatTrigger({
   sender,
@@ -154,9 +154,9 @@ async function repeatTrigger({
   times: number;
   /** The number of events to send in parallel. */
   concurrency: number;
-  /** Stops without waiting for running events. */
+  /** Stops the loop without waiting for running events. */
   signal: AbortSignal;
-  /** Called with the outcome of each event, once its deliveries are done. */
+  /** Called with the outcome of each event after its deliveries are finished. */
   onOutcome: (outcome: TriggerOutcome) => void;
 }): Promise<{ error?: unknown }> {
   const failed = new AbortController();

@@ -17,10 +17,13 @@ interface UrlSenderOptions {
   event: ParsedEvent;
 }
 
-/** How long the Hub waits for a complete response. */
+/** The Hub's timeout for a complete response. */
 const timeoutMs = 30_000;
 
-/** Posts deliveries to a URL with the same headers as the Hub. Each delivery has a new ID and is not retried. */
+/**
+ * Posts deliveries to a URL with the same headers as the Hub. Each delivery has a new ID, and failed deliveries are not
+ * retried.
+ */
 export class UrlSender implements EventSender {
   readonly #options: UrlSenderOptions;
   readonly #webhookId = createId();
@@ -58,9 +61,7 @@ export class UrlSender implements EventSender {
     return [
       ...(isClosed ? [`No server listens at ${new URL(this.#options.url).host}. Start the server, or fix --url.`] : []),
       ...(isRefused ? [this.#adviseSecret()] : []),
-      ...(isUnknown
-        ? ["A 404 usually means that the path is wrong. Endpoints of a server are at /webhooks/NAME."]
-        : []),
+      ...(isUnknown ? ["A 404 usually means that the path is wrong. The path of an endpoint is /webhooks/NAME."] : []),
     ];
   }
 
@@ -71,7 +72,7 @@ export class UrlSender implements EventSender {
   #adviseSecret(): string {
     return this.#options.secret === undefined
       ? "The server requires a secret. Set WEBHOOK_SECRET, or add --secret-stdin or --secret."
-      : "The server rejected this secret. Use the value of WEBHOOK_SECRET on the server.";
+      : "The server rejected the secret. Use the value of WEBHOOK_SECRET on the server.";
   }
 
   #body(): string {
@@ -83,7 +84,7 @@ export class UrlSender implements EventSender {
 function checkUrl(url: string): void {
   const parsed = URL.parse(url);
   if (parsed && /^https?:$/.test(parsed.protocol)) return;
-  // The value is not quoted, because it may contain a password.
+  // The error does not quote the URL, because it can contain a password.
   throw usageError(
     `Invalid --url. Use an http:// or https:// URL, such as http://127.0.0.1:${defaultPort}/webhooks/NAME.`,
   );

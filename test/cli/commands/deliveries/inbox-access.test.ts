@@ -157,11 +157,11 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
     ["a cursor that no list has told", ["list", "--cursor", "x"], '"cursor"'],
     ["an empty inbox option", ["list", "--inbox", ""], "The URL is empty"],
     ["a missing id", ["show"], "missing required argument 'id'"],
-    ["nothing to replay", ["replay"], "Nothing to replay"],
+    ["nothing to replay", ["replay"], "No deliveries to replay"],
     [
       "ids and all that are dead",
       ["replay", "a", "--dead", "--endpoint", "b"],
-      "--dead cannot be used together with delivery IDs",
+      "it cannot be combined with delivery IDs",
     ],
     ["what is dead of all endpoints", ["replay", "--dead", "-y"], "Add --endpoint NAME"],
     ["an interval without a unit", ["tail", "--interval", "5"], "Use a number with a unit"],

@@ -114,7 +114,7 @@ describe("hub-webhooks deliveries list", () => {
     const first = await runCommand(argv, { env });
     expect(idsOf(first)).toEqual(["4", "3"]);
     const [, cursor = ""] =
-      /^There are more deliveries\. Add --cursor (\S+) to list the next ones, or --all to list all of them\.\n$/.exec(
+      /^There are more deliveries\. Add --cursor (\S+) to list the next page, or --all to list all deliveries\.\n$/.exec(
         first.stderr,
       ) ?? [];
     expect(await runCommand([...argv, "--cursor", cursor], { env })).toEqual({

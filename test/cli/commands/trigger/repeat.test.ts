@@ -59,7 +59,7 @@ describe("hub-webhooks trigger --repeat", () => {
     const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--repeat", "20"], { hub });
     expect(exitCode).toBe(1);
     expect(stdout.match(/\t200\t/g)).toHaveLength(4);
-    expect(stderr).toContain("Stopped after 4 of 20.");
+    expect(stderr).toContain("Stopped after 4 of 20 events.");
     expect(stderr).toContain("has reached its daily limit of triggers");
     expect(target.requests).toHaveLength(4);
     expect(hub.log.lines.filter(({ msg }) => msg.startsWith("not fired"))).toHaveLength(1);
@@ -77,7 +77,7 @@ describe("hub-webhooks trigger --repeat", () => {
     const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--repeat", "1000"], { hub });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^[23] deliveries: /);
-    expect(stderr).toMatch(/^Stopped after [23] of 1000\.$/m);
+    expect(stderr).toMatch(/^Stopped after [23] of 1000 events\.$/m);
     expect(stderr).toMatch(/^error: (The local Hub at \S+ stopped|No local Hub is running)/m);
   });
 
@@ -107,7 +107,7 @@ describe("Ctrl+C", () => {
     const { exitCode, signal, stdout, stderr } = await command.ended;
     expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
     expect(stdout.match(/\t200\t/g)).toHaveLength(2);
-    expect(stderr).toMatch(/^2 deliveries: 2 succeeded, 0 failed\..*\nStopped after 2 of 50\.\n$/);
+    expect(stderr).toMatch(/^2 deliveries: 2 succeeded, 0 failed\..*\nStopped after 2 of 50 events\.\n$/);
   });
 
   test("stops one delivery that is not answered, through the local Hub", async () => {
@@ -121,7 +121,7 @@ describe("Ctrl+C", () => {
       exitCode: 1,
       signal: null,
       stdout: "",
-      stderr: "Stopped after 0 of 1.\n",
+      stderr: "Stopped after 0 of 1 events.\n",
     });
   });
 });
@@ -148,7 +148,7 @@ describe("On a terminal", () => {
     command.stdin.write("\u0003");
     const { exitCode, stdout } = await command.ended;
     expect(exitCode).not.toBe(0);
-    expect(stdout).toMatch(/\r\u001b\[KURL +STATUS.*2 deliveries: 2 succeeded.*Stopped after 2 of 50\./s);
+    expect(stdout).toMatch(/\r\u001b\[KURL +STATUS.*2 deliveries: 2 succeeded.*Stopped after 2 of 50 events\./s);
   });
 
   test("draws nothing without a terminal", async () => {

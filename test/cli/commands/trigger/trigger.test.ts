@@ -154,7 +154,7 @@ describe("A repository that nothing watches", () => {
     const text = await runTrigger(words, { hub });
     expect(text).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining("Notified on the local Hub: local-user."),
+      stderr: expect.stringContaining("Users notified on the local Hub: local-user."),
     });
     expect(text.stderr).not.toContain("error");
     const json = await runTrigger([...words, "--format", "json", "--repeat", "3"], { hub });

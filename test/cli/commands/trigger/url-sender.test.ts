@@ -40,7 +40,7 @@ describe("hub-webhooks trigger --url", () => {
 
   test.each([
     [{}, 401, "requires a secret. Set WEBHOOK_SECRET"],
-    [{ WEBHOOK_SECRET: "another" }, 403, "rejected this secret"],
+    [{ WEBHOOK_SECRET: "another" }, 403, "rejected the secret"],
     [{ WEBHOOK_SECRET: "" }, 401, "requires a secret"],
   ])("says what to do where the receiver refuses: %j", async (env, status, told) => {
     const receiver = await openReceiver((server) => void server.webhook("hook", () => "done"));
@@ -107,7 +107,7 @@ describe("hub-webhooks trigger --url", () => {
     ["a URL without scheme", ["--url", "localhost:7860/horse"], "Invalid --url"],
     ["a URL of files", ["--url", "file:///horse"], "Invalid --url"],
     ["a Hub too", ["--url", "http://127.0.0.1:1/", "--hub-url", "http://127.0.0.1:5050"], "Remove one of them"],
-    ["two secrets", ["--url", "http://127.0.0.1:1/", "--secret", "horse", "--secret-stdin"], "cannot be used together"],
+    ["two secrets", ["--url", "http://127.0.0.1:1/", "--secret", "horse", "--secret-stdin"], "cannot be combined"],
     ["an empty secret", ["--url", "http://127.0.0.1:1/", "--secret", ""], "The secret is empty"],
     ["an empty line for a secret", ["--url", "http://127.0.0.1:1/", "--secret-stdin"], "The secret is empty"],
     [

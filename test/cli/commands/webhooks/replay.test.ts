@@ -19,7 +19,7 @@ describe("hub-webhooks replay", () => {
     expect(result.stderr).toBe(
       exitCode === 0
         ? ""
-        : `The server answered ${status}. Check the log of the server, fix the problem, and replay the delivery again.\n`,
+        : `The server answered ${status}. Fix the problem shown in the server's log, then replay the delivery again.\n`,
     );
   });
 
