@@ -811,22 +811,6 @@ interface CallOptions {
    */
   signal?: AbortSignal | undefined;
 }
-/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
-type HeadersSource = ConstructorParameters<typeof Headers>[0];
-/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
-interface HubFetchInit extends CallOptions {
-  /** Default `GET`. */
-  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
-  headers?: HeadersSource;
-  /**
-   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
-   * escape the path or start a query. Use `params` for values from payloads.
-   */
-  params?: Readonly<Record<string, string | number>> | undefined;
-  /** The body as text: `JSON.stringify(…)`. */
-  body?: string | undefined;
-}
 /** The stages of a job. */
 declare const jobStages: readonly ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"];
 /** The job in a request to create or update a webhook. */
@@ -1115,7 +1099,7 @@ declare const notificationPage: z.ZodMiniObject<{
   }, z.core.$strict>;
   start: z.ZodMiniNumber<number>;
 }, z.core.$strict>;
-/** A search: each field narrows the result (hub-api.md, Notification search parameters). */
+/** A search: each field narrows the result (docs/reference/hub-api.md, Notification search parameters). */
 declare const search$2: z.ZodMiniObject<{
   p: z.ZodMiniDefault<z.ZodMiniCodec<z.ZodMiniString<string>, z.ZodMiniInt>>;
   readStatus: z.ZodMiniDefault<z.ZodMiniType<Open<"all" | "unread">, Open<"all" | "unread">, z.core.$ZodTypeInternals<Open<"all" | "unread">, Open<"all" | "unread">>>>;
@@ -1521,7 +1505,7 @@ type RevokedToken = {
   /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
   token: string;
 };
-/** The SCIM configuration of an organization. hub-api.md does not document `sort` or the remaining fields. */
+/** The SCIM configuration of an organization. The Hub does not document `sort` or the remaining fields. */
 declare const scimConfig: z.ZodMiniObject<{
   schemas: z.ZodMiniArray<z.ZodMiniString<string>>;
   documentationUri: z.ZodMiniString<string>;
@@ -1616,7 +1600,7 @@ declare const paperClaimResult: z.ZodMiniObject<{
 type PaperClaim = z.input<typeof paperClaim>;
 /** The result of a claim. */
 type PaperClaimResult = z.output<typeof paperClaimResult>;
-/** Papers: `hub.papers` (hub-api.md, Papers). */
+/** Papers: `hub.papers` (docs/reference/hub-api.md, Papers). */
 declare class HubPapers {
   #private;
   /**
@@ -1722,6 +1706,22 @@ declare class HubSettings {
    * ```
    */
   updateWatch(change: NotificationWatchChange, options?: CallOptions): Promise<void>;
+}
+/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
+type HeadersSource = ConstructorParameters<typeof Headers>[0];
+/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
+interface HubFetchInit extends CallOptions {
+  /** Default `GET`. */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
+  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
+  headers?: HeadersSource;
+  /**
+   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
+   * escape the path or start a query. Use `params` for values from payloads.
+   */
+  params?: Readonly<Record<string, string | number>> | undefined;
+  /** The body as text: `JSON.stringify(…)`. */
+  body?: string | undefined;
 }
 /** A webhook as the Hub returns it. */
 declare const webhook$1: z.ZodMiniObject<{
@@ -3558,12 +3558,17 @@ declare class LocalHub {
    */
   push(repo: HubEvent["repo"], fields?: Omit<Partial<HubEvent>, "repo" | "event">): Promise<HubDelivery[]>;
   /**
-   * Triggers an event and waits until every delivery has succeeded or failed its last attempt.
+   * Triggers an event and waits until every delivery has succeeded or failed its last attempt. Any further field of the
+   * payload can be set, such as `comment`, `discussion` or `updatedRefs`. The local Hub fills in the fields that you omit.
    *
    * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
    * @example
    * ```ts
-   * await localHub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
+   * await localHub.trigger({
+   *   repo: { type: "model", name: "me/net" },
+   *   event: { scope: "discussion.comment", action: "create" },
+   *   comment: { content: "@bot hello" },
+   * });
    * ```
    */
   trigger(event: HubEvent): Promise<HubDelivery[]>;
@@ -3589,14 +3594,15 @@ type TypeIn<Changes> = Changes extends {
   };
 } ? Type : "dataset";
 /**
- * Creates a realistic payload of the Hub for tests. The payload has all fields of its scope, with `changes` merged into it.
- * For `repo.content`, a bucket has `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the
- * repository.
+ * Creates a realistic payload of the Hub for tests. The payload has all fields of its scope. Objects in `changes` are merged
+ * into it, and lists replace its lists. To leave out a field, set it to `undefined`. For `repo.content`, a bucket has
+ * `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the repository.
  *
  * @example
  * ```ts
  * webhookPayload("repo.content");
  * webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" }, updatedConfig: { private: true } });
+ * webhookPayload("repo.config", { updatedConfig: { private: undefined } }); // JSON: "updatedConfig": {}
  * webhookPayload("repo.content", { repo: { type: "bucket", name: "acme/files" } });
  * ```
  */
@@ -3624,8 +3630,8 @@ declare function deliveryRequest({ endpoint, payload, secret, id, baseUrl }: {
   baseUrl?: string;
 }): Request;
 /**
- * Waits until every accepted delivery of the background endpoints has succeeded or is dead, including retries. Set a short
- * `backoff` on the endpoints.
+ * Waits until every accepted delivery of the background endpoints has succeeded or is dead, including retries. In the
+ * default inbox of a test runner, a retry waits at most 50 ms. With another inbox, set a short `backoff` on the endpoints.
  *
  * @throws `NOT_SETTLED` after `timeout`, with a list of the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
  * @example

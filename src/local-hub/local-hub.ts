@@ -137,12 +137,17 @@ export class LocalHub {
   }
 
   /**
-   * Triggers an event and waits until every delivery has succeeded or failed its last attempt.
+   * Triggers an event and waits until every delivery has succeeded or failed its last attempt. Any further field of the
+   * payload can be set, such as `comment`, `discussion` or `updatedRefs`. The local Hub fills in the fields that you omit.
    *
    * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
    * @example
    * ```ts
-   * await localHub.trigger({ repo: { type: "model", name: "me/net" }, event: { scope: "discussion", action: "create" } });
+   * await localHub.trigger({
+   *   repo: { type: "model", name: "me/net" },
+   *   event: { scope: "discussion.comment", action: "create" },
+   *   comment: { content: "@bot hello" },
+   * });
    * ```
    */
   async trigger(event: HubEvent): Promise<HubDelivery[]> {

@@ -22,14 +22,15 @@ const oldSha = "ce9a4674fa833a68d5a73ec355f0ea95eedd60b7";
 const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
 
 /**
- * Creates a realistic payload of the Hub for tests. The payload has all fields of its scope, with `changes` merged into it.
- * For `repo.content`, a bucket has `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the
- * repository.
+ * Creates a realistic payload of the Hub for tests. The payload has all fields of its scope. Objects in `changes` are merged
+ * into it, and lists replace its lists. To leave out a field, set it to `undefined`. For `repo.content`, a bucket has
+ * `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the repository.
  *
  * @example
  * ```ts
  * webhookPayload("repo.content");
  * webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" }, updatedConfig: { private: true } });
+ * webhookPayload("repo.config", { updatedConfig: { private: undefined } }); // JSON: "updatedConfig": {}
  * webhookPayload("repo.content", { repo: { type: "bucket", name: "acme/files" } });
  * ```
  */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { messageOf } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/logger.ts";
+import { plainText } from "../../../core/terminal-text.ts";
 import { maskUrl, secretsInUrl } from "../../../core/urls.ts";
 import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
 import type { Shell } from "../../shell.ts";
@@ -73,8 +74,10 @@ interface NamedInbox {
 /** Creates an error that is safe to print. The error has no cause, because the cause could contain the URL. */
 function toUserError(error: unknown, { url, isOption }: NamedInbox): Error {
   const reason = withoutSecrets(messageOf(error), url);
-  if (WebhookError.isInstance(error))
-    return new WebhookError(withOptionName(error, { reason, url, isOption }), { code: error.code });
+  if (WebhookError.isInstance(error)) {
+    const hint = error.code === "INBOX_UNUSABLE" ? listInboxes({ except: url }) : "";
+    return new WebhookError(`${withOptionName(error, { reason, url, isOption })}${hint}`, { code: error.code });
+  }
   // An error with a code comes from the inbox engine or the system, not from a bug in this package.
   if (error instanceof Error && "code" in error) {
     return new WebhookError(`The inbox could not be read or written (${reason}). Fix the problem, then try again.`, {
@@ -97,6 +100,19 @@ function withOptionName(
   const detail = cause === undefined ? "" : ` (${withoutSecrets(messageOf(cause), url)})`;
   return `The inbox could not be written${detail}. Try again.`;
 }
+
+/** Returns a sentence with the URLs of the inbox files in the folder of the default inbox, or an empty string. */
+function listInboxes({ except }: { except: string }): string {
+  const urls = namesIn(".hub-webhooks")
+    .filter((name) => name.endsWith(".db"))
+    .map((name) => `sqlite:./.hub-webhooks/${plainText(name)}`)
+    .filter((url) => url !== except)
+    .slice(0, maxListed);
+  return urls.length === 0 ? "" : ` Inbox files in this folder: ${urls.join(", ")}.`;
+}
+
+/** The maximum number of inbox files to list in an error. */
+const maxListed = 10;
 
 /** Shorter secrets can be common words such as "postgres", so they are only masked inside a URL. */
 const minUniqueLength = 12;

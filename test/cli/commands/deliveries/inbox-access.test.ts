@@ -1,4 +1,4 @@
-import { readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
@@ -36,6 +36,16 @@ describe("The inbox that is looked into", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`There is no inbox at "${join(await realpath(folder), ".hub-webhooks", "inbox.db")}"`);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("is missing: the error lists the inbox files that exist in the folder", async () => {
+    const folder = dirname(inboxFile());
+    await mkdir(join(folder, ".hub-webhooks"));
+    await writeFile(join(folder, ".hub-webhooks", "dev-7870.db"), "");
+    const list = `cd "${folder}"; exec "${process.execPath}" "${binPath}" deliveries list --inbox sqlite:./missing.db`;
+    const { exitCode, stderr } = await new CommandProcess("sh", ["-c", list]).ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("Inbox files in this folder: sqlite:./.hub-webhooks/dev-7870.db.");
   });
 
   test("is closed afterwards, also when the command fails", async () => {
@@ -233,7 +243,7 @@ describe("The process of hub-webhooks deliveries", () => {
     expect(help.filter((path) => path.startsWith("inbox/") || path.startsWith("server/"))).toEqual([]);
     const list = await loadedBy("list");
     expect(list).toContain("inbox/sqlite/sqlite-inbox.ts");
-    const unwanted = /^hub\/|^local-hub\/|^receiver\/(?!server-inbox)|bullmq|ioredis|\/pg\/|clack|pino/;
+    const unwanted = /^hub\/|^local-hub\/|^receiver\/(?!background\/server-inbox)|bullmq|ioredis|\/pg\/|clack|pino/;
     expect(list.filter((path) => unwanted.test(path))).toEqual([]);
   });
 });
