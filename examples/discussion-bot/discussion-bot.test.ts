@@ -12,9 +12,10 @@ const logger: Logger = { debug: record, info: record, warn: record, error: recor
 const net = { type: "model", name: "acme/net" } as const;
 const account = { name: "helper.bot", id: "6530f1a2c3d4e5f60718293a" };
 const postComment = vi.fn<Bot["postComment"]>();
+const ownComments = vi.fn<Bot["ownComments"]>();
 const writeReply = vi.fn<Bot["writeReply"]>();
 const secret = "s3cret";
-const server = createServer({ account, writeReply, postComment }, { secret, logger });
+const server = createServer({ account, ownComments, writeReply, postComment }, { secret, logger });
 
 let hub: LocalHub;
 let client: HubClient;
@@ -31,6 +32,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([hub.close(), server.close()]));
 beforeEach(() => {
   logged.length = 0;
+  ownComments.mockReset().mockResolvedValue([]);
   postComment.mockReset().mockResolvedValue();
   writeReply.mockReset().mockResolvedValue("With pleasure.");
 });
@@ -57,7 +59,8 @@ describe("discussion-bot", () => {
         expect.any(AbortSignal),
       ],
     ]);
-    expect(postComment.mock.calls).toEqual([[{ ...net, num: 4 }, "With pleasure.", expect.any(AbortSignal)]]);
+    const reply = expect.stringMatching(/^With pleasure\.\n\n<!-- reply to [0-9a-f]{24} -->$/);
+    expect(postComment.mock.calls).toEqual([[{ ...net, num: 4 }, reply, expect.any(AbortSignal)]]);
   });
 
   test("replies to the first comment of a new discussion", async () => {
@@ -140,6 +143,19 @@ describe("discussion-bot", () => {
     expect(action).toHaveBeenCalledTimes(2);
     const stored = await server.inbox.get(delivery?.deliveryId ?? "");
     expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
-    expect(postComment).toHaveBeenLastCalledWith(expect.anything(), "With pleasure.", expect.anything());
+    expect(postComment).toHaveBeenLastCalledWith(
+      expect.anything(),
+      expect.stringContaining("With pleasure."),
+      expect.anything(),
+    );
+  });
+
+  test("replies once if the process crashes after the reply is posted", async () => {
+    const id = "6398872887bfcfb93a306f18";
+    ownComments.mockResolvedValue(["Another reply.", `With pleasure.\n\n<!-- reply to ${id} -->`]);
+    await comment("@helper.bot hello", { edits: [{ path: "comment.id", value: id }] });
+    await settled(server);
+    expect(logged).toContainEqual("Skipped: already replied.");
+    expect(postComment).not.toHaveBeenCalled();
   });
 });

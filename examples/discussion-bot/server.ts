@@ -15,10 +15,12 @@ export interface Discussion {
   num: number;
 }
 
-/** What the bot uses to reply. */
+/** The account of the bot, and the calls to the Hub and the text model. `start.ts` implements them. */
 export interface Bot {
   /** The account that posts the replies. */
   account: { name: string; id: string };
+  /** Returns the comments of the bot in a discussion. */
+  ownComments(discussion: Discussion, signal: AbortSignal): Promise<readonly string[]>;
   /** Writes a reply with a text model, or with a few rules. */
   writeReply(question: Question, signal: AbortSignal): Promise<string>;
   postComment(discussion: Discussion, text: string, signal: AbortSignal): Promise<void>;
@@ -36,13 +38,18 @@ export function createServer(bot: Bot, options?: WebhooksServerOptions): Webhook
     // The scope "discussion" also matches "discussion.comment": all new comments, including the first.
     { scope: "discussion", action: "create", background: true },
     async ({ repo: { type, name }, discussion: { num, title }, comment }, { log, signal }) => {
+      const discussion = { type, name, num };
       const text = comment?.hidden ? "" : (comment?.content ?? "");
       // A reply can mention the bot, too.
-      if (comment?.author.id === account.id) return log.info({ repo: name, num }, "Skipped: the bot's own comment.");
-      if (!mention.test(text)) return log.info({ repo: name, num }, `Skipped: no mention of @${account.name}.`);
+      if (comment?.author.id === account.id) return log.info(discussion, "Skipped: the bot's own comment.");
+      if (!mention.test(text)) return log.info(discussion, `Skipped: no mention of @${account.name}.`);
+      // After a crash, the handler runs again. The hidden marker identifies the reply to this comment.
+      const marker = `<!-- reply to ${comment?.id} -->`;
+      const posted = await bot.ownComments(discussion, signal);
+      if (posted.some((own) => own.includes(marker))) return log.info(discussion, "Skipped: already replied.");
       const reply = await bot.writeReply({ repo: name, title, comment: text }, signal);
-      await bot.postComment({ type, name, num }, reply, signal);
-      log.info({ repo: name, num }, "Reply posted.");
+      await bot.postComment(discussion, `${reply}\n\n${marker}`, signal);
+      log.info(discussion, "Reply posted.");
     },
   );
   return server;
@@ -51,6 +58,7 @@ export function createServer(bot: Bot, options?: WebhooksServerOptions): Webhook
 /** `hub-webhooks dev` runs this server, which prints what it would do. */
 export default createServer({
   account: { name: "my-bot", id: "000000000000000000000000" },
+  ownComments: async () => [],
   writeReply: async ({ comment }) => `Your comment has ${comment.length} characters.`,
   async postComment({ name, num }, text) {
     console.log(`Dry run: would post to discussion ${num} of ${name}: ${text}`);

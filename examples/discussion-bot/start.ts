@@ -43,8 +43,18 @@ const postComment: Bot["postComment"] = async ({ type, name, num }, text, signal
   await response.body?.cancel();
 };
 
-const account: Bot["account"] = await (await hub.fetch("/api/whoami-v2")).json();
-const server = createServer({ account, writeReply, postComment });
+const account: Bot["account"] = await hub.whoami();
+
+const ownComments: Bot["ownComments"] = async ({ type, name, num }, signal) => {
+  const path = "/api/{type}s/{name}/discussions/{num}";
+  const response = await hub.fetch(path, { params: { type, name, num }, signal });
+  const { events = [] }: { events?: { author?: { name: string }; data?: { latest?: { raw: string } } }[] } =
+    await response.json();
+  const own = events.filter(({ author }) => author?.name === account.name);
+  return own.map(({ data }) => data?.latest?.raw ?? "");
+};
+
+const server = createServer({ account, ownComments, writeReply, postComment });
 
 export default server;
 await server.launch();
