@@ -24,13 +24,15 @@ export type {
   NetworkSecurity,
   NetworkSecurityChange,
 } from "./hub/organizations/network-security.ts";
-export type { HubOrganizations, RevokedToken, ScimConfig } from "./hub/organizations/organizations.ts";
+export type { HubOrganizations } from "./hub/organizations/organizations.ts";
 export type {
   HubResourceGroups,
   Resource,
   ResourceGroup,
   ResourceGroupRequest,
 } from "./hub/organizations/resource-groups.ts";
+export type { ScimConfig } from "./hub/organizations/scim.ts";
+export type { RevokedToken } from "./hub/organizations/tokens.ts";
 export type { Pages } from "./hub/pages.ts";
 export type { HubPapers, PaperClaim, PaperClaimResult } from "./hub/papers.ts";
 export type { OrganizationRole, RepoRef as RepoId } from "./hub/schemas.ts";

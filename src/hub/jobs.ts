@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { CallOptions, Operations } from "./operation.ts";
 import { objectIdInEitherCase, requestEnum, responseEnum, timestamp } from "./schemas.ts";
 import type { Transport } from "./transport/transport.ts";
+import { withJsonRule } from "./validation/json-rule.ts";
 
 /*
  * This file defines three similar shapes: the job in a request for a webhook (with the values of secrets), the job in a
@@ -88,25 +89,28 @@ const labels = z.pipe(objectWithoutProto<string>(expectedLabel), z.record(labelN
 const timeoutSeconds = z.nullable(z.int().check(z.positive(), z.maximum(Number.MAX_SAFE_INTEGER)));
 
 /** A bucket or a repository that is mounted into a job. */
-export const volume = z
-  .object({
-    type: requestEnum(["bucket", "model", "dataset", "space"]),
-    /** `<owner>/<name>` of the bucket or repository. */
-    source: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')),
-    mountPath: z.string().check(z.regex(/^\/.*/, 'expected a path that starts with "/"')),
-    /** The revision of a repository. Default `main`. Buckets have no revisions. */
-    revision: z.optional(z.string()),
-    /** By default, repositories are read-only and buckets are writable. */
-    readOnly: z.optional(z.boolean()),
-    /** A folder inside the bucket or repository. */
-    path: z.optional(z.string()),
-  })
-  .check(
-    z.refine(({ type, revision }) => type !== "bucket" || revision === undefined, {
-      path: ["revision"],
-      error: "a bucket has no revisions",
-    }),
-  );
+export const volume = withJsonRule(
+  z
+    .object({
+      type: requestEnum(["bucket", "model", "dataset", "space"]),
+      /** `<owner>/<name>` of the bucket or repository. */
+      source: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')),
+      mountPath: z.string().check(z.regex(/^\/.*/, 'expected a path that starts with "/"')),
+      /** The revision of a repository. Default `main`. Buckets have no revisions. */
+      revision: z.optional(z.string()),
+      /** By default, repositories are read-only and buckets are writable. */
+      readOnly: z.optional(z.boolean()),
+      /** A folder inside the bucket or repository. */
+      path: z.optional(z.string()),
+    })
+    .check(
+      z.refine(({ type, revision }) => type !== "bucket" || revision === undefined, {
+        path: ["revision"],
+        error: "a bucket has no revisions",
+      }),
+    ),
+  { not: { properties: { type: { const: "bucket" } }, required: ["revision"] } },
+);
 
 const port = z.int().check(z.minimum(1), z.maximum(65_535));
 
@@ -141,18 +145,22 @@ export const webhookJobRequest = z.object({
 });
 
 /** The job in a webhook that the Hub returns. */
-export const webhookJob = z.strictObject({
-  dockerImage: z.optional(z.string()),
-  spaceId: z.optional(z.string()),
-  environment: z._default(environment, {}),
-  arguments: z.optional(z.array(z.string())),
-  command: z.optional(command),
-  flavor: returnedFlavor,
-  timeoutSeconds: z._default(timeoutSeconds, null),
-  labels: z.optional(labels),
-  /** The names of the secrets. */
-  secrets: z.optional(z.array(z.string())),
-});
+export const webhookJob = withJsonRule(
+  z.strictObject({
+    dockerImage: z.optional(z.string()),
+    spaceId: z.optional(z.string()),
+    environment: z._default(environment, {}),
+    arguments: z.optional(z.array(z.string())),
+    command: z.optional(command),
+    flavor: returnedFlavor,
+    timeoutSeconds: z._default(timeoutSeconds, null),
+    labels: z.optional(labels),
+    /** The names of the secrets. */
+    secrets: z.optional(z.array(z.string())),
+  }),
+  // The Hub always returns these fields, although the client accepts jobs without them.
+  { required: ["environment", "flavor", "timeoutSeconds"] },
+);
 
 const account = z.strictObject({ id: z.string(), name: z.string() });
 

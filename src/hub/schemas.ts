@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { repoTypes } from "../payload/schema.ts";
+import { withJsonRule } from "./validation/json-rule.ts";
 
 /*
  * In comments, "the specification" is the one that the Hub published in April 2026. docs/reference/hub-api.md documents it,
@@ -36,7 +37,10 @@ export const objectId = z.string().check(z.regex(/^[0-9a-f]{24}$/, "expected 24 
 export const objectIdInEitherCase = z.string().check(z.regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits"));
 
 /** A date and time in ISO 8601 format, in UTC with a trailing `Z`. Fractional seconds are optional. */
-export const timestamp = z.iso.datetime("expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z");
+export const timestamp = withJsonRule(
+  z.iso.datetime("expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"),
+  { pattern: "^\\S+Z$" },
+);
 
 /** A response body that the Hub does not document. Callers must not rely on it. */
 export const undocumentedBody = z.unknown();

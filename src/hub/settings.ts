@@ -3,6 +3,7 @@ import type { CallOptions, Operations } from "./operation.ts";
 import { jsonBody } from "./operation.ts";
 import { requestEnum, timestamp, undocumentedBody } from "./schemas.ts";
 import type { Transport } from "./transport/transport.ts";
+import { withJsonRule } from "./validation/json-rule.ts";
 
 const isOn = z.optional(z.boolean());
 
@@ -37,18 +38,26 @@ export const notificationSettings = z.object({
 });
 
 /** A change of notification settings. */
-export const notificationSettingsChange = z
-  .object({
-    notifications: notificationSettings,
-    /** Required to enable `launch_prepaid_credits`. */
-    prepaidAmount: z.optional(z.string().check(z.maxLength(24))),
-  })
-  .check(
-    z.refine((change) => change.notifications.launch_prepaid_credits !== true || change.prepaidAmount !== undefined, {
-      path: ["prepaidAmount"],
-      error: 'enabling "launch_prepaid_credits" requires an amount',
-    }),
-  );
+export const notificationSettingsChange = withJsonRule(
+  z
+    .object({
+      notifications: notificationSettings,
+      /** Required to enable `launch_prepaid_credits`. */
+      prepaidAmount: z.optional(z.string().check(z.maxLength(24))),
+    })
+    .check(
+      z.refine((change) => change.notifications.launch_prepaid_credits !== true || change.prepaidAmount !== undefined, {
+        path: ["prepaidAmount"],
+        error: 'enabling "launch_prepaid_credits" requires an amount',
+      }),
+    ),
+  {
+    anyOf: [
+      { required: ["prepaidAmount"] },
+      { properties: { notifications: { properties: { launch_prepaid_credits: { not: { const: true } } } } } },
+    ],
+  },
+);
 
 /** A user, organization or repository to watch. The Hub notifies you about its discussions. */
 export const notificationWatchItem = z.object({ id: z.string(), type: requestEnum(["org", "user", "repo"]) });

@@ -4,31 +4,15 @@ import { HTTPException } from "hono/http-exception";
 import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { deriveTokenId, developmentTokens } from "./accounts.ts";
+import { errorResponse } from "./error-response.ts";
+import type { HubContext } from "./hub-context.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
-import { accountApi } from "./routes/account.ts";
-import { type ApiEnvironment, authenticate, errorResponse } from "./routes/authentication.ts";
-import { type ControlRoutesOptions, controlApi } from "./routes/control.ts";
-import { jobApi } from "./routes/jobs.ts";
-import { notificationApi } from "./routes/notifications.ts";
-import { auditLogApi } from "./routes/organizations/audit-log.ts";
-import { avatarApi } from "./routes/organizations/avatar.ts";
-import { memberApi } from "./routes/organizations/members.ts";
-import { networkSecurityApi } from "./routes/organizations/network-security.ts";
-import { resourceGroupApi } from "./routes/organizations/resource-groups.ts";
-import { scimApi } from "./routes/organizations/scim.ts";
-import { tokenApi } from "./routes/organizations/tokens.ts";
-import { paperApi } from "./routes/papers.ts";
-import { settingsApi } from "./routes/settings.ts";
-import { webhookApi } from "./routes/webhooks.ts";
-
-export interface HubAppOptions extends ControlRoutesOptions {
-  runJobs: boolean;
-  allowsRemote: boolean;
-  startedAt: Date;
-}
+import { type ApiEnvironment, authenticate } from "./routes/authentication.ts";
+import { controlApi } from "./routes/control.ts";
+import { resourceApis } from "./routes/index.ts";
 
 /** Larger than any valid request. */
 const maxBodyBytes = 10 * 1024 * 1024;
@@ -38,8 +22,8 @@ const unsupportedCallHint =
   "The local Hub serves only the operations that GET /openapi.json lists. To test a handler that calls others, pass a fake: new HubClient({ fetch }).";
 
 /** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document and the page. */
-export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
-  const { hubUrl, createId, log } = options;
+export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
+  const { hubUrl, createId, log } = hub;
   const app = new Hono<ApiEnvironment>();
 
   app.use(async (context, next) => {
@@ -64,23 +48,11 @@ export function createHubApp(options: HubAppOptions): Hono<ApiEnvironment> {
   );
 
   app.use("/api/*", authenticate);
-  app.route("/", accountApi(options));
-  app.route("/", auditLogApi(options));
-  app.route("/", avatarApi(options));
-  app.route("/", jobApi());
-  app.route("/", memberApi(options));
-  app.route("/", networkSecurityApi(options));
-  app.route("/", notificationApi(options));
-  app.route("/", paperApi(options));
-  app.route("/", resourceGroupApi(options));
-  app.route("/", scimApi(options));
-  app.route("/", settingsApi(options));
-  app.route("/", tokenApi(options));
-  app.route("/", webhookApi(options));
-  app.route("/_local", controlApi(options));
+  for (const api of resourceApis) api.serve(app, hub);
+  app.route("/_local", controlApi(hub));
 
   app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: hubUrl })));
-  app.get("/", (context) => hubPage(readPageInfo(options, { theme: context.req.query("__theme") })));
+  app.get("/", (context) => hubPage(readPageInfo(hub, { theme: context.req.query("__theme") })));
   // The errors of the client link to this page.
   app.get("/settings/tokens", (context) =>
     context.text(

@@ -3,7 +3,7 @@ import type { Dispatcher } from "./delivery/dispatcher.ts";
 import type { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { Store } from "./store/store.ts";
 
-/** The parts of a local Hub that its events and routes share. */
+/** The parts and settings of a local Hub that its events, its routes and its page share. */
 export interface HubContext {
   store: Store;
   dispatcher: Dispatcher;
@@ -16,4 +16,11 @@ export interface HubContext {
   /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
+  /** Whether the commands of jobs run as local processes. */
+  runJobs: boolean;
+  /** Whether webhooks can call other machines. */
+  allowRemote: boolean;
+  startedAt: Date;
+  /** Restores the initial data. */
+  reset: () => void;
 }

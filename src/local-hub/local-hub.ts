@@ -114,16 +114,22 @@ export class LocalHub {
     const dispatcher = new Dispatcher({ store, sender, jobs, limits, hubUrl, now, createId, log });
     seedStore(store, { now: now() });
     const auditLog = new AuditLog({ store: store.auditLog, createId, now });
-    const context = { store, dispatcher, auditLog, hubUrl, createId, createSha, now, log };
-    const hub = new LocalHub({ context, listener, sender, jobs });
-    app = createHubApp({
-      ...context,
+    const context: HubContext = {
+      store,
+      dispatcher,
+      auditLog,
+      hubUrl,
+      createId,
+      createSha,
+      now,
+      log,
       runJobs,
-      allowsRemote: allowRemote,
+      allowRemote,
       startedAt: new Date(now()),
-      reset: () => hub.reset(),
-    });
-    return hub;
+      reset: () => resetStore(context),
+    };
+    app = createHubApp(context);
+    return new LocalHub({ context, listener, sender, jobs });
   }
 
   /**
@@ -169,10 +175,7 @@ export class LocalHub {
 
   /** Restores the initial state: deletes webhooks, deliveries, jobs and all changes. */
   reset(): void {
-    const { store, dispatcher, now } = this.#context();
-    for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
-    store.clear();
-    seedStore(store, { now: now() });
+    this.#context().reset();
   }
 
   /** Stops serving and delivering, and cancels running jobs. A state file keeps the pending deliveries. */
@@ -197,6 +200,12 @@ interface Parts {
   listener: Listener;
   sender: HttpSender;
   jobs: JobRunner;
+}
+
+function resetStore({ store, dispatcher, now }: HubContext): void {
+  for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
+  store.clear();
+  seedStore(store, { now: now() });
 }
 
 /** Time for open requests to finish during {@link LocalHub.close}. */

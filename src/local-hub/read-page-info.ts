@@ -1,25 +1,20 @@
+import type { HubContext } from "./hub-context.ts";
 import type { HubPageInfo } from "./page/info.ts";
 import { summarizeWebhook } from "./resources/webhooks.ts";
-import type { Store } from "./store/store.ts";
 
-export interface PageSource {
-  store: Store;
-  hubUrl: string;
-  runJobs: boolean;
-  allowsRemote: boolean;
-  startedAt: Date;
-}
+/** The parts of a local Hub that its page shows. */
+export type PageSource = Pick<HubContext, "store" | "hubUrl" | "runJobs" | "allowRemote" | "startedAt">;
 
 /** Attempts that the page shows per webhook. */
 const maxShownAttempts = 30;
 
 /** Reads the data of the page from the store, with secrets masked. */
 export function readPageInfo(source: PageSource, { theme }: { theme: string | undefined }): HubPageInfo {
-  const { store, hubUrl, runJobs, allowsRemote, startedAt } = source;
+  const { store, hubUrl, runJobs, allowRemote, startedAt } = source;
   return {
     hubUrl,
     runJobs,
-    allowsRemote,
+    allowRemote,
     startedAt: startedAt.toISOString(),
     ...((theme === "light" || theme === "dark") && { theme }),
     webhooks: store.webhooks.all().map((webhook) => ({

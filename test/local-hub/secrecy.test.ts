@@ -92,7 +92,7 @@ describe("A secret", () => {
       store,
       hubUrl: "http://127.0.0.1:1",
       runJobs: true,
-      allowsRemote: false,
+      allowRemote: false,
       startedAt: new Date(0),
     };
     const info = readPageInfo(source, { theme: "dark" });

@@ -1,95 +1,15 @@
-import * as z from "zod/mini";
-import { HubError } from "../../core/errors.ts";
-import type { CallOptions, Operations } from "../operation.ts";
-import { jsonBody } from "../operation.ts";
+import type { CallOptions } from "../operation.ts";
 import { Pages } from "../pages.ts";
-import { organizationName, undocumentedBody } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { AuditLogEvent, AuditLogSearch } from "./audit-log.ts";
 import { auditLogEvent, auditLogOperations } from "./audit-log.ts";
+import { avatarOperations } from "./avatar.ts";
 import type { MemberRoleChange, MemberSearch, OrganizationMember } from "./members.ts";
 import { memberOperations } from "./members.ts";
 import { HubNetworkSecurity } from "./network-security.ts";
 import { HubResourceGroups } from "./resource-groups.ts";
-
-/** The token to revoke, by its value. The Hub accepted this until 2026-08-12. */
-export const tokenRevocation = z.object({
-  token: z.string().check(z.regex(/^hf_/, 'expected a complete token, which starts with "hf_"')),
-});
-
-/** The token to revoke: by its ID, or by its value before 2026-08-12. */
-export type RevokedToken =
-  | {
-      /** The ID in the token settings and in the audit log of the organization. */
-      tokenId: string;
-    }
-  | {
-      /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
-      token: string;
-    };
-
-/** The operations on tokens (docs/reference/hub-api.md, Organizations). */
-export const tokenOperations = {
-  revoke: {
-    method: "post",
-    path: "/api/organizations/{name}/settings/tokens/revoke",
-    operationId: "revokeOrganizationToken",
-    summary: "Revoke the access of a token by its value",
-    request: { params: organizationName, body: jsonBody(tokenRevocation) },
-    response: undocumentedBody,
-  },
-  revokeById: {
-    method: "post",
-    path: "/api/organizations/{name}/settings/tokens/{tokenId}/revoke",
-    operationId: "revokeOrganizationTokenById",
-    summary: "Revoke the access of a token to the organization",
-    request: { params: z.extend(organizationName, { tokenId: z.string() }) },
-    response: undocumentedBody,
-  },
-} as const satisfies Operations;
-
-/** The URL of the avatar of an organization. */
-export const organizationAvatar = z.strictObject({ avatarUrl: z.url() });
-
-/** The operation on the avatar of an organization (docs/reference/hub-api.md, Organizations). */
-export const avatarOperations = {
-  get: {
-    method: "get",
-    path: "/api/organizations/{name}/avatar",
-    operationId: "getOrganizationAvatar",
-    summary: "Read the avatar of an organization",
-    request: { params: organizationName },
-    response: organizationAvatar,
-  },
-} as const satisfies Operations;
-
-const isSupported = z.boolean();
-
-/** The SCIM configuration of an organization. The Hub does not document `sort` or the remaining fields. */
-export const scimConfig = z.looseObject({
-  schemas: z.array(z.string()),
-  documentationUri: z.string(),
-  patch: z.strictObject({ supported: isSupported }),
-  bulk: z.strictObject({ supported: isSupported, maxOperations: z.number(), maxPayloadSize: z.number() }),
-  filter: z.strictObject({ supported: isSupported, maxResults: z.number() }),
-  changePassword: z.strictObject({ supported: isSupported }),
-  sort: z.looseObject({}),
-});
-
-/** The SCIM configuration of an organization. */
-export type ScimConfig = z.output<typeof scimConfig>;
-
-/** The operation on SCIM (docs/reference/hub-api.md, Organizations). */
-export const scimOperations = {
-  config: {
-    method: "get",
-    path: "/api/organizations/{name}/scim/v2/ServiceProviderConfig",
-    operationId: "getScimConfig",
-    summary: "Read the SCIM configuration of an organization",
-    request: { params: organizationName },
-    response: scimConfig,
-  },
-} as const satisfies Operations;
+import { type ScimConfig, scimOperations } from "./scim.ts";
+import { type RevokedToken, revokeToken } from "./tokens.ts";
 
 /**
  * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
@@ -119,17 +39,7 @@ export class HubOrganizations {
    * ```
    */
   async revokeToken(name: string, revoked: RevokedToken, options?: CallOptions): Promise<void> {
-    const repeatable = { ...options, idempotent: true };
-    if ("tokenId" in revoked) {
-      const { tokenId } = revoked;
-      await this.#transport.call(tokenOperations.revokeById, { params: { name, tokenId } }, repeatable);
-      return;
-    }
-    await this.#transport
-      .call(tokenOperations.revoke, { params: { name }, body: revoked }, repeatable)
-      .catch((error) => {
-        throw HubError.isInstance(error) && error.code === "HUB_NOT_FOUND" ? addTokenIdHint(error) : error;
-      });
+    await revokeToken(this.#transport, { name, revoked, options });
   }
 
   /**
@@ -182,11 +92,4 @@ export class HubOrganizations {
   scimConfig(name: string, options?: CallOptions): Promise<ScimConfig> {
     return this.#transport.call(scimOperations.config, { params: { name } }, options);
   }
-}
-
-function addTokenIdHint(error: HubError): HubError {
-  return new HubError(
-    `${error.message} Since 2026-08-12, the Hub revokes tokens by ID: pass { tokenId } from the token settings of the organization.`,
-    { code: error.code, ...(error.status !== undefined && { status: error.status }), requestId: error.requestId },
-  );
 }

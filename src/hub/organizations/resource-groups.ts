@@ -4,6 +4,7 @@ import type { CallOptions, Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
 import { objectId, organizationName, organizationRole, repoRef, requestEnum, responseEnum } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
+import { withJsonRule } from "../validation/json-rule.ts";
 
 const scopes = ["all", "read_plus"] as const;
 const enabledAutoJoin = { enabled: z.literal(true), role: organizationRole };
@@ -41,42 +42,45 @@ export const resource = z.discriminatedUnion("type", [
 const spendLimit = z.optional(z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)));
 
 /** A group of resources of an organization, with its own members and roles. */
-export const resourceGroup = z
-  .strictObject({
-    id: objectId,
-    name: z.string(),
-    description: z.optional(z.nullable(z.string())),
-    autoJoin: z.optional(returnedAutoJoin),
-    spendLimits: z.optional(
-      z.strictObject({
-        total: spendLimit,
-        inferenceProviders: spendLimit,
-        spaces: spendLimit,
-        jobs: spendLimit,
-        endpoints: spendLimit,
+export const resourceGroup = withJsonRule(
+  z
+    .strictObject({
+      id: objectId,
+      name: z.string(),
+      description: z.optional(z.nullable(z.string())),
+      autoJoin: z.optional(returnedAutoJoin),
+      spendLimits: z.optional(
+        z.strictObject({
+          total: spendLimit,
+          inferenceProviders: spendLimit,
+          spaces: spendLimit,
+          jobs: spendLimit,
+          endpoints: spendLimit,
+        }),
+      ),
+      users: z.array(
+        z.strictObject({
+          type: z.literal("user"),
+          _id: objectId,
+          fullname: z.string(),
+          name: z.string(),
+          avatarUrl: z.string(),
+          role: organizationRole,
+          addedBy,
+        }),
+      ),
+      resources: z.optional(z.array(resource)),
+      /** The name of `resources` before 2026-07-01. */
+      repos: z.optional(z.array(repository)),
+    })
+    .check(
+      z.refine(({ resources, repos }) => resources !== undefined || repos !== undefined, {
+        path: ["resources"],
+        error: "required",
       }),
     ),
-    users: z.array(
-      z.strictObject({
-        type: z.literal("user"),
-        _id: objectId,
-        fullname: z.string(),
-        name: z.string(),
-        avatarUrl: z.string(),
-        role: organizationRole,
-        addedBy,
-      }),
-    ),
-    resources: z.optional(z.array(resource)),
-    /** The name of `resources` before 2026-07-01. */
-    repos: z.optional(z.array(repository)),
-  })
-  .check(
-    z.refine(({ resources, repos }) => resources !== undefined || repos !== undefined, {
-      path: ["resources"],
-      error: "required",
-    }),
-  );
+  { anyOf: [{ required: ["resources"] }, { required: ["repos"] }] },
+);
 
 /** A resource group to create. */
 export const resourceGroupRequest = z.object({

@@ -8,7 +8,7 @@ import { lenient } from "../validation/lenient.ts";
 import type { UnknownPart } from "../validation/unknown-parts.ts";
 import { findUnknownParts } from "../validation/unknown-parts.ts";
 import type { Webhook, WebhookUpdate } from "./schemas.ts";
-import { webhookUpdate } from "./schemas.ts";
+import { atMostOneTarget, webhookUpdate } from "./schemas.ts";
 
 const field = webhookUpdate.shape;
 const jobField = webhookJobRequest.shape;
@@ -41,15 +41,7 @@ const webhookChanges = z
     jobSourceId: field.jobSourceId,
     secret: z.nullable(field.secret),
   } satisfies Record<keyof typeof field, z.ZodMiniType>)
-  .check(
-    z.refine(
-      ({ url, job, jobSourceId }) => [url, job, jobSourceId].filter((target) => target !== undefined).length < 2,
-      {
-        path: ["url"],
-        error: 'expected at most one of "url", "job" and "jobSourceId"',
-      },
-    ),
-  );
+  .check(atMostOneTarget());
 
 /**
  * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job` or `jobSourceId`) replaces

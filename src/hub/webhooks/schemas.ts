@@ -4,6 +4,7 @@ import { webhookJob, webhookJobRequest } from "../jobs.ts";
 import type { Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
 import { objectId, requestEnum, responseEnum, timestamp } from "../schemas.ts";
+import { withJsonRule } from "../validation/json-rule.ts";
 
 /** The value of `disabled` after too many failures. The webhook delivers again once it is enabled. */
 export const suspendedAfterFailure = "suspended-after-failure";
@@ -15,9 +16,12 @@ const httpUri = /^[hH][tT][tT][pP][sS]?:\/\/(?![/?#])(?:[a-zA-Z0-9\-._~:/?#[\]@!
 const expectedUrl = "expected an http or https URL, percent-encoded";
 
 /** The URL that receives the deliveries. `z.url` is not used because it trims its input. */
-export const targetUrl = z.string().check(
-  z.regex(httpUri, { error: expectedUrl, abort: true }),
-  z.refine((url) => URL.canParse(url), expectedUrl),
+export const targetUrl = withJsonRule(
+  z.string().check(
+    z.regex(httpUri, { error: expectedUrl, abort: true }),
+    z.refine((url) => URL.canParse(url), expectedUrl),
+  ),
+  { format: "uri" },
 );
 
 /** Allows printable ASCII and DEL, like the Hub, although DEL is not valid in an HTTP header. */
@@ -33,13 +37,17 @@ export const webhook = z.strictObject({
   watched: z.array(
     z.strictObject({ name: z.string(), type: responseEnum(watchedTypes), avatarUrl: z.optional(z.string()) }),
   ),
-  /** Whether the webhook has a secret. Before 2026-08-17, the Hub returned `secret` instead. */
+  /**
+   * The Hub returns `hasSecret` since 2026-08-17, and the secret itself, which may be masked, as `secret` before. The local
+   * Hub returns `secret`, like the specification. `hasHiddenSecret` in changes.ts covers each of these forms.
+   */
   hasSecret: z.optional(z.boolean()),
   secret: z.optional(z.string()),
   domains: z.array(responseEnum(webhookDomains)),
   lastTriggerAt: z.optional(timestamp),
 });
 
+/** The fields that name the target of a webhook. A webhook has exactly one of them. */
 const targets = ["url", "job", "jobSourceId"] as const;
 
 const requestFields = {
@@ -63,23 +71,33 @@ function hasOtherField(body: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** The body of a request to create a webhook. */
-export const webhookRequest = z.object(requestFields).check(
-  z.refine((body) => targetsIn(body) === 1 || (targetsIn(body) === 0 && hasOtherField(body)), {
-    path: ["url"],
-    error: 'expected exactly one of "url", "job" and "jobSourceId"',
-  }),
+export const webhookRequest = withJsonRule(
+  z.object(requestFields).check(
+    z.refine((body) => targetsIn(body) === 1 || (targetsIn(body) === 0 && hasOtherField(body)), {
+      path: ["url"],
+      error: 'expected exactly one of "url", "job" and "jobSourceId"',
+    }),
+  ),
+  { oneOf: targets.map((target) => ({ required: [target] })) },
 );
+
+/** Checks a body that can omit the target. */
+export function atMostOneTarget() {
+  return z.refine<Readonly<Record<string, unknown>>>((body) => targetsIn(body) <= 1, {
+    path: ["url"],
+    error: 'expected at most one of "url", "job" and "jobSourceId"',
+  });
+}
 
 /**
  * The body of a request to update a webhook: the complete webhook. Without a target, the webhook keeps its current
  * target.
  */
-export const webhookUpdate = z.object(requestFields).check(
-  z.refine((body) => targetsIn(body) <= 1, {
-    path: ["url"],
-    error: 'expected at most one of "url", "job" and "jobSourceId"',
-  }),
-);
+export const webhookUpdate = withJsonRule(z.object(requestFields).check(atMostOneTarget()), {
+  not: {
+    anyOf: [{ required: ["url", "job"] }, { required: ["url", "jobSourceId"] }, { required: ["job", "jobSourceId"] }],
+  },
+});
 
 /** A webhook as the Hub returns it. */
 export type Webhook = z.output<typeof webhook>;

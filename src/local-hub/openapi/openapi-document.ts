@@ -1,35 +1,6 @@
-import { accountRoutes } from "../routes/account.ts";
-import { jobRoutes } from "../routes/jobs.ts";
-import { notificationRoutes } from "../routes/notifications.ts";
-import { auditLogRoutes } from "../routes/organizations/audit-log.ts";
-import { avatarRoutes } from "../routes/organizations/avatar.ts";
-import { memberRoutes } from "../routes/organizations/members.ts";
-import { networkSecurityRoutes } from "../routes/organizations/network-security.ts";
-import { resourceGroupRoutes } from "../routes/organizations/resource-groups.ts";
-import { scimRoutes } from "../routes/organizations/scim.ts";
-import { tokenRoutes } from "../routes/organizations/tokens.ts";
-import { paperRoutes } from "../routes/papers.ts";
+import { routes } from "../routes/index.ts";
 import type { ResponseHeaders, Route } from "../routes/route.ts";
-import { settingsRoutes } from "../routes/settings.ts";
-import { webhookRoutes } from "../routes/webhooks.ts";
 import { componentSchemas, errorBody, type JsonSchema, propertySchemas, toJsonSchema } from "./openapi-schemas.ts";
-
-/** The routes of all operations that the local Hub serves. */
-export const routes: readonly Route[] = [
-  webhookRoutes,
-  notificationRoutes,
-  settingsRoutes,
-  paperRoutes,
-  tokenRoutes,
-  auditLogRoutes,
-  resourceGroupRoutes,
-  networkSecurityRoutes,
-  avatarRoutes,
-  memberRoutes,
-  scimRoutes,
-  accountRoutes,
-  jobRoutes,
-].flatMap((group) => Object.values<Route>(group));
 
 /** The areas of the API, by the names in the specification of the Hub. */
 const tags = [
@@ -167,23 +138,23 @@ function describeResponses({ success, redirect, errors, request, response }: Rou
   const content = jsonContent(toJsonSchema(response));
   const found: [number, OpenApiResponse][] = errors.map((error) => {
     const [status, description] = errorDescriptions[error];
-    return [status, errorResponse(description)];
+    return [status, describeErrorResponse(description)];
   });
   return Object.fromEntries([
     [200, { ...describeResponse(success), content }],
     ...(redirect ? [[302, describeResponse(redirect)] as const] : []),
-    [401, errorResponse("The token is missing or unknown.")],
+    [401, describeErrorResponse("The token is missing or unknown.")],
     ...(request?.body
       ? ([
-          [413, errorResponse("The body is too large.")],
-          [415, errorResponse("The content type of the body is not application/json.")],
+          [413, describeErrorResponse("The body is too large.")],
+          [415, describeErrorResponse("The content type of the body is not application/json.")],
         ] as const)
       : []),
     ...found,
   ]);
 }
 
-function errorResponse(description: string): OpenApiResponse {
+function describeErrorResponse(description: string): OpenApiResponse {
   return { ...describeResponse({ description, headers: errorHeaders }), content: jsonContent(toJsonSchema(errorBody)) };
 }
 

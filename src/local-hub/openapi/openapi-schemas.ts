@@ -1,22 +1,8 @@
 import * as z from "zod/mini";
 import * as core from "zod/v4/core";
-import { whoami } from "../../hub/account.ts";
-import { jobHardware, volume, webhookJob, webhookJobRequest } from "../../hub/jobs.ts";
-import { notification, notificationDeletion, notificationMark, notificationPage } from "../../hub/notifications.ts";
-import { auditLogEvent } from "../../hub/organizations/audit-log.ts";
-import { memberRoleChange, organizationMember } from "../../hub/organizations/members.ts";
-import { networkSecurity, networkSecurityChange } from "../../hub/organizations/network-security.ts";
-import { organizationAvatar, scimConfig, tokenRevocation } from "../../hub/organizations/organizations.ts";
-import { resourceGroup, resourceGroupRequest } from "../../hub/organizations/resource-groups.ts";
-import { paperClaim, paperClaimResult } from "../../hub/papers.ts";
-import { repoRef, timestamp } from "../../hub/schemas.ts";
-import {
-  mcpSettings,
-  notificationSettingsChange,
-  notificationWatchChange,
-  notificationWatchItem,
-} from "../../hub/settings.ts";
-import { targetUrl, webhook, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
+import { findJsonRule } from "../../hub/validation/json-rule.ts";
+import { resourceApis } from "../routes/index.ts";
+import type { ResourceApi } from "../routes/route.ts";
 
 /** A JSON Schema, as an OpenAPI 3.1 document contains it. */
 export type JsonSchema = core.JSONSchema.BaseSchema;
@@ -25,72 +11,13 @@ export type JsonSchema = core.JSONSchema.BaseSchema;
 export const errorBody = z.object({ error: z.string() });
 
 /** The schemas that the document lists under `components`, by name. */
-const components = {
-  Error: errorBody,
-  Webhook: webhook,
-  WebhookRequest: webhookRequest,
-  WebhookUpdate: webhookUpdate,
-  WebhookJobRequest: webhookJobRequest,
-  WebhookJob: webhookJob,
-  JobHardware: jobHardware,
-  Notification: notification,
-  NotificationPage: notificationPage,
-  NotificationDeletion: notificationDeletion,
-  NotificationMark: notificationMark,
-  PaperClaim: paperClaim,
-  PaperClaimResult: paperClaimResult,
-  NotificationSettingsChange: notificationSettingsChange,
-  WatchItem: notificationWatchItem,
-  WatchChange: notificationWatchChange,
-  McpSettings: mcpSettings,
-  Whoami: whoami,
-  NetworkSecurity: networkSecurity,
-  NetworkSecurityChange: networkSecurityChange,
-  OrganizationAvatar: organizationAvatar,
-  ScimServiceProviderConfig: scimConfig,
-  TokenRevocation: tokenRevocation,
-  OrganizationMember: organizationMember,
-  MemberRoleChange: memberRoleChange,
-  ResourceGroup: resourceGroup,
-  ResourceGroupRequest: resourceGroupRequest,
-  AuditLogEvent: auditLogEvent,
-  RepoId: repoRef,
-};
-
-/** Rules that zod cannot convert, since they are functions or regular expressions of its own. */
-const rules = new Map<core.$ZodType, JsonSchema>([
-  [timestamp, { pattern: "^\\S+Z$" }],
-  [targetUrl, { format: "uri" }],
-  [volume, { not: { properties: { type: { const: "bucket" } }, required: ["revision"] } }],
-  // The Hub always returns these fields, although the client accepts jobs without them.
-  [webhookJob, { required: ["environment", "flavor", "timeoutSeconds"] }],
-  [webhookRequest, { oneOf: [{ required: ["url"] }, { required: ["job"] }, { required: ["jobSourceId"] }] }],
-  [
-    webhookUpdate,
-    {
-      not: {
-        anyOf: [
-          { required: ["url", "job"] },
-          { required: ["url", "jobSourceId"] },
-          { required: ["job", "jobSourceId"] },
-        ],
-      },
-    },
-  ],
-  [resourceGroup, { anyOf: [{ required: ["resources"] }, { required: ["repos"] }] }],
-  [
-    notificationSettingsChange,
-    {
-      anyOf: [
-        { required: ["prepaidAmount"] },
-        { properties: { notifications: { properties: { launch_prepaid_credits: { not: { const: true } } } } } },
-      ],
-    },
-  ],
-]);
+const components: readonly ResourceApi["components"][] = [
+  { Error: errorBody },
+  ...resourceApis.map((api) => api.components),
+];
 
 const names = z.registry<{ id: string }>();
-for (const [id, schema] of Object.entries(components)) names.add(schema, { id });
+for (const [id, schema] of components.flatMap(Object.entries<z.ZodMiniType>)) names.add(schema, { id });
 
 /**
  * Converts a schema to JSON Schema. Components become references. Queries are described by their decoded types, since a
@@ -142,5 +69,5 @@ function applyRules({ zodSchema, jsonSchema }: { zodSchema: core.$ZodType; jsonS
   if (zodSchema instanceof core.$ZodEmail) delete jsonSchema.pattern;
   // In JSON Schema, `readOnly` has another meaning.
   if (zodSchema instanceof core.$ZodReadonly) delete jsonSchema.readOnly;
-  Object.assign(jsonSchema, rules.get(zodSchema));
+  Object.assign(jsonSchema, findJsonRule(zodSchema));
 }

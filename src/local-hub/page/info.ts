@@ -6,7 +6,7 @@ export interface HubPageInfo {
   /** Its address, without a trailing slash. */
   hubUrl: string;
   runJobs: boolean;
-  allowsRemote: boolean;
+  allowRemote: boolean;
   /** ISO 8601. */
   startedAt: string;
   theme?: "light" | "dark";

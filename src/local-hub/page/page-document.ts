@@ -48,7 +48,7 @@ function countWebhooks({ webhooks: { length } }: HubPageInfo): string {
   return `${length.toLocaleString("en")} ${length === 1 ? "webhook" : "webhooks"}`;
 }
 
-function facts({ webhooks, runJobs, allowsRemote, startedAt }: HubPageInfo, now: Date): Markup {
+function facts({ webhooks, runJobs, allowRemote, startedAt }: HubPageInfo, now: Date): Markup {
   const logged = webhooks.reduce((total, { log }) => total + log.length, 0);
   const isMore = webhooks.some(({ log }) => log.length >= limits.rowsEach);
   const suspended = webhooks.filter((webhook) => webhook.state === "suspended").length;
@@ -60,7 +60,7 @@ function facts({ webhooks, runJobs, allowsRemote, startedAt }: HubPageInfo, now:
         <dd>${suspended > 0 && html`<span class="dot failed"></span>`}${suspended === 0 ? "none" : suspended.toLocaleString("en")}</dd>
       </div>
       <div><dt>Jobs</dt><dd>${runJobs ? "run here" : "only recorded"}</dd></div>
-      <div><dt>Delivers to</dt><dd>${allowsRemote ? "any address" : "this machine only"}</dd></div>
+      <div><dt>Delivers to</dt><dd>${allowRemote ? "any address" : "this machine only"}</dd></div>
     </dl>`;
 }
 

@@ -47,6 +47,7 @@ function describeTarget({ definition: { url, job, jobSourceId } }: StoredWebhook
   if (job) return { kind: "job", description: [...(job.command ?? []), ...(job.arguments ?? [])].join(" ") };
   return { kind: "jobSource", id: jobSourceId ?? "" };
 }
+
 type WebhookDefinition = StoredWebhook["definition"];
 
 /** Returns an update with the target of the current definition, if the update has none. */
@@ -67,10 +68,7 @@ export function withoutEmptySecret({ secret, ...definition }: WebhookDefinition)
   return secret ? { ...definition, secret } : definition;
 }
 
-/**
- * Converts a webhook to its API representation. It contains the secret and no `hasSecret`: the local Hub
- * serves the published specification, which has no other field.
- */
+/** Converts a webhook to its API representation, with `secret` instead of `hasSecret` (see `webhook` in hub/webhooks/schemas.ts). */
 export function toReturnedWebhook({ id, definition, disabled, lastTriggerAt }: StoredWebhook): Webhook {
   const { job, ...fields } = definition;
   return {

@@ -1,11 +1,11 @@
-import { Hono } from "hono";
-import { accountOperations } from "../../hub/account.ts";
+import type { Hono } from "hono";
+import { accountOperations, whoami } from "../../hub/account.ts";
+import type { HubContext } from "../hub-context.ts";
 import { getWhoami } from "../resources/account.ts";
-import type { Store } from "../store/store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
-import { describeRoute, serveRoute } from "./route.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
 
-export const accountRoutes = {
+const accountRoutes = {
   whoami: describeRoute(accountOperations.whoami, {
     tag: "auth",
     success: { description: "The user." },
@@ -13,16 +13,13 @@ export const accountRoutes = {
   }),
 } as const;
 
-export interface AccountRoutesOptions {
-  store: Store;
-  /** The base URL of the local Hub, without a trailing slash. */
-  hubUrl: string;
-  startedAt: Date;
-}
-
 /** Serves the user of the token. The commands of the Python client call this first. */
-export function accountApi(options: AccountRoutesOptions): Hono<ApiEnvironment> {
-  const app = new Hono<ApiEnvironment>();
-  serveRoute(app, accountRoutes.whoami, (_request, context) => getWhoami(context.var.caller, options));
-  return app;
-}
+export const accountApi = {
+  routes: accountRoutes,
+  components: { Whoami: whoami },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
+    serveRoute(app, accountRoutes.whoami, (_request, context) =>
+      getWhoami(context.var.caller, { store, hubUrl, startedAt }),
+    );
+  },
+} satisfies ResourceApi;

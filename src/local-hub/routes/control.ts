@@ -7,17 +7,12 @@ import { tokenUsers } from "../accounts.ts";
 import { eventRequest } from "../events/event-request.ts";
 import { previewEvent, triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
+import { replayDelivery } from "../resources/replay-delivery.ts";
 import { getSettings } from "../resources/settings.ts";
 import { summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 import { serveRoute } from "./route.ts";
-import { replay } from "./webhooks.ts";
-
-export interface ControlRoutesOptions extends HubContext {
-  /** Deletes all data. */
-  reset: () => void;
-}
 
 const triggerOperation = {
   method: "post",
@@ -33,8 +28,8 @@ const triggerOperation = {
  * not have access: requests with another origin are answered with 403, and so are POST requests that are not JSON, which
  * browsers send without asking the server.
  */
-export function controlApi(options: ControlRoutesOptions): Hono<ApiEnvironment> {
-  const { store, dispatcher, reset } = options;
+export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
+  const { store, dispatcher, reset } = hub;
   const app = new Hono<ApiEnvironment>();
 
   const webhook = (id: string): StoredWebhook => {
@@ -57,8 +52,8 @@ export function controlApi(options: ControlRoutesOptions): Hono<ApiEnvironment> 
   });
 
   serveRoute(app, triggerOperation, async ({ query: { wait, dryRun }, body: event }) => {
-    if (dryRun) return previewEvent(options, event);
-    const { deliveries: fired, ...further } = triggerEvent(options, event);
+    if (dryRun) return previewEvent(hub, event);
+    const { deliveries: fired, ...further } = triggerEvent(hub, event);
     const deliveries = wait ? await Promise.all(fired.map((delivery) => dispatcher.waitUntilSettled(delivery))) : fired;
     return { deliveries, ...further };
   });
@@ -71,7 +66,7 @@ export function controlApi(options: ControlRoutesOptions): Hono<ApiEnvironment> 
 
   app.post("/webhooks/:id/replay/:logId", async (context) => {
     const { id, logId } = context.req.param();
-    return context.json({ status: await replay({ store, dispatcher }, { webhook: webhook(id), logId }) });
+    return context.json({ status: await replayDelivery({ store, dispatcher }, { webhook: webhook(id), logId }) });
   });
 
   app.get("/jobs", (context) => context.json(store.jobs.all()));

@@ -1,10 +1,10 @@
-import { Hono } from "hono";
-import { jobOperations } from "../../hub/jobs.ts";
+import type { Hono } from "hono";
+import { jobHardware, jobOperations } from "../../hub/jobs.ts";
 import { hardware } from "../jobs/hardware.ts";
 import type { ApiEnvironment } from "./authentication.ts";
-import { describeRoute, serveRoute } from "./route.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
 
-export const jobRoutes = {
+const jobRoutes = {
   hardware: describeRoute(jobOperations.hardware, {
     tag: "jobs",
     success: { description: "The hardware." },
@@ -13,8 +13,10 @@ export const jobRoutes = {
 } as const;
 
 /** Serves the hardware for jobs. Only webhooks start jobs. */
-export function jobApi(): Hono<ApiEnvironment> {
-  const app = new Hono<ApiEnvironment>();
-  serveRoute(app, jobRoutes.hardware, () => [...hardware]);
-  return app;
-}
+export const jobApi = {
+  routes: jobRoutes,
+  components: { JobHardware: jobHardware },
+  serve(app: Hono<ApiEnvironment>) {
+    serveRoute(app, jobRoutes.hardware, () => [...hardware]);
+  },
+} satisfies ResourceApi;

@@ -1,11 +1,17 @@
-import { Hono } from "hono";
-import { notificationOperations } from "../../hub/notifications.ts";
+import type { Hono } from "hono";
+import {
+  notification,
+  notificationDeletion,
+  notificationMark,
+  notificationOperations,
+  notificationPage,
+} from "../../hub/notifications.ts";
+import type { HubContext } from "../hub-context.ts";
 import { deleteNotifications, listNotifications, markNotifications } from "../resources/notifications.ts";
-import type { Store } from "../store/store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
-import { describeRoute, serveRoute } from "./route.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
 
-export const notificationRoutes = {
+const notificationRoutes = {
   list: describeRoute(notificationOperations.list, {
     tag: "notifications",
     success: { description: "A page of notifications, the newest first." },
@@ -23,37 +29,36 @@ export const notificationRoutes = {
   }),
 } as const;
 
-export interface NotificationRoutesOptions {
-  store: Store;
-  /** The base URL of the local Hub, without a trailing slash. */
-  hubUrl: string;
-}
-
 /**
  * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access to their own only.
  */
-export function notificationApi({ store, hubUrl }: NotificationRoutesOptions): Hono<ApiEnvironment> {
-  const app = new Hono<ApiEnvironment>();
+export const notificationApi = {
+  routes: notificationRoutes,
+  components: {
+    Notification: notification,
+    NotificationPage: notificationPage,
+    NotificationDeletion: notificationDeletion,
+    NotificationMark: notificationMark,
+  },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+    serveRoute(app, notificationRoutes.list, ({ query }, context) => {
+      const { user } = context.var.caller;
+      return listNotifications({ store, user, hubUrl }, query);
+    });
 
-  serveRoute(app, notificationRoutes.list, ({ query }, context) => {
-    const { user } = context.var.caller;
-    return listNotifications({ store, user, hubUrl }, query);
-  });
+    serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
+      const { user } = context.var.caller;
+      const { applyToAll, ...search } = query;
+      const { discussionIds = [] } = body;
+      deleteNotifications({ store, user }, { discussionIds, applyToAll, search });
+      return {};
+    });
 
-  serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
-    const { user } = context.var.caller;
-    const { applyToAll, ...search } = query;
-    const { discussionIds = [] } = body;
-    deleteNotifications({ store, user }, { discussionIds, applyToAll, search });
-    return {};
-  });
-
-  serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
-    const { user } = context.var.caller;
-    const { applyToAll, ...search } = query;
-    markNotifications({ store, user }, { ...body, applyToAll, search });
-    return {};
-  });
-
-  return app;
-}
+    serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
+      const { user } = context.var.caller;
+      const { applyToAll, ...search } = query;
+      markNotifications({ store, user }, { ...body, applyToAll, search });
+      return {};
+    });
+  },
+} satisfies ResourceApi;

@@ -3,8 +3,18 @@ import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import type { Operation } from "../../hub/operation.ts";
 import { describeIssue, fieldProblems } from "../../hub/validation/field-problems.ts";
+import { invalidRequest } from "../error-response.ts";
+import type { HubContext } from "../hub-context.ts";
 import type { ApiEnvironment } from "./authentication.ts";
-import { invalid } from "./authentication.ts";
+
+/** One resource of the API, as the local Hub documents and serves it. */
+export interface ResourceApi {
+  routes: Readonly<Record<string, Route>>;
+  /** The schemas that the OpenAPI document lists under `components`, by name. */
+  components: Readonly<Record<string, z.ZodMiniType>>;
+  /** Adds the handlers of the routes to the app. */
+  serve: (app: Hono<ApiEnvironment>, context: HubContext) => void;
+}
 
 /** An operation, as the local Hub documents and serves it. */
 export type Route<Served extends Operation = Operation> = Served & RouteDetails;
@@ -86,7 +96,7 @@ async function readRequest({ request = {} }: Operation, context: Context<ApiEnvi
 function parse(schema: z.ZodMiniType, value: unknown, name: string): unknown {
   const { data, error } = z.safeParse(schema, value, { error: describeIssue });
   if (!error) return data;
-  throw invalid(fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`));
+  throw invalidRequest(fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`));
 }
 
 /** The query as an object; repeated parameters are arrays. */

@@ -1,11 +1,17 @@
-import { Hono } from "hono";
-import { settingsOperations } from "../../hub/settings.ts";
+import type { Hono } from "hono";
+import {
+  mcpSettings,
+  notificationSettingsChange,
+  notificationWatchChange,
+  notificationWatchItem,
+  settingsOperations,
+} from "../../hub/settings.ts";
+import type { HubContext } from "../hub-context.ts";
 import { mcpTools, updateNotificationSettings, updateWatchSettings } from "../resources/settings.ts";
-import type { Store } from "../store/store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
-import { describeRoute, serveRoute } from "./route.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
 
-export const settingsRoutes = {
+const settingsRoutes = {
   mcp: describeRoute(settingsOperations.mcp, {
     tag: "mcp",
     success: { description: "The tools." },
@@ -24,20 +30,25 @@ export const settingsRoutes = {
 } as const;
 
 /** Serves the operations on the settings of a user (docs/reference/hub-api.md, Settings). */
-export function settingsApi({ store }: { store: Store }): Hono<ApiEnvironment> {
-  const app = new Hono<ApiEnvironment>();
+export const settingsApi = {
+  routes: settingsRoutes,
+  components: {
+    NotificationSettingsChange: notificationSettingsChange,
+    WatchItem: notificationWatchItem,
+    WatchChange: notificationWatchChange,
+    McpSettings: mcpSettings,
+  },
+  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+    serveRoute(app, settingsRoutes.mcp, () => mcpTools);
 
-  serveRoute(app, settingsRoutes.mcp, () => mcpTools);
+    serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
+      updateNotificationSettings({ store, user: context.var.caller.user }, body);
+      return {};
+    });
 
-  serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
-    updateNotificationSettings({ store, user: context.var.caller.user }, body);
-    return {};
-  });
-
-  serveRoute(app, settingsRoutes.updateWatch, ({ body }, context) => {
-    updateWatchSettings({ store, user: context.var.caller.user }, body);
-    return {};
-  });
-
-  return app;
-}
+    serveRoute(app, settingsRoutes.updateWatch, ({ body }, context) => {
+      updateWatchSettings({ store, user: context.var.caller.user }, body);
+      return {};
+    });
+  },
+} satisfies ResourceApi;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { openApiDocument, routes } from "../../../src/local-hub/openapi/openapi-document.ts";
+import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
+import { routes } from "../../../src/local-hub/routes/index.ts";
 import { namedFields } from "./bounds.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { type QueryTable, queryTables } from "./query-bounds.ts";

@@ -5,10 +5,12 @@ import {
   notificationPage,
 } from "../../../src/hub/notifications.ts";
 import { auditLogEvent } from "../../../src/hub/organizations/audit-log.ts";
+import { organizationAvatar } from "../../../src/hub/organizations/avatar.ts";
 import { memberRoleChange, organizationMember } from "../../../src/hub/organizations/members.ts";
 import { networkSecurity, networkSecurityChange } from "../../../src/hub/organizations/network-security.ts";
-import { organizationAvatar, scimConfig, tokenRevocation } from "../../../src/hub/organizations/organizations.ts";
 import { resourceGroup, resourceGroupRequest } from "../../../src/hub/organizations/resource-groups.ts";
+import { scimConfig } from "../../../src/hub/organizations/scim.ts";
+import { tokenRevocation } from "../../../src/hub/organizations/tokens.ts";
 import { paperClaim, paperClaimResult } from "../../../src/hub/papers.ts";
 import { mcpSettings, notificationSettingsChange, notificationWatchChange } from "../../../src/hub/settings.ts";
 import type { BoundTable, RequestTable } from "./bounds.ts";

@@ -121,7 +121,7 @@ describe("The log of a local Hub", () => {
     const sender = new HttpSender({ allowRemote: false });
     const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1, suspendAfter: 1, triggersPerDay: 1 };
     const app = createHubApp({
-      ...{ ...parts, createSha, runJobs: false, allowsRemote: false, startedAt: new Date(0) },
+      ...{ ...parts, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
       dispatcher: new Dispatcher({ ...parts, sender, jobs, limits }),
       auditLog: new AuditLog({ ...parts, store: store.auditLog }),
       reset() {

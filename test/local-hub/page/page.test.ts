@@ -17,7 +17,7 @@ describe("The head of the page", () => {
     expect(await textOf(fullInfo)).toContain(
       "Started 2 hours ago Attempts logged 5 Suspended 1 Jobs run here Delivers to this machine only",
     );
-    const other = await textOf(sampleInfo({ allowsRemote: true }));
+    const other = await textOf(sampleInfo({ allowRemote: true }));
     expect(other).toContain("Suspended none Jobs only recorded Delivers to any address");
   });
 

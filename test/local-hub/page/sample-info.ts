@@ -59,7 +59,7 @@ export function sampleInfo(changes: Partial<HubPageInfo> = {}): HubPageInfo {
   return {
     hubUrl: "http://127.0.0.1:5050",
     runJobs: false,
-    allowsRemote: false,
+    allowRemote: false,
     startedAt: "2026-09-01T10:00:00.000Z",
     webhooks: [sampleWebhook()],
     ...changes,

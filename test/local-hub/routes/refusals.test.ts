@@ -320,6 +320,6 @@ function says(field: string) {
 test("An unknown path returns 404, with a hint for handlers that call it", async () => {
   const hub = await openLocalHub();
   const called = refused(await hub.request("POST /api/datasets/me/data/discussions", { body: {} }), notFound);
-  expect(called).toMatch(/^There is no POST \/api\/datasets.*hub-api\.md.*new HubClient\(\{ fetch \}\)/);
+  expect(called).toMatch(/^There is no POST \/api\/datasets.*openapi\.json.*new HubClient\(\{ fetch \}\)/);
   expect(refused(await hub.request("GET /nothing"), notFound)).toBe("There is no GET /nothing here.");
 });

@@ -14,6 +14,12 @@ import {
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { getAvatarUrl } from "../avatars.ts";
 
+/** The request that caused an action. */
+export interface ApiRequest {
+  caller: Caller;
+  userAgent: string | undefined;
+}
+
 /** An action to record in an audit log. */
 export interface AuditEntry {
   /** Name of the organization; entries for a user are ignored, because only organizations have an audit log. */
@@ -24,8 +30,8 @@ export interface AuditEntry {
   /** What the author did, as a sentence. */
   message: string;
   data?: Record<string, unknown>;
-  /** The API request that caused the action. */
-  request?: { caller: Caller; userAgent: string | undefined };
+  /** Absent if an event caused the action. */
+  request?: ApiRequest;
 }
 
 /** Records actions in the audit logs of organizations. */

@@ -1,10 +1,14 @@
-import type { ReturnedResourceGroup } from "../../../hub/organizations/resource-groups.ts";
+import type * as z from "zod/mini";
+import type { ReturnedResourceGroup, resourceGroupRequest } from "../../../hub/organizations/resource-groups.ts";
 import type { RepoRef } from "../../../hub/schemas.ts";
 import { accountId, formatFullName, getOwner } from "../../accounts.ts";
+import { invalidRequest } from "../../error-response.ts";
+import type { HubContext } from "../../hub-context.ts";
 import type { KeyedRecord, StoredResourceGroup } from "../../store/records.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
 import { getAvatarUrl } from "../avatars.ts";
+import type { ApiRequest } from "./audit-log.ts";
 
 /** A resource group with its key. */
 export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;
@@ -81,4 +85,95 @@ export function toResourceGroup(
     resources: [...repos, ...others],
     repos,
   };
+}
+
+/** The fields of a new resource group, with defaults. */
+type ResourceGroupFields = z.output<typeof resourceGroupRequest>;
+
+/**
+ * Creates a resource group, and records it and each of its repositories in the audit log.
+ *
+ * @throws HTTPException 400 if the fields conflict with existing data.
+ */
+export function createResourceGroup(
+  { store, auditLog, createId, now }: Pick<HubContext, "store" | "auditLog" | "createId" | "now">,
+  { organization, fields, request }: { organization: string; fields: ResourceGroupFields; request: ApiRequest },
+): KeyedResourceGroup {
+  const { users, repos, ...others } = fields;
+  const groups = listResourceGroups(store, organization);
+  const problems = problemsOf(fields, { store, organization, groups });
+  if (problems.length > 0) throw invalidRequest(problems);
+
+  const addedBy = request.caller.user;
+  const record = {
+    ...others,
+    // Unique, so that groups of the same millisecond have an order.
+    createdAt: Math.max(now(), (groups.at(-1)?.record.createdAt ?? Number.NEGATIVE_INFINITY) + 1),
+    users: users.map((user) => ({ ...user, addedBy })),
+    repos: repos.map((repo) => ({ ...repo, addedBy })),
+  };
+  const group = { owner: organization, id: createId(), record };
+  const entry = { organization, author: addedBy, request };
+  const reference = { id: group.id, name: record.name };
+  store.transaction(() => {
+    store.resourceGroups.put(group);
+    auditLog.record({
+      ...entry,
+      type: "resource_group.create",
+      message: `Created the resource group ${record.name}`,
+      data: reference,
+    });
+    for (const repo of repos) {
+      auditLog.record({
+        ...entry,
+        type: "repo.update_resource_group",
+        message: `Put the ${repo.type} ${repo.name} into the resource group ${record.name}`,
+        data: { repo, resourceGroup: reference },
+      });
+    }
+  });
+  return group;
+}
+
+interface ExistingGroups {
+  store: Store;
+  organization: string;
+  groups: readonly KeyedResourceGroup[];
+}
+
+/** Finds the conflicts of a valid request with existing data. Each problem starts with its field. */
+function problemsOf(
+  { name, users, repos }: ResourceGroupFields,
+  { store, organization, groups }: ExistingGroups,
+): string[] {
+  const problems: string[] = [];
+  if (groups.some(({ record }) => record.name === name)) {
+    problems.push(`name: ${organization} already has a resource group with this name. Choose another name`);
+  }
+
+  const seenUsers = new Set<string>();
+  for (const [index, { user }] of users.entries()) {
+    const field = `users[${index}].user`;
+    if (seenUsers.has(user)) problems.push(`${field}: this user is listed twice. Remove one`);
+    else if (!store.members.get({ owner: organization, id: user })) {
+      problems.push(`${field}: this user is not a member of ${organization}`);
+    }
+    seenUsers.add(user);
+  }
+
+  const seenRepos = new Set<string>();
+  for (const [index, repo] of repos.entries()) {
+    const field = `repos[${index}].name`;
+    const key = `${repo.type}:${repo.name}`;
+    const group = groups.find((other) => hasRepository(other, repo));
+    if (seenRepos.has(key)) problems.push(`${field}: this ${repo.type} is listed twice. Remove one`);
+    else if (getOwner(repo) !== organization)
+      problems.push(`${field}: this ${repo.type} does not belong to ${organization}`);
+    else if (!store.repositories.get(repo)) problems.push(`${field}: this ${repo.type} does not exist`);
+    else if (group) {
+      problems.push(`${field}: this ${repo.type} is already in the resource group ${group.record.name}`);
+    }
+    seenRepos.add(key);
+  }
+  return problems;
 }

@@ -1,14 +1,13 @@
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import * as z from "zod/mini";
-import type { Logger } from "../../../core/logger.ts";
-import { auditLogOperations } from "../../../hub/organizations/audit-log.ts";
+import { auditLogEvent, auditLogOperations } from "../../../hub/organizations/audit-log.ts";
 import { authorize } from "../../access.ts";
+import type { HubContext } from "../../hub-context.ts";
 import { exportAuditLog, parseAuditQuery } from "../../resources/organizations/audit-log.ts";
-import type { Store } from "../../store/store.ts";
 import type { ApiEnvironment } from "../authentication.ts";
-import { describeRoute, serveRoute } from "../route.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
 
-export const auditLogRoutes = {
+const auditLogRoutes = {
   export: describeRoute(auditLogOperations.export, {
     tag: "orgs",
     description: "The newest 100,000 events. Team or Enterprise.",
@@ -19,15 +18,6 @@ export const auditLogRoutes = {
     errors: ["invalid", "forbidden", "notFound"],
   }),
 } as const;
-
-export interface AuditLogRoutesOptions {
-  store: Store;
-  /** The base URL of the local Hub, without a trailing slash. */
-  hubUrl: string;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  log: Logger;
-}
 
 /** Only the documented terms: on the local Hub, any other term is a typing error. */
 const terms = /^\s*(?:(?:author|ip|type):\S+(?:\s+|$))*$/;
@@ -40,23 +30,23 @@ const exportOperation = {
 };
 
 /** Serves the audit log of an organization (docs/reference/hub-api.md, Organizations). */
-export function auditLogApi({ store, hubUrl, now, log }: AuditLogRoutesOptions): Hono<ApiEnvironment> {
-  const app = new Hono<ApiEnvironment>();
-
-  serveRoute(app, exportOperation, ({ params, query }, context) => {
-    const { name } = params;
-    const { q = "" } = query;
-    const { caller } = context.var;
-    const { organization } = authorize({ store, caller, organization: name }, { role: "admin", plan: "team" });
-    const filter = parseAuditQuery(q);
-    return context.body(exportAuditLog({ store: store.auditLog, organization, filter, hubUrl, log }), 200, {
-      "content-type": "application/json",
-      "content-disposition": `attachment; filename="${fileName(organization, now())}"`,
+export const auditLogApi = {
+  routes: auditLogRoutes,
+  components: { AuditLogEvent: auditLogEvent },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl, now, log }: Pick<HubContext, "store" | "hubUrl" | "now" | "log">) {
+    serveRoute(app, exportOperation, ({ params, query }, context) => {
+      const { name } = params;
+      const { q = "" } = query;
+      const { caller } = context.var;
+      const { organization } = authorize({ store, caller, organization: name }, { role: "admin", plan: "team" });
+      const filter = parseAuditQuery(q);
+      return context.body(exportAuditLog({ store: store.auditLog, organization, filter, hubUrl, log }), 200, {
+        "content-type": "application/json",
+        "content-disposition": `attachment; filename="${fileName(organization, now())}"`,
+      });
     });
-  });
-
-  return app;
-}
+  },
+} satisfies ResourceApi;
 
 function fileName(organization: string, now: number): string {
   const day = new Date(now).toISOString().slice(0, 10);

@@ -1,15 +1,15 @@
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import * as z from "zod/mini";
-import { avatarOperations } from "../../../hub/organizations/organizations.ts";
+import { avatarOperations, organizationAvatar } from "../../../hub/organizations/avatar.ts";
 import { authorize } from "../../access.ts";
+import type { HubContext } from "../../hub-context.ts";
 import { getAvatarUrl } from "../../resources/avatars.ts";
-import type { Store } from "../../store/store.ts";
 import type { ApiEnvironment } from "../authentication.ts";
-import { describeRoute, serveRoute } from "../route.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
 
 const redirectQuery = z.object({ redirect: z.optional(z.string()) });
 
-export const avatarRoutes = {
+const avatarRoutes = {
   get: describeRoute(
     { ...avatarOperations.get, request: { ...avatarOperations.get.request, query: redirectQuery } },
     {
@@ -28,23 +28,18 @@ export const avatarRoutes = {
   ),
 };
 
-export interface AvatarRoutesOptions {
-  store: Store;
-  hubUrl: string;
-}
-
 /** Serves the avatar of an organization (docs/reference/hub-api.md, Organizations). */
-export function avatarApi({ store, hubUrl }: AvatarRoutesOptions): Hono<ApiEnvironment> {
-  const app = new Hono<ApiEnvironment>();
-
-  serveRoute(app, avatarRoutes.get, ({ params, query }, context) => {
-    const organization = params.name;
-    authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
-    const avatarUrl = getAvatarUrl(organization, { hubUrl });
-    const isForImage = context.req.header("sec-fetch-dest") === "image";
-    if (isForImage || query.redirect !== undefined) return context.redirect(avatarUrl, 302);
-    return { avatarUrl };
-  });
-
-  return app;
-}
+export const avatarApi = {
+  routes: avatarRoutes,
+  components: { OrganizationAvatar: organizationAvatar },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+    serveRoute(app, avatarRoutes.get, ({ params, query }, context) => {
+      const organization = params.name;
+      authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
+      const avatarUrl = getAvatarUrl(organization, { hubUrl });
+      const isForImage = context.req.header("sec-fetch-dest") === "image";
+      if (isForImage || query.redirect !== undefined) return context.redirect(avatarUrl, 302);
+      return { avatarUrl };
+    });
+  },
+} satisfies ResourceApi;

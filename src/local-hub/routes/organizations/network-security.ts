@@ -1,16 +1,18 @@
-import { isDeepStrictEqual } from "node:util";
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import * as z from "zod/mini";
 import { jsonBody } from "../../../hub/operation.ts";
-import { networkSecurityChange, networkSecurityOperations } from "../../../hub/organizations/network-security.ts";
+import {
+  networkSecurity,
+  networkSecurityChange,
+  networkSecurityOperations,
+} from "../../../hub/organizations/network-security.ts";
 import { authorize } from "../../access.ts";
-import type { AuditLog } from "../../resources/organizations/audit-log.ts";
-import { getNetworkSecurity } from "../../resources/organizations/network-security.ts";
-import type { Store } from "../../store/store.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { getNetworkSecurity, updateNetworkSecurity } from "../../resources/organizations/network-security.ts";
 import { type ApiEnvironment, requestOf } from "../authentication.ts";
-import { describeRoute, serveRoute } from "../route.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
 
-export const networkSecurityRoutes = {
+const networkSecurityRoutes = {
   get: describeRoute(networkSecurityOperations.get, {
     tag: "orgs",
     success: { description: "The settings." },
@@ -22,11 +24,6 @@ export const networkSecurityRoutes = {
     errors: ["invalid", "forbidden", "notFound"],
   }),
 } as const;
-
-export interface NetworkSecurityRoutesOptions {
-  store: Store;
-  auditLog: AuditLog;
-}
 
 const { ipRanges, ...fields } = networkSecurityChange.shape;
 
@@ -43,39 +40,21 @@ const updateOperation = {
  * Serves the network security of an organization (docs/reference/hub-api.md, Organizations). The local Hub does not enforce
  * it.
  */
-export function networkSecurityApi({ store, auditLog }: NetworkSecurityRoutesOptions): Hono<ApiEnvironment> {
-  const app = new Hono<ApiEnvironment>();
+export const networkSecurityApi = {
+  routes: networkSecurityRoutes,
+  components: { NetworkSecurity: networkSecurity, NetworkSecurityChange: networkSecurityChange },
+  serve(app: Hono<ApiEnvironment>, { store, auditLog }: Pick<HubContext, "store" | "auditLog">) {
+    serveRoute(app, networkSecurityRoutes.get, ({ params }, context) => {
+      const organization = params.name;
+      authorize({ store, caller: context.var.caller, organization }, { role: "admin" });
+      return getNetworkSecurity(store, organization);
+    });
 
-  serveRoute(app, networkSecurityRoutes.get, ({ params }, context) => {
-    const organization = params.name;
-    authorize({ store, caller: context.var.caller, organization }, { role: "admin" });
-    return getNetworkSecurity(store, organization);
-  });
-
-  serveRoute(app, updateOperation, ({ params, body }, context) => {
-    const organization = params.name;
-    const { caller } = context.var;
-    authorize({ store, caller, organization }, { role: "admin", write: true });
-    const before = getNetworkSecurity(store, organization);
-    const after = { ...before, ...body };
-    const changed = Object.entries(after).filter(
-      ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),
-    );
-    if (changed.length > 0) {
-      store.transaction(() => {
-        store.networkSecurity.put({ owner: organization, id: "network-security", record: after });
-        auditLog.record({
-          organization,
-          type: "org.update_settings",
-          author: caller.user,
-          message: `Changed the network security: ${changed.map(([field]) => field).join(", ")}`,
-          data: Object.fromEntries(changed),
-          request: requestOf(context),
-        });
-      });
-    }
-    return after;
-  });
-
-  return app;
-}
+    serveRoute(app, updateOperation, ({ params, body }, context) => {
+      const organization = params.name;
+      const { caller } = context.var;
+      authorize({ store, caller, organization }, { role: "admin", write: true });
+      return updateNetworkSecurity({ store, auditLog }, { organization, change: body, request: requestOf(context) });
+    });
+  },
+} satisfies ResourceApi;

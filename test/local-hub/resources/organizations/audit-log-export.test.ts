@@ -170,6 +170,6 @@ async function listenWith(store: Store, log = createMemoryLogger()) {
     if (caller) context.set("caller", caller);
     await next();
   });
-  app.route("/", auditLogApi({ store, hubUrl: "http://127.0.0.1", now: () => 0, log }));
+  auditLogApi.serve(app, { store, hubUrl: "http://127.0.0.1", now: () => 0, log });
   return listen({ fetch: app.fetch, host: "127.0.0.1", port: 0, timeouts, log: () => log });
 }

@@ -1,0 +1,34 @@
+import { HTTPException } from "hono/http-exception";
+
+/** The maximum number of invalid fields in a message. */
+const maxListedProblems = 5;
+
+const errorCodes: Readonly<Record<number, string>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  413: "PayloadTooLarge",
+  415: "UnsupportedMediaType",
+};
+
+/** Creates the error for an invalid request. Each problem starts with its field. */
+export function invalidRequest(problems: readonly string[]): HTTPException {
+  return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
+}
+
+/** Creates an error response in the format of the Hub: `{error}`, with the same message in headers. */
+export function errorResponse({ status, message }: { status: number; message: string }): Response {
+  return Response.json(
+    { error: message },
+    {
+      status,
+      headers: {
+        "x-error-code": errorCodes[status] ?? "InternalError",
+        // Headers can contain only printable ASCII, and clients reject long ones.
+        "x-error-message": message.slice(0, 4_000).replace(/[^ -~]/g, "?"),
+        ...(status === 401 && { "www-authenticate": "Bearer" }),
+      },
+    },
+  );
+}

@@ -1,0 +1,34 @@
+import { accountApi } from "./account.ts";
+import { jobApi } from "./jobs.ts";
+import { notificationApi } from "./notifications.ts";
+import { auditLogApi } from "./organizations/audit-log.ts";
+import { avatarApi } from "./organizations/avatar.ts";
+import { memberApi } from "./organizations/members.ts";
+import { networkSecurityApi } from "./organizations/network-security.ts";
+import { resourceGroupApi } from "./organizations/resource-groups.ts";
+import { scimApi } from "./organizations/scim.ts";
+import { tokenApi } from "./organizations/tokens.ts";
+import { paperApi } from "./papers.ts";
+import type { ResourceApi, Route } from "./route.ts";
+import { settingsApi } from "./settings.ts";
+import { webhookApi } from "./webhooks.ts";
+
+/** The resources of the API, in the order of the OpenAPI document. */
+export const resourceApis: readonly ResourceApi[] = [
+  webhookApi,
+  notificationApi,
+  settingsApi,
+  paperApi,
+  tokenApi,
+  auditLogApi,
+  resourceGroupApi,
+  networkSecurityApi,
+  avatarApi,
+  memberApi,
+  scimApi,
+  accountApi,
+  jobApi,
+];
+
+/** The routes of all operations of the API. */
+export const routes: readonly Route[] = resourceApis.flatMap((api) => Object.values<Route>(api.routes));
