@@ -38,7 +38,7 @@ interface WebhookErrorCodes {
   PAYLOAD_INVALID: "response" | "thrown";
   /** 500: the handler threw an error. See `cause` or the server's log. */
   HANDLER_FAILED: "response" | "thrown";
-  /** 504: the handler took longer than its `timeout`. Make it faster, or run it in the background. */
+  /** 504: the handler took longer than its `timeout`. Make the handler faster, or run it in the background. */
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that cannot be converted to JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
@@ -105,7 +105,7 @@ interface WebhookErrorCodes {
   FOLDER_UNUSABLE: "thrown";
   /** The inbox cannot be opened. Check `INBOX_URL` and the file or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file. Stop that process first. */
+  /** Another process uses the inbox file. Stop that process, then try again. */
   INBOX_IN_USE: "thrown";
   /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
@@ -129,9 +129,9 @@ interface WebhookErrorCodes {
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
   HUB_REQUEST_INVALID: "hub";
-  /** 401: the Hub does not accept the token. Create a new one. */
+  /** 401: the Hub does not accept the token. Create a new token. */
   HUB_UNAUTHORIZED: "hub";
-  /** 403: the token lacks a permission. Grant it in the settings of the token. */
+  /** 403: the token lacks a permission. Grant the permission in the settings of the token. */
   HUB_FORBIDDEN: "hub";
   /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
   HUB_NOT_FOUND: "hub";
@@ -155,7 +155,7 @@ interface WebhookErrorOptions {
   code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
   status?: number;
-  /** Whether a retry may succeed. Default `false`. */
+  /** Whether a retry can succeed. Default `false`. */
   retryable?: boolean;
   /** The original error, which is never sent to clients. */
   cause?: unknown;
@@ -183,7 +183,7 @@ declare class WebhookError extends Error {
   readonly code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
   readonly status: number | undefined;
-  /** Whether a retry may succeed. */
+  /** Whether a retry can succeed. */
   readonly retryable: boolean;
   /** Seconds to wait before trying again, if known. */
   readonly retryAfterSeconds: number | undefined;
@@ -226,9 +226,9 @@ declare class HubError extends WebhookError {
   /** Whether a value is a `HubError` of any installed copy of this package. Never throws. */
   static isInstance(value: unknown): value is HubError;
 }
-/** The known repository types. Payloads may contain newer types. */
+/** The known repository types. Payloads can contain newer types. */
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
-/** The known actions. Payloads may contain newer actions. */
+/** The known actions. Payloads can contain newer actions. */
 declare const actions: readonly ["create", "delete", "update", "move"];
 declare const gitContentPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
@@ -666,8 +666,8 @@ declare const anyPayload: z.ZodMiniObject<{
  */
 type WebhookPayload = z.output<typeof anyPayload>;
 /**
- * A payload of scope `repo` or a narrower scope such as `repo.content` or `repo.config`. Optional fields are validated only
- * on the scope that they belong to: see {@link WebhookPayload}.
+ * A payload of scope `repo` or a narrower scope such as `repo.content` or `repo.config`. Optional fields are validated
+ * only for the scope that they belong to: see {@link WebhookPayload}.
  */
 type RepoPayload = z.output<typeof anyRepoPayload>;
 /** A payload of scope `repo.content`. Git repositories have `updatedRefs`, and buckets have `updatedFiles`. */
@@ -682,7 +682,7 @@ type RepoConfigPayload = z.output<typeof repoConfigPayload>;
 type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
-/** The known scopes. Payloads may contain newer, narrower scopes such as `repo.config.dois`. */
+/** The known scopes. Payloads can contain newer, narrower scopes such as `repo.config.dois`. */
 declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
 /** A scope that is known to this release. */
 type KnownScope = (typeof scopes)[number];
@@ -778,8 +778,9 @@ type LeadingZeros = "" | "0" | "00" | "000";
 type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
 /**
- * A duration above zero: a number of milliseconds, or a string with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
- * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. The maximum is 24 days, because a JavaScript timer cannot wait longer.
+ * A duration longer than zero: a number of milliseconds, or a string with a unit (`ms`, `s`, `m`, `h`, `d`), such as
+ * `"250ms"`, `"25s"`, `"10m"`, `"1.5h"`, or `"14d"`. The maximum is 24 days, because a JavaScript timer cannot wait
+ * longer.
  */
 type Duration = number | DurationText;
 /** The method of one log level of a {@link Logger}. Takes fields and an optional message, or only a message. */
@@ -2005,7 +2006,7 @@ interface Watched<Type extends string = WatchedType | (string & {})> {
 }
 /** A parsed {@link Watch}: a {@link Watched} of a type that is known to this release. */
 type WatchedItem = Watched<WatchedType>;
-/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
+/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
 interface Delivery<Payload = WebhookPayload> {
   /**
    * The `Webhook-Id` header, which stays the same when the Hub retries or replays the delivery. Generated if the request has
@@ -3379,7 +3380,7 @@ declare class WebhooksServer {
 declare namespace index_d_exports {
   export { Action, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
 }
-/** Options of {@link runJob}. */
+/** The options of {@link runJob}. */
 interface RunJobOptions {
   /** The endpoint to run. Required if the server has several endpoints. */
   endpoint?: string | undefined;
@@ -3391,22 +3392,22 @@ interface RunJobOptions {
    */
   signal?: AbortSignal;
 }
-/** The outcome of a job whose handler succeeded or ignored the delivery. */
+/** The outcome of a job that did not fail: the handler succeeded, or the filter ignored the delivery. */
 type JobOutcome = Exclude<Outcome, {
   status: "failed";
 }>;
 /**
- * Runs an endpoint of a server inside a job of a webhook. The payload is `WEBHOOK_PAYLOAD`, and the delivery ID is
- * `WEBHOOK_ID`. The filter, schema, timeout and log line are the same as for a delivery over HTTP. The secret is not
- * checked, because setting the environment of a process requires more permissions than sending a request. A background
- * endpoint runs immediately, with one attempt and without an inbox, because the job itself can be retried.
+ * Runs an endpoint of a server in a webhook's job. The Hub sets `WEBHOOK_PAYLOAD` to the payload and `WEBHOOK_ID` to
+ * the delivery ID. The filter, schema, timeout, and logging of the endpoint apply as they do to a delivery over HTTP.
+ * The secret is not checked, because setting environment variables requires more permissions than sending a request. A
+ * background endpoint runs immediately, with one attempt and without an inbox. To retry, run the job again.
  *
- * If the handler fails, `runJob` throws its error. An uncaught error sets the exit code of the process to 1.
+ * If the handler fails, `runJob` throws the error. An uncaught error sets the exit code of the process to 1.
  *
- * @throws `HANDLER_FAILED` with the handler's error as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`; `PAYLOAD_MISSING`,
- * `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`; `SERVER_FILE_INVALID` when a
- * file that the `hub-webhooks` command runs calls `runJob`; `OPTION_INVALID`; the reason of `signal` when `signal` is
- * already aborted.
+ * @throws `HANDLER_FAILED` with the handler's error as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`;
+ * `PAYLOAD_MISSING`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`;
+ * `SERVER_FILE_INVALID` when a file that the `hub-webhooks` command runs calls `runJob`; `OPTION_INVALID`; the reason
+ * of `signal` when `signal` is already aborted.
  * @example
  * ```ts
  * import { runJob } from "hub-webhooks/job";

@@ -1,6 +1,6 @@
 /**
- * Returns the milliseconds to wait after a failed attempt: `firstMs` after the first attempt, and twice as long after each
- * further attempt, up to `maxMs`.
+ * Returns the milliseconds to wait after a failed attempt. The first wait is `firstMs`. Each later wait is twice as
+ * long, up to `maxMs`.
  *
  * @param attempt the number of the attempt that failed, starting at 1.
  */

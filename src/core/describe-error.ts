@@ -31,7 +31,7 @@ export function describeError(thrown: unknown): ErrorDescription {
   return describe(thrown, maxCauses);
 }
 
-/** Returns the thrown value if it is an error, else an error with its description. Never throws. */
+/** Returns the thrown value if it is an error, otherwise an error that describes the value. Never throws. */
 export function toError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown;
@@ -41,7 +41,7 @@ export function toError(thrown: unknown): Error {
   return new Error(describeError(thrown).message);
 }
 
-/** The message of an error, or the text of any other thrown value. Never throws. */
+/** Returns the message of an error, or the text of any other thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   return describeError(thrown).message;
 }
@@ -68,8 +68,8 @@ function readName(thrown: object): string {
 }
 
 /**
- * Falls back to the first nested error: when all addresses of a host fail, Node throws an `AggregateError` without a
- * message.
+ * Returns the message of an error. Falls back to the first nested error, because Node throws an `AggregateError`
+ * without a message when all addresses of a host fail.
  */
 function readMessage(thrown: object): string {
   const message = readField(thrown, "message");

@@ -13,8 +13,9 @@ type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) &
   (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
 
 /**
- * A duration above zero: a number of milliseconds, or a string with a unit (`ms`, `s`, `m`, `h`, `d`) such as `"250ms"`,
- * `"25s"`, `"10m"`, `"1.5h"` or `"14d"`. The maximum is 24 days, because a JavaScript timer cannot wait longer.
+ * A duration longer than zero: a number of milliseconds, or a string with a unit (`ms`, `s`, `m`, `h`, `d`), such as
+ * `"250ms"`, `"25s"`, `"10m"`, `"1.5h"`, or `"14d"`. The maximum is 24 days, because a JavaScript timer cannot wait
+ * longer.
  */
 export type Duration = number | DurationText;
 

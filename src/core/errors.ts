@@ -35,7 +35,7 @@ export interface WebhookErrorCodes {
   PAYLOAD_INVALID: "response" | "thrown";
   /** 500: the handler threw an error. See `cause` or the server's log. */
   HANDLER_FAILED: "response" | "thrown";
-  /** 504: the handler took longer than its `timeout`. Make it faster, or run it in the background. */
+  /** 504: the handler took longer than its `timeout`. Make the handler faster, or run it in the background. */
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that cannot be converted to JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
@@ -102,7 +102,7 @@ export interface WebhookErrorCodes {
   FOLDER_UNUSABLE: "thrown";
   /** The inbox cannot be opened. Check `INBOX_URL` and the file or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file. Stop that process first. */
+  /** Another process uses the inbox file. Stop that process, then try again. */
   INBOX_IN_USE: "thrown";
   /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
@@ -126,9 +126,9 @@ export interface WebhookErrorCodes {
   VALUE_UNREADABLE: "hub";
   /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
   HUB_REQUEST_INVALID: "hub";
-  /** 401: the Hub does not accept the token. Create a new one. */
+  /** 401: the Hub does not accept the token. Create a new token. */
   HUB_UNAUTHORIZED: "hub";
-  /** 403: the token lacks a permission. Grant it in the settings of the token. */
+  /** 403: the token lacks a permission. Grant the permission in the settings of the token. */
   HUB_FORBIDDEN: "hub";
   /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
   HUB_NOT_FOUND: "hub";
@@ -154,7 +154,7 @@ export interface WebhookErrorOptions {
   code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
   status?: number;
-  /** Whether a retry may succeed. Default `false`. */
+  /** Whether a retry can succeed. Default `false`. */
   retryable?: boolean;
   /** The original error, which is never sent to clients. */
   cause?: unknown;
@@ -184,7 +184,7 @@ export class WebhookError extends Error {
   readonly code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
   readonly status: number | undefined;
-  /** Whether a retry may succeed. */
+  /** Whether a retry can succeed. */
   readonly retryable: boolean;
   /** Seconds to wait before trying again, if known. */
   readonly retryAfterSeconds: number | undefined;

@@ -1,5 +1,5 @@
 /**
- * Characters that can make a text look like a different text: control characters other than tabs and line breaks,
+ * Matches characters that can make a text look like a different text: control characters except tabs and line breaks,
  * bidirectional overrides, and invisible characters.
  */
 export const deceptiveCharacters =
@@ -22,7 +22,10 @@ export function escapeHidden(text: string): string {
   );
 }
 
-/** Quotes a text as one word for a POSIX shell. Users paste the result, and an attacker may have chosen the text. */
+/**
+ * Quotes a text as one word for a POSIX shell. Safe for text from an attacker, because users paste the result into a
+ * shell.
+ */
 export function quoteShellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

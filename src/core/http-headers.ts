@@ -28,7 +28,8 @@ export function hopByHopHeaders(connection: string | null | undefined): Readonly
 }
 
 /**
- * Whether a request is a page navigation in a browser. Browsers accept HTML explicitly; the Hub and HTTP libraries do not.
+ * Whether a request is a page navigation in a browser. Browsers list HTML in `Accept`. The Hub and HTTP libraries do
+ * not.
  */
 export function wantsHtml({ method, accept }: { method: string; accept: string | null | undefined }): boolean {
   return (method === "GET" || method === "HEAD") && /\btext\/html\b/i.test(accept ?? "");

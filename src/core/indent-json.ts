@@ -1,4 +1,6 @@
-/** The maximum number of indented levels. Without it, the output for deeply nested JSON would grow quadratically. */
+/**
+ * The maximum number of indented levels. Without a limit, the output for deeply nested JSON would grow quadratically.
+ */
 const maxIndent = 32;
 
 /**

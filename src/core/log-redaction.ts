@@ -6,12 +6,15 @@ import { base64Forms, minFormLength, type SecretForm, SecretMatcher, secretForms
 export const redacted = "[redacted]";
 
 /**
- * The minimum length of a secret that is redacted. Shorter secrets occur inside ordinary words, and the replaced words would
- * reveal the secret.
+ * The minimum length of a secret to redact. Shorter secrets also occur in ordinary words, and redacting these words
+ * would reveal the secret.
  */
 export const minRedactedLength = minFormLength;
 
-/** Limits memory in a process that keeps adding secrets for new tenants. The oldest secrets are removed first. */
+/**
+ * The maximum number of secrets. It limits the memory of a process that adds a secret for each tenant. The oldest
+ * secrets are removed first.
+ */
 const maxSecrets = 1_000;
 
 /** Matches access tokens of the Hub, which are always redacted. */
@@ -30,7 +33,7 @@ const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
 export class LogRedaction {
   /** The encoded forms of each secret, oldest secret first. */
   readonly #forms = new Map<string, readonly SecretForm[]>();
-  /** Created lazily after each change of the secrets. */
+  /** Created on first use after each change of the secrets. */
   #matcher: SecretMatcher | undefined;
 
   /** Adds secrets to redact. Ignores `undefined` and secrets that are too short. */
@@ -72,8 +75,8 @@ export class LogRedaction {
   }
 
   /**
-   * Redacts a value that the logger serializes. Returns the same object if it contains no secret. Otherwise returns a copy
-   * in which errors are still errors. Never throws.
+   * Redacts the strings in a value before it is logged. Returns the same object if it contains no secret, otherwise a
+   * copy that keeps errors as `Error` objects. Never throws.
    */
   value(value: unknown): unknown {
     try {
@@ -90,7 +93,7 @@ export class LogRedaction {
     if (Object.getPrototypeOf(value) !== Object.prototype || "toJSON" in value) {
       return partsOf(value).some(([name, part]) => this.text(name) !== name || this.#hasSecret(part, seen));
     }
-    // Most log fields are plain objects. Iterating without building a list takes half the time.
+    // Most log fields are plain objects. Iterating over their fields takes half the time of calling `partsOf`.
     for (const name in value) {
       if (this.text(name) !== name || this.#hasSecret(readField(value, name), seen)) return true;
     }
@@ -114,7 +117,7 @@ export class LogRedaction {
 
 const hiddenFields: readonly string[] = ["message", "stack", "cause", "errors"];
 
-/** Returns the parts of an object that a logger may write: own fields, and the contents of errors and collections. */
+/** Returns the parts of an object that a logger can write: own fields, and the contents of errors and collections. */
 function partsOf(value: object): [name: string, part: unknown][] {
   if (value instanceof URL) return [["href", value.href]];
   if (value instanceof Map || value instanceof Set || isHeaders(value)) {

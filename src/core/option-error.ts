@@ -2,7 +2,7 @@ import { WebhookError } from "./errors.ts";
 
 /** An option or environment variable with an invalid value. */
 export type WrongOption = ({ option: string } | { variable: string }) & {
-  /** The invalid value. Omit this field if the value may contain a secret. */
+  /** The invalid value. Omit this field if the value can contain a secret. */
   value?: unknown;
   /** A description of valid values that completes "Use …", such as `a number from 0 to 65535`. */
   expected: string;

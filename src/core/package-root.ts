@@ -6,7 +6,7 @@ export const packageRoot = new URL(isSource ? "../../" : "../", import.meta.url)
 
 /**
  * Returns the URL of a file that runs in a separate thread or process. In the sources, the file is in the folder of the
- * module that starts it. In the bundled package, all such files are in the folder of the chunks.
+ * module that starts it. In the bundled package, all of these files are in the folder of the bundled chunks.
  *
  * @param name the file name without its extension. It must be unique in this package.
  * @example

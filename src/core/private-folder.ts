@@ -7,8 +7,8 @@ const defaultName = ".hub-webhooks";
 const writableByOthers = 0o022;
 
 /**
- * Creates a folder that only the current user can read, including missing parent folders. Syncs the folder to disk, so that
- * a power failure does not lose it. Adds a `.gitignore` to the default folder, which is inside the user's project.
+ * Creates a folder that only the current user can read, including missing parent folders. Syncs the folder to disk, so
+ * that it survives a power failure. Adds a `.gitignore` to the default folder, which is inside the user's project.
  *
  * @throws `code` when the folder is unsafe (see {@link checkPrivateFolder}), and errors of the file system.
  */

@@ -1,4 +1,4 @@
-/** One encoding in which a text may contain a secret. */
+/** One encoding in which a text can contain a secret. */
 export interface SecretForm {
   text: string;
   /** Whether the character before `text` also encodes bits of the secret. */
@@ -8,8 +8,8 @@ export interface SecretForm {
 }
 
 /**
- * Returns the encodings in which a text may contain a secret: plain, in JSON, in JSON within JSON, percent-encoded, and as a
- * form field. For base64, see {@link base64Forms}.
+ * Returns a secret in all encodings in which a text can contain it: plain, in JSON, in JSON within JSON,
+ * percent-encoded, and as a form field. For base64, see {@link base64Forms}.
  */
 export function secretForms(secret: string): string[] {
   return [...new Set([secret, inJson(secret), inJson(inJson(secret)), ...percentForms(secret.toWellFormed())])];
@@ -19,7 +19,10 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Covers the differences between libraries: the escaped characters, the case of the digits, and the encoding of a space. */
+/**
+ * Returns the percent-encoded forms of a secret. Libraries differ in the characters that they escape, the case of
+ * hexadecimal digits, and the encoding of a space.
+ */
 function percentForms(secret: string): string[] {
   const component = encodeURIComponent(secret);
   const strict = component.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -63,9 +66,9 @@ interface Span {
 }
 
 /**
- * Finds any of many forms in one pass with the Wu-Manber algorithm: a table contains, for every three characters, how far
- * the search can skip. Unlike a regular expression with alternatives, it skips most characters of the text and is cheap to
- * rebuild when a secret is added, even with a thousand secrets.
+ * Finds all forms in one pass with the Wu-Manber algorithm. A table contains the distance that the search can skip for
+ * every three characters. Unlike a regular expression with alternatives, it skips most characters of the text and is
+ * cheap to rebuild when a secret is added, even with a thousand secrets.
  */
 export class SecretMatcher {
   readonly #shifts = new Uint8Array(tableSize).fill(maxShift);

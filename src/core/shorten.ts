@@ -1,9 +1,9 @@
-/** A text of at most `most` characters (UTF-16), with an ellipsis where something is missing. */
-export function shorten(text: string, most: number): string {
-  return text.length <= most ? text : `${cutAt(text, most - 1)}…`;
+/** Shortens a text to at most `maxLength` UTF-16 code units. A shortened text ends with an ellipsis. */
+export function shorten(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${cutAt(text, maxLength - 1)}…`;
 }
 
-/** The beginning of a text, of at most `most` characters, without half a character at its end. */
-export function cutAt(text: string, most: number): string {
-  return text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "");
+/** Returns at most the first `maxLength` UTF-16 code units of a text. Never splits a surrogate pair. */
+export function cutAt(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, "");
 }

@@ -1,7 +1,7 @@
 /**
- * Reads an http or https URL to which paths are appended, and returns the URL without a trailing slash. Returns `undefined`
- * for any other text, and for a URL with a username, password, query, or fragment. Error messages must not quote the
- * rejected URL, because it may contain a password.
+ * Parses an http or https base URL, and returns the URL without a trailing slash. Returns `undefined` for any other
+ * text, and for a URL with a username, password, query, or fragment. Error messages must not quote the rejected URL,
+ * because it can contain a password.
  *
  * @example
  * ```ts
@@ -16,7 +16,7 @@ export function readBaseUrl(text: string): string | undefined {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-// The URL of a webhook may contain the secret as `?secret=`.
+// The URL of a webhook can contain the secret as `?secret=`.
 const secretParameter = /([?&](?:secret|token|password)=)([^&#\s'"]*)/gi;
 const password = /(:\/\/[^\s/?#@:]*:)([^\s/?#]*)@/g;
 
@@ -25,7 +25,7 @@ export function maskUrl(text: string): string {
   return text.replace(secretParameter, "$1***").replace(password, "$1***@");
 }
 
-/** Finds the passwords and secret parameters of every URL in a text, both as written and decoded. */
+/** Returns the passwords and secret parameters of every URL in a text, both as written and decoded. */
 export function secretsInUrl(text: string): string[] {
   const written = [secretParameter, password].flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([, , secret]) => secret ?? ""),

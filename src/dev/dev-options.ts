@@ -109,7 +109,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
     secret: {
       text: randomBytes(32).toString("hex"),
       // The user's own webhooks may point to the user's own URL, so their secrets must keep working.
-      use: !isPublic ? "where-open" : publicUrl === undefined ? "instead" : "besides",
+      use: !isPublic ? "fallback" : publicUrl === undefined ? "replace" : "add",
     },
     inbox: options.inbox,
     watch: watch?.map(readWatch),

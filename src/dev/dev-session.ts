@@ -105,7 +105,7 @@ class Session implements DevSession {
 
   get secret(): string | undefined {
     const { text, use } = this.#config.secret;
-    return use === "where-open" && this.#description.secret === text ? text : undefined;
+    return use === "fallback" && this.#description.secret === text ? text : undefined;
   }
 
   open(): Promise<void> {

@@ -32,7 +32,7 @@ export function isSuccess({ status }: Answer): boolean {
   return status >= 200 && status <= 299;
 }
 
-/** Returns the headers of an answer that has a body. */
+/** Returns the headers of an answer with a body. */
 export function headersOf({ extraHeaders }: JsonAnswer): Record<string, string> {
   return { "content-type": "application/json", ...extraHeaders };
 }

@@ -8,13 +8,14 @@ import type { Connections } from "./connection.ts";
 export const malformedRefused = "malformed HTTP request refused";
 
 /**
- * Responds to clients whose request is invalid or incomplete (TLS, a truncated body, a timeout), and logs one line for each.
+ * Responds to invalid or incomplete requests, for example after a TLS handshake on a plain HTTP port, a truncated body,
+ * or a timeout. Logs one line for each.
  */
 export function handleClientErrors(
   server: Server,
   { connections, log }: { connections: Connections; log: () => Logger },
 ): void {
-  /** The sockets whose first error is handled. Node may emit several errors for one socket. */
+  /** The sockets whose first error is handled. Node can emit several errors for one socket. */
   const broken = new WeakSet<Duplex>();
 
   const refuse = (socket: Duplex, status: string, reason: object) => {

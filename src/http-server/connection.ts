@@ -10,7 +10,7 @@ export interface ConnectionLimits {
   maxConnections: number;
   /** The maximum number of requests on one connection, which is closed after the last one. `Infinity` disables the limit. */
   maxRequestsPerSocket: number;
-  /** How long a response may wait until the client reads it. */
+  /** The maximum time that a response waits for the client to read it. */
   writeTimeoutMs: number;
 }
 
@@ -21,7 +21,10 @@ export const defaultLimits: ConnectionLimits = {
   writeTimeoutMs: 30_000,
 };
 
-/** The maximum number of requests on one connection that wait for their responses. Pipelining clients send only a few. */
+/**
+ * The maximum number of unanswered requests on one connection. Clients that use pipelining send only a few requests at
+ * a time.
+ */
 const maxUnanswered = 16;
 /** The minimum time between two warnings about refused connections. */
 const warningIntervalMs = 60_000;
@@ -102,18 +105,19 @@ export function limitConnections(
     } else if (server.keepAliveTimeout > 0 && connections.get(socket)?.isIdle) {
       socket.destroy();
     }
-    // Otherwise a handler is running, or the request is incomplete. Both have their own timeouts.
+    // Otherwise, a handler is running or the request is incomplete. Both cases have their own timeouts.
   });
 }
 
 /**
- * Returns the request class for a server that must stop reading a connection on which too many requests wait. Node's parser
- * creates every request in a packet of 64 KiB, such as 2,000 requests of 32 bytes, even after the connection is closed. Only
- * CONNECT stops the parser, so the first request beyond the limit claims to be CONNECT, which emits a `connect` event.
+ * Returns a request class that stops the parser of a connection with too many unanswered requests. Node's parser
+ * creates every request in a packet of 64 KiB, such as 2,000 requests of 32 bytes, even after the connection is closed.
+ * Only the method CONNECT stops the parser, so the first request above the limit is presented as CONNECT, for which the
+ * server emits a `connect` event.
  */
 export function boundedMessages(connections: Connections): typeof IncomingMessage {
   return class extends IncomingMessage {
-    // Bun passes several arguments.
+    // Bun passes additional arguments.
     constructor(...given: [socket: Socket]) {
       super(...given);
       if (!connections.get(this.socket)?.isFull) return;

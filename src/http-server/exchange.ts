@@ -6,7 +6,7 @@ import { checkBodyHeaders, decodeText, readIncoming } from "./request-body.ts";
 
 /** How long the connection stays open after an early response, so that a client that is still sending can read it. */
 const lingerMs = 500;
-/** How many bytes a client may send after an early response. */
+/** The maximum number of bytes to read from a client after an early response. */
 const maxLingerBytes = 256 * 1024;
 
 /** A request of Node's HTTP server and its response. Reads the body and sends the answer. */
@@ -15,7 +15,7 @@ export class Exchange {
   readonly outgoing: ServerResponse;
   /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
-  /** `taken` means that the whole body was read before Node detected the end of the request. */
+  /** `taken`: the whole body was read before Node detected the end of the request. */
   #body: "unread" | "reading" | "taken" = "unread";
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean) {
@@ -43,9 +43,9 @@ export class Exchange {
     const length = headers["content-length"];
     checkBodyHeaders({ encoding: headers["content-encoding"], length }, limit);
     this.#body = "reading";
-    // Lets Node's parser process the rest of the packet.
+    // Let Node's parser process the rest of the packet.
     await undefined;
-    // With Node's insecure parser, a request may have both headers. Its length is then wrong.
+    // With Node's insecure parser, a request can have both headers. `Content-Length` is then wrong.
     const isThere = incoming.readableLength === Number(length) && headers["transfer-encoding"] === undefined;
     if (!isThere || incoming.destroyed) return readIncoming(incoming, limit);
     this.#body = "taken";
@@ -72,7 +72,7 @@ export class Exchange {
   lingerAfterAnswer(): void {
     const { incoming, outgoing } = this;
     outgoing.once("finish", () => {
-      // Waits, because a body in one packet with the headers is parsed after an early response is sent.
+      // Wait for the parser: a body in the same packet as the headers is parsed only after an early response is sent.
       if (!incoming.complete) setImmediate(linger, incoming);
     });
   }
@@ -97,7 +97,7 @@ function linger(incoming: IncomingMessage): void {
   const onData = (chunk: Uint8Array) => {
     bytes += chunk.length;
     if (bytes <= maxLingerBytes) return;
-    // Stops reading, but does not destroy the socket: a reset might prevent the client from reading the response.
+    // Stop reading without destroying the socket, because a reset can prevent the client from reading the response.
     socket.pause();
     socket.end();
   };
@@ -122,14 +122,14 @@ async function sendResponse(outgoing: ServerResponse, response: Response): Promi
   const headers = new Map<string, string | string[]>(response.headers);
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) headers.set("set-cookie", cookies);
-  // Uses the same default as Hono's Node adapter.
+  // Hono's Node adapter has the same default.
   if (hasBody && !headers.has("content-type")) headers.set("content-type", "text/plain; charset=UTF-8");
   // Responses with these statuses must not have a length (RFC 9110, section 8.6).
   if (response.status !== 204 && response.status !== 304) headers.set("content-length", String(bytes.length));
   outgoing.writeHead(response.status, Object.fromEntries(headers)).end(bytes);
 }
 
-/** Headers that Node sets itself. Excludes `connection`, with which a handler may close the connection. */
+/** Headers that Node sets. `connection` is not included, because a handler can set it to close the connection. */
 const framingHeaders: readonly string[] = [...hopByHopHeaders(undefined), "content-length"].filter(
   (name) => name !== "connection",
 );
@@ -149,7 +149,7 @@ export function withoutFraming(response: Response, method: string | undefined): 
     if (invalidInHeader.test(value))
       throw new TypeError(`Header "${name}" contains a character that is not valid in an HTTP header.`);
   }
-  // These responses have no body: their length describes the response to GET, or the unchanged resource.
+  // These responses have no body. Their length describes the response to GET or the unchanged resource.
   const keepsLength = method === "HEAD" || status === 304;
   const dropped = framingHeaders.filter((name) => headers.has(name) && !(keepsLength && name === "content-length"));
   if (dropped.length === 0) return response;

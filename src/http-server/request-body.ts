@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { WebhookError } from "../core/errors.ts";
 
-// Keeps a byte order mark, so that the text matches the received bytes. `JSON.parse` then rejects the mark.
+// Keep a byte order mark, so that the text matches the received bytes. `JSON.parse` then rejects the mark.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
@@ -24,7 +24,7 @@ export function checkBodyHeaders(
 }
 
 /**
- * Reads the body of a request of Node's HTTP server. Does not use a web stream, which would take longer than the rest of a
+ * Reads the body of a request of Node's HTTP server. Does not use a web stream, which takes longer than the rest of a
  * delivery.
  *
  * @throws `BODY_TOO_LARGE` (413), `BODY_INCOMPLETE` (400, or the error that destroyed the request), `BODY_NOT_JSON`.
@@ -50,7 +50,7 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
       }
     };
     const onClose = (reason?: unknown) => {
-      // Node emits "close" after "end", too.
+      // Node also emits "close" after "end".
       if (hasEnded) return;
       reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
     };
@@ -59,7 +59,7 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
   });
 }
 
-/** Joins the chunks of a body. Does not copy a single chunk. */
+/** Joins the chunks of a body. If there is only one chunk, returns it without copying. */
 export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   return first && chunks.length === 1 ? first : concatenate(chunks);
@@ -91,7 +91,10 @@ export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuff
 
 /** Creates the error for a body that is larger than the limit. */
 export function bodyTooLarge(limit: number): WebhookError {
-  return new WebhookError(`The body is larger than ${limit} bytes.`, { code: "BODY_TOO_LARGE", status: 413 });
+  return new WebhookError(
+    `The body is larger than ${limit} bytes. Send a smaller body, or raise the limit on the server.`,
+    { code: "BODY_TOO_LARGE", status: 413 },
+  );
 }
 
 /** Creates the error for a body that is incomplete because the connection ended. */

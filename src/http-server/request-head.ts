@@ -7,8 +7,8 @@ import type { IncomingMessage } from "node:http";
 export function headProblem({ httpVersionMajor, rawHeaders, headers }: IncomingMessage): string | undefined {
   // Node accepts the versions "HTTP/2.0" and "HTTP/0.9" in HTTP/1 syntax.
   if (httpVersionMajor !== 1) return "Unsupported HTTP version";
-  // Node uses the first Host header; a proxy may use another one.
-  if (hasDuplicateHeader(rawHeaders, "host")) return "Several Host headers";
+  // Node uses the first Host header, but a proxy can use another one.
+  if (hasDuplicateHeader(rawHeaders, "host")) return "Multiple Host headers";
   const coding = headers["transfer-encoding"];
   // For "gzip, chunked", Node decodes the chunks but does not decompress the body.
   if (coding !== undefined && coding.toLowerCase() !== "chunked") return "Unsupported Transfer-Encoding";

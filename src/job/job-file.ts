@@ -8,17 +8,17 @@ import { type JobOutcome, jobStopped, type RunJobOptions, runJob } from "./run-j
 const url = `http://localhost:${defaultPort}`;
 /** The result of `launch()` in the server file. In a job, `launch()` does not start a server. */
 const launchResult = { port: defaultPort, url, publicUrl: url };
-/** The delay before the process exits after the job, even if the file has left a timer or connection open. */
+/** The delay before the process exits after the job. Open timers and connections do not keep the process running. */
 const exitAfterMs = 250;
 
 /**
- * Runs a job with the server of a file in this process, and then exits the process. If the file or a handler exits the
- * process before the job is done, the exit code is 1.
+ * Loads the server from a file, runs the job in this process, then exits the process. If the file or a handler exits
+ * the process before the job is finished, the exit code is 1.
  *
  * @param options.file The file that creates the server.
  * @param options.stopped Resolves when the job should stop.
- * @throws all errors of {@link runJob}; `SERVER_FILE_INVALID` with the error of the file as `cause`; `CLOSING` when the job
- * is stopped while the file loads.
+ * @throws the errors of {@link runJob}; `SERVER_FILE_INVALID` with the error of the file as `cause`; `CLOSING` when the
+ * job is stopped while the file loads.
  */
 export async function runJobFile({
   file,
@@ -45,7 +45,7 @@ export async function runJobFile({
 function failUnfinished(code: number): void {
   if (code !== 0) return;
   console.error(
-    "error: The process exited before the job was done. Remove calls of process.exit() from the file and its handlers.",
+    "error: The process exited before the job was done. Remove calls to process.exit() from the file and its handlers.",
   );
   process.exitCode = 1;
 }

@@ -6,7 +6,7 @@ import { type ControllableServer, type JobDelivery, serverControl } from "../rec
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { serverFileInvalid } from "../server-file/load-failure.ts";
 
-/** Options of {@link runJob}. */
+/** The options of {@link runJob}. */
 export interface RunJobOptions {
   /** The endpoint to run. Required if the server has several endpoints. */
   endpoint?: string | undefined;
@@ -19,21 +19,21 @@ export interface RunJobOptions {
   signal?: AbortSignal;
 }
 
-/** The outcome of a job whose handler succeeded or ignored the delivery. */
+/** The outcome of a job that did not fail: the handler succeeded, or the filter ignored the delivery. */
 export type JobOutcome = Exclude<Outcome, { status: "failed" }>;
 
 /**
- * Runs an endpoint of a server inside a job of a webhook. The payload is `WEBHOOK_PAYLOAD`, and the delivery ID is
- * `WEBHOOK_ID`. The filter, schema, timeout and log line are the same as for a delivery over HTTP. The secret is not
- * checked, because setting the environment of a process requires more permissions than sending a request. A background
- * endpoint runs immediately, with one attempt and without an inbox, because the job itself can be retried.
+ * Runs an endpoint of a server in a webhook's job. The Hub sets `WEBHOOK_PAYLOAD` to the payload and `WEBHOOK_ID` to
+ * the delivery ID. The filter, schema, timeout, and logging of the endpoint apply as they do to a delivery over HTTP.
+ * The secret is not checked, because setting environment variables requires more permissions than sending a request. A
+ * background endpoint runs immediately, with one attempt and without an inbox. To retry, run the job again.
  *
- * If the handler fails, `runJob` throws its error. An uncaught error sets the exit code of the process to 1.
+ * If the handler fails, `runJob` throws the error. An uncaught error sets the exit code of the process to 1.
  *
- * @throws `HANDLER_FAILED` with the handler's error as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`; `PAYLOAD_MISSING`,
- * `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`; `SERVER_FILE_INVALID` when a
- * file that the `hub-webhooks` command runs calls `runJob`; `OPTION_INVALID`; the reason of `signal` when `signal` is
- * already aborted.
+ * @throws `HANDLER_FAILED` with the handler's error as `cause`, `HANDLER_TIMED_OUT`, `RESULT_NOT_JSON`;
+ * `PAYLOAD_MISSING`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`;
+ * `SERVER_FILE_INVALID` when a file that the `hub-webhooks` command runs calls `runJob`; `OPTION_INVALID`; the reason
+ * of `signal` when `signal` is already aborted.
  * @example
  * ```ts
  * import { runJob } from "hub-webhooks/job";
@@ -45,7 +45,7 @@ export type JobOutcome = Exclude<Outcome, { status: "failed" }>;
 export async function runJob(server: WebhooksServer, options: RunJobOptions = {}): Promise<JobOutcome> {
   if (launchInterceptor()) {
     throw serverFileInvalid(
-      "The file calls runJob() itself. Run the file with node, or move the call to a separate file.",
+      "The server file calls runJob(). Run the file with node, or move the call to a separate file.",
     );
   }
   const { environment = process.env } = options;
@@ -71,8 +71,9 @@ export function jobStopped(): WebhookError {
 const stopSignals = ["SIGTERM", "SIGINT"] as const;
 
 /**
- * Aborts the returned signal at the first SIGTERM or SIGINT. The second one exits the process with code 1, because the first
- * process of a container ignores signals that it does not handle. `release()` removes the signal handlers.
+ * Aborts the returned signal at the first SIGTERM or SIGINT. The second signal exits the process with code 1. Without a
+ * signal handler, the first process of a container would ignore the second signal. `release()` removes the signal
+ * handlers.
  */
 function handleSignals(): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
@@ -89,7 +90,10 @@ function handleSignals(): { signal: AbortSignal; release: () => void } {
   };
 }
 
-/** Ignores the filters of the endpoints: otherwise, adding an endpoint could change which one a job runs. */
+/**
+ * Returns the given endpoint, or the only one. Does not choose an endpoint by its filter, because adding an endpoint
+ * could then change the endpoint that a job runs.
+ */
 function chooseEndpoint({ endpointNames: names }: ControllableServer, name: string | undefined): string {
   const [first] = names;
   if (first === undefined) throw endpointUnknown(name, names);

@@ -1,7 +1,7 @@
 import type { WebhookError } from "../core/errors.ts";
 import type { WebhookPayload } from "./schema.ts";
 
-/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job or a test. */
+/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
 export interface Delivery<Payload = WebhookPayload> {
   /**
    * The `Webhook-Id` header, which stays the same when the Hub retries or replays the delivery. Generated if the request has

@@ -66,14 +66,14 @@ export function createFilter(options: FilterOptions): Filter | undefined {
 }
 
 /**
- * Returns warnings about filter values that the Hub does not send, because a filter that never matches is hard to debug.
- * These are not errors, because the Hub may add values at any time.
+ * Returns warnings about filter values that the Hub does not send, because a filter that never matches is hard to
+ * debug. Unknown values are not errors, because the Hub can add values at any time.
  */
 export function lintFilter({ scope, action, repo, ref }: FilterOptions): string[] {
   const unknown = (option: string, values: readonly string[], known: (value: string) => boolean, hint: string) =>
     values
       .filter((value) => !known(value) && !value.includes("*"))
-      .map((value) => `Option "${option}" is "${value}", which is unknown, so the filter may never match. ${hint}.`);
+      .map((value) => `Option "${option}" is "${value}", which is unknown, so the filter might never match. ${hint}.`);
   const all = (value: string | readonly string[] | undefined) => (typeof value === "string" ? [value] : (value ?? []));
   const isOneOf = (known: readonly string[]) => (value: string) => known.includes(value);
   return [
@@ -123,7 +123,10 @@ function repoFilter(wanted: readonly string[]): Filter {
   };
 }
 
-/** Longer refs never match, because a glob with several stars takes quadratic time. Refs of the Hub are far shorter. */
+/**
+ * The maximum length of a ref. Longer refs never match, because matching a glob with several stars takes quadratic
+ * time. The Hub's refs are far shorter.
+ */
 const maxRefLength = 512;
 
 function refFilter(wanted: readonly string[]): Filter {

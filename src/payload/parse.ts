@@ -6,10 +6,10 @@ import { schemaOf, type WebhookPayload } from "./schema.ts";
 // The locale is explicit because zod/mini, which keeps bundles small, does not include messages.
 const { localeError } = en();
 
-/** Limits the length of the response. The first problems are enough to fix the sender. */
+/** The maximum number of problems in an error message, which limits the length of the response. */
 const maxListedProblems = 3;
 
-/** A validation issue, as zod and every other Standard Schema report it. */
+/** A validation issue in the format of Standard Schema, which zod also uses. */
 interface Problem {
   readonly message: string;
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;

@@ -7,14 +7,17 @@ import { $constructor, type $strip, type $ZodLooseShape, type $ZodObjectDef, $Zo
  * receive the payload as the Hub sent it, including unknown fields.
  */
 
-/** The known repository types. Payloads may contain newer types. */
+/** The known repository types. Payloads can contain newer types. */
 export const repoTypes = ["model", "dataset", "space", "bucket", "kernel"] as const;
-/** The known actions. Payloads may contain newer actions. */
+/** The known actions. Payloads can contain newer actions. */
 export const actions = ["create", "delete", "update", "move"] as const;
-/** The known states of a discussion. Payloads may contain newer states. */
+/** The known states of a discussion. Payloads can contain newer states. */
 export const discussionStatuses = ["draft", "open", "closed", "merged"] as const;
 
-/** Limits names and IDs, which occur in log lines and responses. Names and IDs of the Hub have fewer than 200 characters. */
+/**
+ * The maximum length of names and IDs, because they appear in log lines and responses. Names and IDs of the Hub have
+ * fewer than 200 characters.
+ */
 const maxNameLength = 512;
 const name = z.string().check(z.maxLength(maxNameLength));
 
@@ -22,8 +25,8 @@ const name = z.string().check(z.maxLength(maxNameLength));
 const miniType: $constructor<z.ZodMiniType> = z.ZodMiniType;
 
 /**
- * An object schema of zod/mini that is compiled at its first use if the runtime allows it, which makes it four times as
- * fast.
+ * A zod/mini object schema that is compiled at its first use if the runtime allows it. A compiled schema is four times
+ * as fast.
  */
 const CompiledObject: $constructor<z.ZodMiniObject, $ZodObjectDef> = $constructor(
   "ZodMiniObject",
@@ -37,7 +40,7 @@ function object<Shape extends $ZodLooseShape>(shape: Shape): z.ZodMiniObject<Sha
   return new CompiledObject({ type: "object", shape }) as z.ZodMiniObject<Shape, $strip>;
 }
 
-/** Accepts any name. The type lists the known names, so that editors can complete them. */
+/** Creates a schema that accepts any name. The type lists the known names, so that editors can complete them. */
 function openEnum<const Known extends readonly string[]>(_known: Known) {
   return z.custom<Known[number] | (string & {})>(
     (value) => typeof value === "string" && value.length <= maxNameLength,
@@ -45,12 +48,15 @@ function openEnum<const Known extends readonly string[]>(_known: Known) {
   );
 }
 
-/** Limits the cost of invalid lists: validating a hundred thousand invalid items would take a second and 60 MiB. */
+/**
+ * The maximum number of problems per list. Without a limit, validating a hundred thousand invalid items would take a
+ * second and 60 MiB.
+ */
 const maxProblemsPerList = 3;
 
 /**
- * A list schema whose validation stops after a few invalid items. Unlike `z.array`, it does not copy the list: the copy
- * would cost more than the rest of the validation.
+ * Creates a list schema whose validation stops after a few invalid items. Unlike `z.array`, this schema does not copy
+ * the list, because the copy would take longer than the rest of the validation.
  */
 function listOf<Item extends z.ZodMiniType>(item: Item) {
   return z.custom<z.output<Item>[]>().check(({ value, issues }) => {
@@ -100,7 +106,7 @@ const updatedRef = object({
 
 const updatedFile = object({
   path: z.string(),
-  /** The change of the file. The action of an overwritten file is `add`. */
+  /** The change to the file. An overwritten file has the action `add`. */
   action: openEnum(["add", "delete"]),
   xetHash: z.optional(z.string()),
   /** The size of the file in bytes. */
@@ -166,8 +172,8 @@ const anyPayload = z.extend(anyRepoPayload, { discussion: z.optional(discussion)
  */
 export type WebhookPayload = z.output<typeof anyPayload>;
 /**
- * A payload of scope `repo` or a narrower scope such as `repo.content` or `repo.config`. Optional fields are validated only
- * on the scope that they belong to: see {@link WebhookPayload}.
+ * A payload of scope `repo` or a narrower scope such as `repo.content` or `repo.config`. Optional fields are validated
+ * only for the scope that they belong to: see {@link WebhookPayload}.
  */
 export type RepoPayload = z.output<typeof anyRepoPayload>;
 /** A payload of scope `repo.content`. Git repositories have `updatedRefs`, and buckets have `updatedFiles`. */
@@ -192,7 +198,7 @@ const schemas = {
   "discussion.comment": discussionCommentPayload,
 } as const;
 
-/** The known scopes. Payloads may contain newer, narrower scopes such as `repo.config.dois`. */
+/** The known scopes. Payloads can contain newer, narrower scopes such as `repo.config.dois`. */
 export const scopes = ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"] as const;
 /** A scope that is known to this release. */
 export type KnownScope = (typeof scopes)[number];

@@ -46,8 +46,8 @@ export function coversScope(wanted: string, scope: string): boolean {
 }
 
 /**
- * Returns the action of a payload. As the Hub documents, an unknown narrower scope counts as an `update` of the broader
- * scope.
+ * Returns the action of a payload. An unknown narrower scope counts as an `update` of the broader scope, as the Hub's
+ * documentation recommends.
  */
 export function actionOf(payload: WebhookPayload): Action {
   const { scope, action } = payload.event;

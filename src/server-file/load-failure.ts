@@ -6,7 +6,7 @@ import { packageRoot } from "../core/package-root.ts";
 
 /** The reason why a server file does not load. */
 export interface LoadFailure {
-  /** The reason as one line. */
+  /** The reason, on one line. */
   reason: string;
   /** The stack trace as Node prints it. Missing if the reason is sufficient. */
   stack?: string;
@@ -20,8 +20,8 @@ export function serverFileInvalid(message: string, options: { cause?: unknown } 
 /**
  * Explains why a server file does not load. The stack contains only the frames of the user's own code.
  *
- * @param options.loading The file that was loaded last. Syntax errors refer to this file, because V8 does not report which
- * file it cannot parse.
+ * @param options.loading The file that was loaded last. The reason for a syntax error names this file, because V8 does
+ * not report the file of a syntax error.
  */
 export function explainLoadFailure(error: unknown, { loading }: { loading: string | undefined }): LoadFailure {
   const thrown = describeError(error);
@@ -49,12 +49,12 @@ function valueText(thrown: unknown): string {
   }
 }
 
-/** The folders that contain the code of this package: published in `dist`, in development in `src`. */
+/** The folders that contain the code of this package: `dist` when published, and `src` during development. */
 const packageFolders = ["dist/", "src/"]
   .map((folder) => new URL(folder, packageRoot))
   .flatMap((folder) => [folder.href, fileURLToPath(folder)]);
 
-/** Removes the frames of Node, of this package and of other packages. */
+/** Returns the lines of a stack without frames of Node, this package, or other packages. */
 function userLines(stack: string): string {
   const isForeign = (line: string) =>
     /^\s+at /.test(line) &&

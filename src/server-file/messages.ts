@@ -29,10 +29,10 @@ const launchedServer = z.object({
 const sessionSecret = z.object({
   text: z.string(),
   /**
-   * `instead` replaces the server's secrets. `besides` adds the secret to the server's secrets. `where-open` sets the secret
+   * `replace` replaces the server's secrets. `add` adds the secret to the server's secrets. `fallback` sets the secret
    * only if the server has none.
    */
-  use: z.enum(["instead", "besides", "where-open"]),
+  use: z.enum(["replace", "add", "fallback"]),
 });
 /** The temporary secret of a session. */
 export type SessionSecret = z.output<typeof sessionSecret>;
@@ -53,7 +53,7 @@ const command = z.discriminatedUnion("command", [
 /** A message to the child process: `describe` or `serve` first, then `publicUrl` or `stop`. */
 export type Command = z.output<typeof command>;
 
-/** Parses a message to the child process. */
+/** Parses a message to the child process. Returns `undefined` for any other value. */
 export function parseCommand(message: unknown): Command | undefined {
   return command.safeParse(message).data;
 }
@@ -70,7 +70,10 @@ export type Report = z.output<typeof report>;
 /** A message as the child process sends it, before defaults are applied. */
 export type SentReport = z.input<typeof report>;
 
-/** Parses a message from the child process. Returns `undefined` for messages that user code in the child process sends. */
+/**
+ * Parses a message from the child process. Returns `undefined` for any other value, such as a message that user code
+ * sends.
+ */
 export function parseReport(message: unknown): Report | undefined {
   return report.safeParse(message).data;
 }

@@ -7,16 +7,16 @@ import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { explainLoadFailure, type LoadFailure, serverFileInvalid } from "./load-failure.ts";
 import { registerTypeScriptHooks } from "./typescript-hooks.ts";
 
-/** Loads one server file in this process. The server in the file does not listen. */
+/** Loads one server file in this process. The loaded server does not listen. */
 export class ServerFileLoader {
   #loading: string | undefined;
 
   /**
-   * Imports the JavaScript or TypeScript file and returns its server: the default export, otherwise the server that the file
-   * launches, otherwise the shared server of `webhookEndpoint`.
+   * Imports a JavaScript or TypeScript file and returns its server: the default export, the server that the file
+   * launches, or the shared server of `webhookEndpoint`, in this order of precedence.
    *
-   * @throws `SERVER_FILE_INVALID` when the file creates no server, or launches several servers and exports none; any error
-   * that the file throws.
+   * @throws `SERVER_FILE_INVALID` when the file creates no server, or launches several servers and exports none; any
+   * error that the file throws.
    * @example
    * ```ts
    * const server = await new ServerFileLoader().load({ path: "/home/me/bot/server.ts", launchResult });
@@ -92,14 +92,17 @@ function chooseServer({
 }
 
 /**
- * Whether the file exports nothing. Node loads a file without `import` and `export` as CommonJS, which exports an empty
+ * Whether the file has no exports. Node loads a file without `import` and `export` as CommonJS, which exports an empty
  * object.
  */
 function isEmptyExport(exported: unknown): boolean {
   return exported === undefined || (typeof exported === "object" && Object.keys(exported ?? {}).length === 0);
 }
 
-/** Whether a value is a server, also of another copy of this package: the check uses a symbol instead of the class. */
+/**
+ * Whether a value is a server. The check uses a symbol instead of the class, to recognize servers of other copies of
+ * this package.
+ */
 function isServer(value: unknown): value is WebhooksServer {
   return isControllableServer(value) && "launch" in value;
 }

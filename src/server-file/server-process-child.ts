@@ -8,14 +8,17 @@ import { ServerFileLoader } from "./server-file-loader.ts";
 /** How long a reload waits for running handlers after a file is saved. */
 const shutdownGrace = "3s";
 
-/** Limits the wait before a retry, so that a developer who has changed a handler sees the next attempt within seconds. */
+/**
+ * The maximum wait before a retry. It is short so that developers who change a handler see the next attempt within
+ * seconds.
+ */
 const maxRetryWaitMs = 5_000;
 
 const loader = new ServerFileLoader();
 let publicUrl = "";
 let served: WebhooksServer | undefined;
 
-// Exits with the parent process, because the server is not reachable without it.
+// Exit with the parent process, because the server is not reachable without the parent.
 process.once("disconnect", () => process.exit());
 if (!process.connected) process.exit();
 
@@ -37,7 +40,7 @@ async function run(command: Command): Promise<void> {
   try {
     publicUrl = command.launchResult.publicUrl;
     const inbox = command.command === "serve" ? command.inbox : undefined;
-    // The user's code may read this variable, and secrets in the URL are redacted.
+    // The server uses this inbox and redacts secrets in its URL. The user's code can also read the variable.
     if (inbox !== undefined) process.env.INBOX_URL = inbox;
     const { path, launchResult } = command;
     const server = await loader.load({
@@ -61,7 +64,7 @@ async function run(command: Command): Promise<void> {
       announce: false,
       shutdownGrace,
     });
-    // A launched server handles uncaught errors.
+    // From here on, the launched server handles uncaught errors.
     process.off("uncaughtException", fail);
     served = server;
     send({ report: "serving", port, description });
@@ -78,11 +81,11 @@ function describe(control: ServerControl) {
 function applySecret(session: SessionSecret | undefined, control: ServerControl): void {
   if (session === undefined) return;
   const isOpen = control.describe().secret === undefined && !control.isSecretDisabled;
-  if (session.use === "where-open" && !isOpen) return;
-  control.useSecret(session.text, { isOnly: session.use !== "besides" });
+  if (session.use === "fallback" && !isOpen) return;
+  control.useSecret(session.text, { isOnly: session.use !== "add" });
 }
 
-/** Reports why the file does not load: its import fails, or the file throws an uncaught error during the import. */
+/** Reports the reason why the file does not load: an error of its import, or an uncaught error during the import. */
 function fail(error: unknown): void {
   sendAndExit({ report: "failed", ...loader.explain(error) });
 }
@@ -91,12 +94,12 @@ function send(report: SentReport): void {
   process.send?.(report);
 }
 
-/** Exits as soon as the report is sent, even if the file has left timers or connections open. */
+/** Sends a report, then exits even if the file left timers or connections open. */
 function sendAndExit(report: SentReport): void {
   process.send?.(report, () => void exit(report.report === "failed" ? 1 : 0));
 }
 
-/** Exits after all output is flushed. `process.exit()` alone loses output that is still in the pipe. */
+/** Flushes all output, then exits. Without flushing, `process.exit()` would lose output that is still in the pipe. */
 async function exit(code: number): Promise<never> {
   const flushed = (stream: NodeJS.WriteStream) => new Promise<unknown>((resolve) => stream.write("", resolve));
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);

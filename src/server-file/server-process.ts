@@ -15,7 +15,7 @@ export interface OutputLine {
   text: string;
 }
 
-/** Options of {@link ServerProcess}. */
+/** The options of {@link ServerProcess}. */
 export interface ServerProcessOptions {
   /** The absolute path of the file. */
   path: string;
@@ -68,8 +68,8 @@ export function describeServerFile(
 }
 
 /**
- * A child process that runs a server file. A separate process can load a changed file again, and changes that the file makes
- * to its process do not affect this process.
+ * A child process that runs a server file. A new process loads a changed file without stale modules, and changes that
+ * the file makes to its process do not affect this process.
  */
 export class ServerProcess {
   /** Resolves when the process has exited and its output has been read. */
@@ -84,7 +84,7 @@ export class ServerProcess {
     this.#child = child;
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
-    // A busy child process does not detect that its parent has exited.
+    // Kill the child, because a busy child process does not detect that its parent has exited.
     const killWithParent = () => void child.kill("SIGKILL");
     process.once("exit", killWithParent);
     child.once("exit", () => process.off("exit", killWithParent));
@@ -101,7 +101,7 @@ export class ServerProcess {
       }, lastOutputMs);
       child.once("close", () => clearTimeout(closeOutput));
     });
-    // Uses "close" because reports may arrive after "exit", but never after "close".
+    // Use "close", because reports can arrive after "exit" but never after "close".
     child.once("close", (code, signal) => {
       const status = signal === null ? `code ${code}` : signal;
       this.#report.resolve({
@@ -174,7 +174,7 @@ export class ServerProcess {
 
   /** Stops the server and the process. Running handlers have three seconds to finish. Safe to call twice. */
   async stop(): Promise<void> {
-    // Sends a message, because Windows does not support SIGTERM. A child that is still loading exits immediately.
+    // Send a message, because Windows does not support SIGTERM. A child that is still loading exits immediately.
     this.#send({ command: "stop" });
     const killer = setTimeout(() => this.kill(), killAfterMs);
     await this.ended;
@@ -187,7 +187,7 @@ export class ServerProcess {
   }
 
   #send(command: Command): void {
-    // Ignores errors of the channel: if the child has exited, its "close" event reports that.
+    // Ignore errors of the channel. If the child has exited, its "close" event is enough.
     this.#child.send(command, () => {});
   }
 }
@@ -201,8 +201,8 @@ function startChild({ environment }: ServerProcessOptions): ChildProcess {
       "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
     ],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    // Puts the child in a separate process group, so that Ctrl+C in the terminal signals only the parent, which then stops
-    // the child.
+    // Put the child in a separate process group. Ctrl+C in the terminal then signals only the parent, and the parent
+    // stops the child.
     detached: true,
     windowsHide: true,
   });

@@ -9,12 +9,12 @@ const typeScriptExtensions: ReadonlySet<string> = new Set([".ts", ".mts", ".tsx"
 const sourceOf: Readonly<Record<string, string>> = { ".js": ".ts", ".mjs": ".mts", ".jsx": ".tsx" };
 
 /**
- * Enables this process to load TypeScript. Node itself strips types. Files with other TypeScript syntax, such as decorators,
- * enums and JSX, are transpiled with swc. As in TypeScript, an import of `./x.js` resolves to `./x.ts`. A file with `import`
- * or `export` is a module, regardless of package.json.
+ * Enables this process to load TypeScript. Node strips types. Files with other TypeScript syntax, such as decorators,
+ * enums, and JSX, are transpiled with swc. As in TypeScript, an import of `./x.js` resolves to `./x.ts`. A file with
+ * `import` or `export` is a module, regardless of package.json.
  *
  * @param options.onLoad Called with the absolute path of each of the user's files before it is loaded.
- * @throws `SERVER_FILE_INVALID`, at an import, when a file needs swc and it is not installed.
+ * @throws `SERVER_FILE_INVALID` during an import when a file needs swc and swc is not installed.
  */
 export function registerTypeScriptHooks({ onLoad }: { onLoad: (path: string) => void }): void {
   // On a runtime without hooks, a named import would fail before this package can report an error.
@@ -69,7 +69,9 @@ function isModule(source: string): boolean {
   return /^\s*(import|export)\b(?!\s+\w+\s*=\s*require\b)/m.test(source);
 }
 
-/** The part of swc that this file uses. The types that swc includes do not support current targets and decorators. */
+/**
+ * The part of swc's API that this file uses. The published types of swc do not include current targets and decorators.
+ */
 interface Compiler {
   transformSync(source: string, options: object): { code: string };
 }
@@ -87,16 +89,16 @@ function transpile({ source, path, hasJsx }: { source: string; path: string; has
     sourceFileName: pathToFileURL(path).href,
     sourceMaps: "inline",
     inlineSourcesContent: false,
-    // Ignores any .swcrc and tsconfig.json of the project.
+    // Ignore any .swcrc and tsconfig.json of the project.
     swcrc: false,
     configFile: false,
     isModule: true,
     module: { type: "es6" },
     jsc: {
-      // JavaScript engines support all of this target.
+      // All JavaScript engines that run this package support this target.
       target: "es2024",
       parser: { syntax: "typescript", tsx: hasJsx, decorators: true },
-      // This version is the decorators of TypeScript 5.
+      // The version of decorators that TypeScript 5 implements.
       transform: { decoratorVersion: "2023-11", react: { runtime: "automatic" } },
       externalHelpers: false,
     },
@@ -110,18 +112,18 @@ function transpile({ source, path, hasJsx }: { source: string; path: string; has
 
 function loadCompiler(path: string): Compiler {
   try {
-    // Loads swc lazily, because it is an optional dependency that most server files do not need.
+    // Load swc lazily, because it is an optional dependency that most server files do not need.
     return createRequire(import.meta.url)("@swc/wasm");
   } catch (cause) {
     throw serverFileInvalid(
-      `${basename(path)} uses decorators or other syntax that Node cannot run, and @swc/wasm, which transpiles it, is not installed. Run "npm install --save-dev @swc/wasm", or register the handlers as functions.`,
+      `${basename(path)} uses decorators or other syntax that Node cannot run without a transpiler. Run "npm install --save-dev @swc/wasm" to install one, or register the handlers as functions.`,
       { cause },
     );
   }
 }
 
 /**
- * Returns the location and text of the first problem in an error of swc, which is a text such as:
+ * Returns the location and text of the first problem in an error message of swc, such as:
  *
  * ```
  *   x Expected ',', got '}'

@@ -330,7 +330,7 @@ describe("The dev proxy", () => {
   test.each([
     ["HTTP/2.0", "POST / HTTP/2.0\r\nHost: localhost\r\n\r\n", "Unsupported HTTP version"],
     ["HTTP/0.9", "POST / HTTP/0.9\r\nHost: localhost\r\n\r\n", "Unsupported HTTP version"],
-    ["two hosts", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n\r\n", "Several Host headers"],
+    ["two hosts", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n\r\n", "Multiple Host headers"],
     [
       "chunks inside gzip",
       "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",

@@ -107,7 +107,7 @@ describe("Pipelined requests for pages that are not read", () => {
 
 describe("A request that two servers could parse differently", () => {
   const ambiguous = [
-    { what: "two hosts", headers: { Host: ["localhost", "other.example"] }, reason: "Several Host headers" },
+    { what: "two hosts", headers: { Host: ["localhost", "other.example"] }, reason: "Multiple Host headers" },
     {
       what: "chunks inside gzip",
       headers: { "Transfer-Encoding": "gzip, chunked" },

@@ -11,11 +11,11 @@ describe.each([
   test.each<[string, Partial<RawRequest>, string]>([
     ["of HTTP/2.0", { version: "HTTP/2.0" }, "Unsupported HTTP version"],
     ["of HTTP/0.9", { version: "HTTP/0.9" }, "Unsupported HTTP version"],
-    ["with two hosts", { headers: { Host: ["receiver.example", "other.example"] } }, "Several Host headers"],
+    ["with two hosts", { headers: { Host: ["receiver.example", "other.example"] } }, "Multiple Host headers"],
     [
       "with the same host twice",
       { headers: { Host: ["receiver.example", "receiver.example"] } },
-      "Several Host headers",
+      "Multiple Host headers",
     ],
     [
       "with chunks inside gzip",

@@ -65,7 +65,7 @@ afterAll(() => project[Symbol.asyncDispose]());
 function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
   const lines: string[] = [];
   const started = ServerProcess.serve({
-    ...{ path: join(project.path, file), launchResult, secret: { text: "the session's", use: "instead" } },
+    ...{ path: join(project.path, file), launchResult, secret: { text: "the session's", use: "replace" } },
     onOutput: ({ text }) => lines.push(text),
     ...options,
   });

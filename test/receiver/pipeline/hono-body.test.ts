@@ -146,7 +146,10 @@ describe.each([
     expect(handled).toHaveBeenCalledOnce();
     expect(await send(server, { path: "/webhooks/any", chunks: [four, four, four, encode("x")] })).toEqual({
       status: 413,
-      body: { error: "The body is larger than 12 bytes.", code: "BODY_TOO_LARGE" },
+      body: {
+        error: "The body is larger than 12 bytes. Send a smaller body, or raise the limit on the server.",
+        code: "BODY_TOO_LARGE",
+      },
     });
     expect(handled).toHaveBeenCalledOnce();
   });
