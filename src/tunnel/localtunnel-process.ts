@@ -30,8 +30,8 @@ const reopenDelayMs = 20;
 
 let lastReport: LocaltunnelReport | undefined;
 
+// If the parent dies while this file is loading, reporting `ready` fails, which also ends the process.
 process.once("disconnect", () => process.exit());
-if (!process.connected) process.exit(); // The parent may have died while this file was loading.
 
 // Ctrl+C reaches every process of the terminal. The parent decides when to stop: it may have deliveries to finish.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
@@ -77,9 +77,7 @@ function connectTunnel(config: LocaltunnelConfig, TunnelCluster: NonNullable<typ
   // The connection is not retried, because a tunnel server that restarted may have assigned this port to another
   // client.
   cluster.on("error", () => {
-    if (openConnections > 0) return;
-    clearTimeout(lossTimer);
-    report("refused");
+    if (openConnections === 0) report("refused");
   });
   for (let count = 0; count < config.connections; count += 1) cluster.open();
 }

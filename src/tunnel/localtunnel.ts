@@ -38,7 +38,6 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
     async function connect(): Promise<void> {
       timeoutReason = `${origin} did not answer in time.`;
       assigned = await requestTunnel(origin, { subdomain, signal });
-      if (phase === "closed") return;
       const { remoteHost, remotePort, connections } = assigned;
       timeoutReason = `${origin} assigned a tunnel, but port ${remotePort} did not answer in time. A firewall may block the port.`;
       const config: LocaltunnelConfig = {

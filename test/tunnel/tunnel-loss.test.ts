@@ -1,8 +1,11 @@
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { LocaltunnelConfig } from "../../src/tunnel/localtunnel-process.ts";
 import { openTunnel } from "../../src/tunnel/tunnel.ts";
+import { listenOnPort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 import { recordEvents } from "./manual-clock.ts";
@@ -73,6 +76,27 @@ test("A tunnel whose worker is killed emits the reason and is down", async () =>
   ]);
 });
 
+test("A tunnel whose worker reports a loss emits the reason and is down", async () => {
+  await using host = await startLocaltunnelServer();
+  await using tunnel = await openTunnel({ port: 1, host: host.url });
+  const heard = recordEvents(tunnel);
+
+  newestProcess().emit("message", "lost");
+
+  await expect.poll(() => tunnel.status).toBe("down");
+  expect(heard).toEqual([expect.stringMatching(/^error TUNNEL_FAILED: .* lost its connections/), "down TUNNEL_FAILED"]);
+});
+
+test("A tunnel whose worker cannot start is not opened", async () => {
+  const { execPath } = process;
+  onTestFinished(() => {
+    process.execPath = execPath;
+  });
+  process.execPath = "/no/such/node";
+
+  await expect(openTunnel({ port: 1 })).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
+});
+
 test("The worker exits when its parent is killed with SIGKILL", async () => {
   await using host = await startLocaltunnelServer();
   const script = `
@@ -90,43 +114,107 @@ test("The worker exits when its parent is killed with SIGKILL", async () => {
   await expect.poll(() => host.connections).toBe(0);
 });
 
-test("The worker reports an unreachable server as lost", async () => {
+/** A worker with one connection to a port of 127.0.0.1, and its reports so far. */
+async function startWorker(remotePort: number, config: Partial<LocaltunnelConfig> = {}) {
   const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url));
-  const ready = await once(child, "message");
-  expect(ready[0]).toBe("ready");
-  const order: LocaltunnelConfig = {
-    remoteHost: "nowhere.invalid",
-    remotePort: 1,
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const reports: unknown[] = [];
+  child.on("message", (report) => reports.push(report));
+  await expect.poll(() => reports).toContain("ready");
+  const defaults: LocaltunnelConfig = {
+    remoteHost: "127.0.0.1",
+    remotePort,
     localPort: 1,
     connections: 1,
     timeoutMs: 50,
   };
+  child.send({ ...defaults, ...config });
+  return { child, reports };
+}
 
-  child.send(order);
+test("The worker reports an unreachable server as lost", async () => {
+  const { child, reports } = await startWorker(1, { remoteHost: "nowhere.invalid" });
 
-  const report = await once(child, "message");
-  expect(report[0]).toBe("lost");
+  await expect.poll(() => reports).toEqual(["ready", "lost"]);
   child.disconnect();
   await once(child, "exit");
+});
+
+test("The worker exits when its parent disconnects while it loads", async () => {
+  const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url), { stdio: "ignore" });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  child.disconnect();
+  await once(child, "exit");
+});
+
+test("The worker connects to 127.0.0.1 if localhost has both kinds of addresses", async () => {
+  const preload = `
+    import { getDefaultResultOrder } from "node:dns";
+    process.once("exit", () => console.log(getDefaultResultOrder()));`;
+  const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url), {
+    execArgv: ["--dns-result-order=ipv6first", "--import", `data:text/javascript,${encodeURIComponent(preload)}`],
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const output = child.stdout ? buffer(child.stdout) : undefined;
+  await once(child, "message");
+  child.disconnect();
+  expect((await output)?.toString()).toBe("ipv4first\n");
+});
+
+test("The worker reports a refused connection only when no other connection is open", async () => {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.once("close", () => sockets.delete(socket)));
+  });
+  const { reports } = await startWorker(await listenOnPort(server), { connections: 2, timeoutMs: 60_000 });
+  await expect.poll(() => sockets.size).toBe(2);
+  server.close();
+
+  const [first, second] = sockets;
+  first?.destroy();
+  // The worker opens another connection after 20 ms, which is refused.
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(reports).toEqual(["ready", "connected"]);
+
+  second?.destroy();
+  await expect.poll(() => reports).toEqual(["ready", "connected", "refused"]);
+});
+
+test("The worker reports a loss when its last connection closes and the server accepts no other one", async () => {
+  // Accepts one connection, and closes it when a byte arrives. It accepts nothing else, so its queue fills up.
+  const script = `
+    const { readSync, writeSync } = require("node:fs");
+    const server = require("node:net").createServer((socket) => {
+      writeSync(1, "accepted");
+      readSync(0, Buffer.alloc(1));
+      socket.destroy();
+      readSync(0, Buffer.alloc(1));
+    });
+    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => writeSync(1, String(server.address().port)));`;
+  const server = spawn(process.execPath, ["--eval", script], { stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => void server.kill("SIGKILL"));
+  const [output] = await once(server.stdout, "data");
+  const port = Number(output);
+  const { reports } = await startWorker(port, { timeoutMs: 500 });
+  await once(server.stdout, "data");
+  const waiting = Array.from({ length: 4 }, () => connect({ port, host: "127.0.0.1" }).on("error", () => {}));
+  onTestFinished(() => {
+    for (const socket of waiting) socket.destroy();
+  });
+  await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, "connect")));
+  expect(reports).toEqual(["ready", "connected"]);
+
+  server.stdin.write("x");
+
+  await expect.poll(() => reports).toEqual(["ready", "connected", "lost"]);
 });
 
 test("The worker reports a loss only after a time without a connection", async () => {
   /** Returns the reports of a worker with this timeout. */
   async function reportsWith(timeoutMs: number): Promise<unknown[]> {
     await using server = await startLocalServer(() => {});
-    const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url));
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const reports: unknown[] = [];
-    child.on("message", (report) => reports.push(report));
-    await expect.poll(() => reports).toContain("ready");
-    const order: LocaltunnelConfig = {
-      remoteHost: "127.0.0.1",
-      remotePort: server.port,
-      localPort: 1,
-      connections: 1,
-      timeoutMs,
-    };
-    child.send(order);
+    const { reports } = await startWorker(server.port, { timeoutMs });
     await expect.poll(() => reports).toContain("connected");
     // Wait longer than the timeout of a loss. Only the order of the events counts.
     await new Promise((resolve) => setTimeout(resolve, 2 * timeoutMs));
