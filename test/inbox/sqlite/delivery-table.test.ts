@@ -1,6 +1,7 @@
-import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
+import { DatabaseSync, StatementSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
@@ -30,6 +31,42 @@ describe("A statement on a large inbox", () => {
     // An index by status is enough for running deliveries, since there are few.
     const isOfRunning = text.includes("status = 'running'");
     expect(steps.filter((step) => /\(status=\?\)/.test(step)).length).toBeLessThanOrEqual(isOfRunning ? 1 : 0);
+  });
+});
+
+describe("A delivery whose row cannot be read", () => {
+  /** A table with a queued delivery, whose row is read with this error. */
+  function openTable(error: Error) {
+    const table = new DeliveryTable(openInboxDatabase(":memory:"));
+    const receivedAt = new Date(1);
+    table.add({ id: "a", endpoint: "retrain", body: "{}", receivedAt }, { now: 1, maxQueued: 10 });
+    const get = vi.spyOn(StatementSync.prototype, "get").mockImplementationOnce(() => {
+      throw error;
+    });
+    onTestFinished(() => get.mockRestore());
+    const damages: unknown[] = [];
+    const claim = () =>
+      table.claim("retrain", {
+        limit: 1,
+        claimant: { processId: "here", now: 1 },
+        onDamage: (damage) => damages.push(damage),
+      });
+    return { claim, damages };
+  }
+
+  test("is reported and skipped if its page is damaged", () => {
+    const error = Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
+    const { claim, damages } = openTable(error);
+    expect([claim(), claim()]).toEqual([[], []]);
+    expect(damages).toEqual([error]);
+  });
+
+  test("fails the claim for any other reason, and is claimed later", () => {
+    const error = Object.assign(new Error("database is locked"), { errcode: 5 });
+    const { claim, damages } = openTable(error);
+    expect(claim).toThrow(error);
+    expect(claim()).toMatchObject([{ id: "a", attempt: 1 }]);
+    expect(damages).toEqual([]);
   });
 });
 

@@ -71,6 +71,21 @@ describe("While an attempt is in progress,", () => {
     expect(await overHttp).toMatchObject([{ status: null }]);
   });
 
+  test("closing the local Hub waits for the attempts before it closes the store", async () => {
+    const target = await openTarget(neverRespond);
+    const local = await openLocalHub();
+    await local.create({ url: target.url });
+    // More than may run at the same time: the others stay in the queue.
+    for (let event = 0; event < 20; event += 1) await local.trigger(pushed, { wait: false });
+    await target.hasReceived(16);
+    const getPending = vi.spyOn(DeliveryStore.prototype, "getPending");
+    onTestFinished(() => void getPending.mockRestore());
+    await local.hub.close();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(getPending).not.toHaveBeenCalled();
+    expect(local.log.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
   test("another delivery to the same webhook does not wait", async () => {
     const release = Promise.withResolvers<void>();
     const target = await openTarget((_request, response) => {
