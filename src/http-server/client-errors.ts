@@ -26,7 +26,7 @@ export function handleClientErrors(
 
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // A client that has reset the connection cannot receive a response.
-    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+    if (error.code === "ECONNRESET") return void socket.destroy();
     if (broken.has(socket)) return;
     broken.add(socket);
     const connection = connections.get(socket);

@@ -1,4 +1,5 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { ServerResponse } from "node:http";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openListener } from "../receiver/node/open-listener.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 
@@ -44,8 +45,55 @@ describe("Invalid HTTP", () => {
     expect(log.lines).toMatchObject([{ level: "warn", status: 400 }]);
   });
 
+  test("that keeps arriving during a request adds only one listener to the response", async () => {
+    const finish = Promise.withResolvers<void>();
+    const { ask, log, url } = await openListener({
+      deliver: async (request) => {
+        await request.readBody(1_000);
+        await finish.promise;
+        return { status: 200, content: "{}" };
+      },
+    });
+    const onceListener = vi.spyOn(ServerResponse.prototype, "once");
+    onTestFinished(() => onceListener.mockRestore());
+    const socket = await openSocket(url);
+    socket.send(requestBytes({ path: "/webhooks/x", headers, body: "{}" }));
+    for (let count = 0; count < 3; count += 1) {
+      socket.send(garbage);
+      // Afterwards, the garbage has arrived.
+      await ask({ method: "GET", path: "/" });
+    }
+    finish.resolve();
+    expect([(await socket.answer()).status, (await socket.answer()).status]).toEqual([200, 400]);
+    await socket.ended;
+    expect(onceListener.mock.calls.filter(([event]) => event === "close")).toHaveLength(1);
+    expect(log.lines).toMatchObject([{ level: "warn", status: 400 }]);
+  });
+
+  test("after a request that closes its connection is neither answered nor logged", async () => {
+    const finish = Promise.withResolvers<void>();
+    const { ask, log, url } = await openListener({
+      deliver: async (request) => {
+        await request.readBody(1_000);
+        await finish.promise;
+        return { status: 200, content: "{}" };
+      },
+    });
+    const socket = await openSocket(url);
+    socket.send(
+      requestBytes({ path: "/webhooks/x", headers: { ...headers, Connection: "close" }, body: "{}" }),
+      garbage,
+    );
+    // Afterwards, the garbage has arrived.
+    await ask({ method: "GET", path: "/" });
+    finish.resolve();
+    expect((await socket.answer()).status).toBe(200);
+    await socket.ended;
+    expect(log.lines).toEqual([]);
+  });
+
   test("in a body closes the connection if the response has begun", async () => {
-    const { listener, url } = await openListener({
+    const { listener, log, url } = await openListener({
       fetch: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(1)) })),
     });
     const socket = await openSocket(url);
@@ -55,6 +103,8 @@ describe("Invalid HTTP", () => {
     socket.send("no length\r\n");
     await socket.ended;
     await expect.poll(() => listener.connectionCount).toBe(0);
+    // A refusal would send the head of another response into the body.
+    expect(log.lines).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import promises, { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
 import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
 import { nameFromFolder, writeFiles } from "../../../src/cli/commands/init/project.ts";
@@ -259,10 +260,26 @@ describe("Writing that fails half-way", () => {
     const attempt = writeFiles(folder, twoFiles);
     await expect(attempt).rejects.toMatchObject({
       code: "FOLDER_UNUSABLE",
-      message: /EEXIST.*Nothing was left behind/,
+      message: expect.stringMatching(/\(EEXIST\)\. Check its permissions/),
     });
     expect(await readdir(folder)).toEqual(["b.txt"]);
     expect(await readFile(join(folder, "b.txt"), "utf8")).toBe("theirs");
+  });
+
+  test("removes a file that could be written only in part", async () => {
+    const { writeFile: write } = promises;
+    promises.writeFile = async (path, _text, options) => {
+      await write(path, "half", options);
+      throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+    };
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      promises.writeFile = write;
+      syncBuiltinESMExports();
+    });
+    const message = expect.stringMatching(/\(ENOSPC\)\. Check its permissions/);
+    await expect(writeFiles(folder, twoFiles)).rejects.toMatchObject({ code: "FOLDER_UNUSABLE", message });
+    expect(await readdir(folder)).toEqual([]);
   });
 
   test("takes away the folders that it made", async () => {
