@@ -33,7 +33,6 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let length = 0;
-    let hasEnded = false;
     const onData = (chunk: Uint8Array) => {
       length += chunk.length;
       chunks.push(chunk);
@@ -42,7 +41,8 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
       reject(bodyTooLarge(limit));
     };
     const onEnd = () => {
-      hasEnded = true;
+      // Node also emits "close" after "end".
+      incoming.off("close", onClose);
       try {
         resolve(decodeText(joinChunks(chunks)));
       } catch (error) {
@@ -50,8 +50,6 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
       }
     };
     const onClose = (reason?: unknown) => {
-      // Node also emits "close" after "end".
-      if (hasEnded) return;
       reject(WebhookError.isInstance(reason) ? reason : bodyIncomplete());
     };
     incoming.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);

@@ -34,7 +34,7 @@ async function run(command: Command): Promise<void> {
   }
   if (command.command === "stop") {
     await served?.close();
-    return exit(0);
+    return exit();
   }
   process.once("uncaughtException", fail);
   try {
@@ -64,7 +64,7 @@ async function run(command: Command): Promise<void> {
       announce: false,
       shutdownGrace,
     });
-    // From here on, the launched server handles uncaught errors.
+    // From now on, an uncaught error ends the process with its stack trace, as in production.
     process.off("uncaughtException", fail);
     served = server;
     send({ report: "serving", port, description });
@@ -96,12 +96,12 @@ function send(report: SentReport): void {
 
 /** Sends a report, then exits even if the file left timers or connections open. */
 function sendAndExit(report: SentReport): void {
-  process.send?.(report, () => void exit(report.report === "failed" ? 1 : 0));
+  process.send?.(report, () => void exit());
 }
 
 /** Flushes all output, then exits. Without flushing, `process.exit()` would lose output that is still in the pipe. */
-async function exit(code: number): Promise<never> {
+async function exit(): Promise<never> {
   const flushed = (stream: NodeJS.WriteStream) => new Promise<unknown>((resolve) => stream.write("", resolve));
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
-  process.exit(code);
+  process.exit(0);
 }

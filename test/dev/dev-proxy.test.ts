@@ -120,6 +120,19 @@ describe("The dev proxy", () => {
     expect(requests.map(({ body }) => body)).toEqual(["first", "", "third", ""]);
   });
 
+  test("closes the connection after an early response to a request with Expect: 100-continue", async () => {
+    const { proxy } = await openProxyTo((_incoming, outgoing) => outgoing.writeHead(403).end("no"));
+    const timers = watchTimers();
+    const socket = await RawSocket.open(proxy.url);
+    onTestFinished(() => socket.close());
+    const headers = { Host: "localhost", Expect: "100-continue", "Content-Length": "5" };
+    const answer = await socket.send(requestBytes({ path: "/", headers })).answer();
+    expect([answer.status, answer.headers.get("connection")]).toEqual([403, "close"]);
+    // The client may still send the body: for 500 ms, that does not reset the connection.
+    await expect.poll(() => timers.of(500)).toHaveLength(1);
+    await socket.ended;
+  });
+
   test("adds Via to HTTP/1.0 requests, so that the server recognizes a proxy", async () => {
     const { requests, listener } = recorder();
     const { proxy } = await openProxyTo(listener);

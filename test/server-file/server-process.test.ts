@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { getEventListeners, once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { describeServerFile, ServerProcess, type ServerProcessOptions } from "../../src/server-file/server-process.ts";
+import { describeServerFile, ServerProcess } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { isRunning } from "../support/program.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
@@ -26,7 +26,9 @@ const servingFile = `
   });
   server.webhook("finish", () => { setTimeout(finish, 50); });
   server.webhook("die", () => process.exit(7));
+  server.webhook("throw", () => { setTimeout(() => { throw new Error("thrown later"); }); });
   console.log("pid " + process.pid);
+  console.log("inbox " + process.env.INBOX_URL);
   export default server;
   console.log(JSON.stringify(await server.launch()));
 `;
@@ -45,6 +47,11 @@ beforeAll(async () => {
     "server.ts": servingFile,
     "stuck.ts": "console.log('pid ' + process.pid);\nawait new Promise(() => {});\nexport {};",
     "busy.ts": "console.log('pid ' + process.pid);\nfor (;;) {}\nexport {};",
+    "slow-exit.ts": `
+      console.log("pid " + process.pid);
+      process.on("exit", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100));
+      throw new Error("no luck");
+      export {};`,
     "failing.ts": `
       import { WebhooksServer } from "hub-webhooks";
       const server = new WebhooksServer({ inbox: "sqlite::memory:" });
@@ -52,7 +59,7 @@ beforeAll(async () => {
       server.app.get("/stored", async (context) => context.json(await server.inbox.list()));
       export default server;`,
     "leaving-a-child.ts": `
-      import { spawn } from "node:child_process";
+      import { fork, spawn } from "node:child_process";
       import { WebhooksServer } from "hub-webhooks";
       const child = spawn(process.execPath, ["--eval", "setInterval(() => {}, 1000)"], { stdio: "inherit" });
       console.log("pid " + child.pid);
@@ -62,7 +69,7 @@ beforeAll(async () => {
 });
 afterAll(() => project[Symbol.asyncDispose]());
 
-function serve(file: string, options: Partial<ServerProcessOptions> = {}) {
+function serve(file: string, options: Partial<Parameters<typeof ServerProcess.serve>[0]> = {}) {
   const lines: string[] = [];
   const started = ServerProcess.serve({
     ...{ path: join(project.path, file), launchResult, secret: { text: "the session's", use: "replace" } },
@@ -112,6 +119,48 @@ describe("ServerProcess", () => {
     expect(lines.join("\n")).not.toContain("The server is ready");
     started.kill();
     await started.ended;
+  });
+
+  test("keeps the secret of the file for `fallback`, and sets INBOX_URL to the inbox of the session", async () => {
+    const { started, lines } = serve("server.ts", {
+      secret: { text: "the session's", use: "fallback" },
+      inbox: "sqlite::memory:",
+    });
+    const { description } = await started.serving();
+    expect(description.secret).toBe("the file's own");
+    expect(lines).toContain("inbox sqlite::memory:");
+  });
+
+  test("prints an uncaught error of a running server, and exits", async () => {
+    const { started, lines } = serve("server.ts");
+    const { port } = await started.serving();
+    await deliver(port, "throw").catch(() => {}); // The process may exit before it responds.
+    await started.ended;
+    expect(lines.join("\n")).toContain("Error: thrown later");
+  });
+
+  test("has exited when the failure of its file is reported", async () => {
+    const { started, lines } = serve("slow-exit.ts");
+    await expect(started.serving()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+    expect(isRunning(processIn(lines))).toBe(false);
+    const described: string[] = [];
+    const onOutput = ({ text }: { text: string }) => described.push(text);
+    await expect(describeServerFile(join(project.path, "slow-exit.ts"), { onOutput })).rejects.toMatchObject({
+      code: "SERVER_FILE_INVALID",
+    });
+    expect(isRunning(processIn(described))).toBe(false);
+  });
+
+  test("reports that it cannot be started", async () => {
+    const { execPath } = process;
+    onTestFinished(() => {
+      process.execPath = execPath;
+    });
+    process.execPath = "/no/such/node";
+    const { started } = serve("server.ts");
+    await expect(started.serving()).rejects.toMatchObject({ code: "ENOENT" });
+    await started.ended;
+    await expect(describeServerFile(join(project.path, "server.ts"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   test("waits for running handlers on stop, then exits", async () => {
@@ -174,6 +223,15 @@ describe("ServerProcess", () => {
     expect(getEventListeners(stopping.signal, "abort")).toEqual([]);
     const late = describeServerFile(join(project.path, "server.ts"), { signal: stopping.signal });
     await expect(late).rejects.toThrow("no longer wanted");
+  });
+
+  test("exits if its parent disconnects before it has loaded", async () => {
+    const child = fork(new URL("../../src/server-file/server-process-child.ts", import.meta.url), { stdio: "ignore" });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const path = join(project.path, "server.ts");
+    await new Promise((resolve) => child.send({ command: "serve", path, launchResult }, resolve));
+    child.disconnect();
+    await once(child, "exit");
   });
 
   test("exits when its parent is killed", async () => {

@@ -353,3 +353,13 @@ describe("The option bodyLimit", () => {
     );
   });
 });
+
+test("A request that was read to its end has no listener for its close", async () => {
+  const incoming = new IncomingMessage(new Socket());
+  const before = incoming.listenerCount("close");
+  const reading = readIncoming(incoming, 10);
+  incoming.push("{}");
+  incoming.push(null);
+  expect(await reading).toBe("{}");
+  expect(incoming.listenerCount("close")).toBe(before);
+});
