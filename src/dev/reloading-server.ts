@@ -80,11 +80,9 @@ export class ReloadingServer {
     clearTimeout(this.#restart);
     this.#watcher.close();
     await this.#process?.stop();
-    await this.#loading;
   }
 
   #changed(paths: readonly string[], isLoaded: boolean): void {
-    if (this.#isClosed) return;
     // A broken server may depend on a file that was never loaded.
     if (!isLoaded && this.#state !== "broken") {
       this.#mayBeFixed = this.#state === "loading";

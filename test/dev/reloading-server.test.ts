@@ -23,7 +23,7 @@ const serverFile = (word: string, more = "") => `
   server.webhook("die", () => process.exit(7));
   server.webhook("slow", async () => {
     console.log("slow begins");
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 500));
     return "${word}";
   });
   ${more}
@@ -145,14 +145,16 @@ describe.concurrent("A reloading server", () => {
     await expect.poll(() => lines, pollOptions).toContain("slow begins");
     await project.write("server.ts", serverFile("two"));
     await until("changed server.ts");
-    expect(await deliver("word")).toEqual(["two", "first"]);
+    // Another change while the first server is stopping does not end its handler either.
+    await project.write("server.ts", serverFile("three"));
+    await expect.poll(() => deliver("word"), pollOptions).toEqual(["three", "first"]);
     expect(await slow).toBe("one");
   });
 
   test("restarts if it exits, and requests wait for it", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
-    const { events, deliver } = startIn(project, context);
+    const { server, events, deliver } = startIn(project, context);
     await deliver("word");
     await setTimeout(60); // The server has served longer than `restartAfterMs`.
     await expect(deliver("die")).rejects.toThrow();
@@ -160,6 +162,8 @@ describe.concurrent("A reloading server", () => {
       .poll(() => events.slice(1), pollOptions)
       .toContain("restarts: The server process exited unexpectedly. See the last output of the server.");
     expect(await deliver("word")).toEqual(["one", "first"]);
+    // The exit of a server that is closed is not reported.
+    await server.close();
     expect(events.at(-1)).toBe("serves");
   });
 
@@ -218,6 +222,31 @@ test("A change cancels a scheduled restart", async (context) => {
   const restarts = timers.of(restartAfterMs);
   expect(restarts).toHaveLength(1);
   expect(restarts.filter(({ cleared }) => cleared === 0)).toEqual([]);
+});
+
+test("Closing cancels a scheduled restart", async (context) => {
+  await using project = await makeProject(files);
+  const timers = watchTimers();
+  const closed = Promise.withResolvers<void>();
+  const { server, deliver } = startIn(project, context, {
+    restartAfterMs: 51,
+    onBroken: () => server.close().then(closed.resolve, closed.reject),
+  });
+  await deliver("word");
+  await setTimeout(60); // The server has served longer than `restartAfterMs`.
+  await expect(deliver("die")).rejects.toThrow();
+  await closed.promise;
+  expect(timers.of(51)).toMatchObject([{ cleared: 1 }]);
+});
+
+test("A load that fails while a change settles is repeated before the failure is reported", async (context) => {
+  await using project = await makeProject({ "server.ts": 'console.log("begins");\nthrow new Error("no luck");' });
+  const isSettling = vi.spyOn(SourceWatcher.prototype, "isSettling", "get").mockReturnValueOnce(true);
+  onTestFinished(() => isSettling.mockRestore());
+  const { events, lines, until } = startIn(project, context);
+  await until("broken");
+  expect(lines.filter((line) => line === "begins")).toHaveLength(2);
+  expect(events).toHaveLength(1);
 });
 
 describe("The source watcher", () => {

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
@@ -313,5 +314,22 @@ describe("hub-webhooks dev", () => {
       exitCode: 1,
       stderr: expect.stringContaining('File "nowhere/bot.ts" does not exist'),
     });
+  });
+
+  test("creates nothing in place of a folder", async () => {
+    const project = await makeServerProject();
+    const { exitCode, stderr } = await runCommand(["dev", project.path, "--create"], { stopped: never });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining("is not a file") });
+  });
+
+  test("creates nothing on a runtime that cannot load the file", async () => {
+    const { versions } = process;
+    onTestFinished(() => void Object.defineProperty(process, "versions", { value: versions }));
+    Object.defineProperty(process, "versions", { value: { ...versions, bun: "1.3.0" } });
+    const project = await makeServerProject({});
+    const path = join(project.path, "server.ts");
+    const { exitCode, stderr } = await runCommand(["dev", path, "--create"], { stopped: never });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining("Bun 1.3.0") });
+    expect(existsSync(path)).toBe(false);
   });
 });
