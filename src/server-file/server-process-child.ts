@@ -18,9 +18,9 @@ const loader = new ServerFileLoader();
 let publicUrl = "";
 let served: WebhooksServer | undefined;
 
-// Exit with the parent process, because the server is not reachable without the parent.
+// Exit with the parent process, because the server is not reachable without the parent. If the parent exits while this file is
+// loading, the first report cannot be sent, which also ends this process.
 process.once("disconnect", () => process.exit());
-if (!process.connected) process.exit();
 
 process.on("message", (message) => {
   const command = parseCommand(message);

@@ -110,10 +110,8 @@ export class ServerProcess {
       });
       ended.resolve();
     });
-    child.on("error", (error) => {
-      this.#report.reject(error);
-      if (child.pid === undefined) ended.resolve();
-    });
+    // After a failed start, Node also emits "close".
+    child.on("error", (error) => this.#report.reject(error));
     void this.#report.promise.catch(() => {});
     for (const stream of ["stdout", "stderr"] as const) {
       const output = child[stream];

@@ -38,6 +38,9 @@ describe("The shell of a process", () => {
     await stopped;
     // Without a listener, the signal would end the process.
     expect(process.listenerCount("SIGHUP")).toBe(before + 1);
+    const listeners = process.listenerCount("SIGINT");
+    process.emit("SIGHUP");
+    expect(process.listenerCount("SIGINT")).toBe(listeners);
   });
 
   test("does not handle SIGHUP without a terminal, so that the signal ends the process", () => {

@@ -148,6 +148,7 @@ describe("ServerProcess", () => {
     await expect(describeServerFile(join(project.path, "slow-exit.ts"), { onOutput })).rejects.toMatchObject({
       code: "SERVER_FILE_INVALID",
     });
+    expect(processIn(described)).toBeGreaterThan(0);
     expect(isRunning(processIn(described))).toBe(false);
   });
 
