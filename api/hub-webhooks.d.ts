@@ -36,7 +36,7 @@ interface WebhookErrorCodes {
   BODY_CONSUMED: "response";
   /** 422: the body is JSON, but the endpoint does not accept it as a payload. Fix the paths in the message. */
   PAYLOAD_INVALID: "response" | "thrown";
-  /** 500: the handler threw an error. See `cause` or the server's log. */
+  /** 500: the handler threw an error or returned an error `Response`. See `cause` or the server's log. */
   HANDLER_FAILED: "response" | "thrown";
   /** 504: the handler took longer than its `timeout`. Make the handler faster, or run it in the background. */
   HANDLER_TIMED_OUT: "response" | "thrown";
@@ -1498,14 +1498,6 @@ declare class HubResourceGroups {
    */
   create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup>;
 }
-/** The token to revoke: by its ID, or by its value before 2026-08-12. */
-type RevokedToken = {
-  /** The ID in the token settings and in the audit log of the organization. */
-  tokenId: string;
-} | {
-  /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
-  token: string;
-};
 /** The SCIM configuration of an organization. The Hub does not document `sort` or the remaining fields. */
 declare const scimConfig: z.ZodMiniObject<{
   schemas: z.ZodMiniArray<z.ZodMiniString<string>>;
@@ -1529,6 +1521,30 @@ declare const scimConfig: z.ZodMiniObject<{
 }, z.core.$loose>;
 /** The SCIM configuration of an organization. */
 type ScimConfig = z.output<typeof scimConfig>;
+/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
+type HeadersSource = ConstructorParameters<typeof Headers>[0];
+/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
+interface HubFetchInit extends CallOptions {
+  /** Default `GET`. */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
+  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
+  headers?: HeadersSource;
+  /**
+   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
+   * escape the path or start a query. Use `params` for values from payloads.
+   */
+  params?: Readonly<Record<string, string | number>> | undefined;
+  /** The body as text: `JSON.stringify(…)`. */
+  body?: string | undefined;
+}
+/** The token to revoke: by its ID, or by its value before 2026-08-12. */
+type RevokedToken = {
+  /** The ID in the token settings and in the audit log of the organization. */
+  tokenId: string;
+} | {
+  /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
+  token: string;
+};
 /**
  * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
  * require an admin's token and a paid plan.
@@ -1707,22 +1723,6 @@ declare class HubSettings {
    * ```
    */
   updateWatch(change: NotificationWatchChange, options?: CallOptions): Promise<void>;
-}
-/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
-type HeadersSource = ConstructorParameters<typeof Headers>[0];
-/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
-interface HubFetchInit extends CallOptions {
-  /** Default `GET`. */
-  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
-  headers?: HeadersSource;
-  /**
-   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
-   * escape the path or start a query. Use `params` for values from payloads.
-   */
-  params?: Readonly<Record<string, string | number>> | undefined;
-  /** The body as text: `JSON.stringify(…)`. */
-  body?: string | undefined;
 }
 /** A webhook as the Hub returns it. */
 declare const webhook$1: z.ZodMiniObject<{
@@ -2447,11 +2447,15 @@ interface LaunchOptions {
    * limit. A client that pipelines more than 16 unanswered requests is always disconnected. Default `1000`.
    */
   maxRequestsPerSocket?: number;
-  /** How long `close()`, SIGTERM and SIGINT wait for requests in progress. Default `"30s"`. */
+  /**
+   * How long `close()`, SIGTERM and SIGINT wait for running handlers: first for requests in progress, and in the remaining
+   * time for background handlers, whose `signal` is aborted when this wait starts. Background deliveries that do not finish
+   * are queued again. Default `"30s"`.
+   */
   shutdownGrace?: Duration;
   /**
    * Whether the server manages the process. If `true`, SIGTERM and SIGINT let running requests finish and exit the process
-   * with code 0 (a second signal exits immediately), unhandled rejections are logged and do not crash the process, and a
+   * with code 0, or with code 1 if requests do not finish within `shutdownGrace` (a second signal exits immediately), unhandled rejections are logged and do not crash the process, and a
    * failed launch logs one line and exits with code 1. If `false`, a failed `launch()` rejects, and the process is
    * unchanged. Default `true`, but `false` under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
    */
@@ -2747,7 +2751,10 @@ interface EndpointQueue {
   policy: RetryPolicy;
   /** How long finished deliveries are kept, in milliseconds. */
   retentionMs: number;
-  /** Runs the handler and never rejects. The signal is aborted when the inbox closes or the lease of the delivery is lost. */
+  /**
+   * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
+   * lost. If the handler fails after that, the attempt was interrupted: see `next-step.ts`.
+   */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
 /** Filters and pagination for a list of deliveries. */
@@ -2806,8 +2813,14 @@ interface Inbox {
   problems(): Promise<readonly InboxProblem[]>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
-  /** Stops claiming deliveries, waits up to `graceMs` milliseconds for running handlers, and queues unfinished deliveries again. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers. A
+   * delivery whose handler fails during this time or does not finish is queued again, and the attempt does not count. Returns the
+   * number of these deliveries. Further calls return the first result.
+   */
+  close(graceMs: number): Promise<{
+    interrupted: number;
+  }>;
 }
 /**
  * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
@@ -2923,7 +2936,12 @@ interface HandlerTime {
  */
 interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
-  /** Aborts at the timeout and when the client disconnects. Pass this signal to `fetch`. */
+  /**
+   * Aborts at the timeout. If the handler runs before the response, also aborts when the client disconnects. In the
+   * background, also aborts when the server shuts down, which leaves the handler up to `shutdownGrace` to finish, and when
+   * the lease of the delivery is lost. A background handler that then fails or does not finish runs again, and the attempt
+   * does not count. Pass this signal to `fetch`.
+   */
   readonly signal: AbortSignal;
   /** A logger that adds the endpoint and the delivery ID to each line. */
   readonly log: Logger;

@@ -74,7 +74,7 @@ describe("The main entry point", () => {
     ["the code for launch()", /^src\/receiver\/node\//],
     ["the tunnel", /^src\/tunnel\//],
     ["the landing page, except its route", /^src\/receiver\/landing\/(?!serve\.ts$)/],
-    ["the inbox, except its types and options", /^src\/inbox\/(?!(?:retention|retry-policy)\.ts$)/],
+    ["the inbox, except its types and options", /^src\/inbox\/(?!(?:next-step|retention|retry-policy)\.ts$)/],
     ["the dashboard, except its routes", /^src\/receiver\/dashboard\/(?!serve\.ts$)/],
     ["the metrics, except their route", /^src\/receiver\/routes\/metrics\.ts$/],
     ["the shared parts of the pages", /^src\/console\//],

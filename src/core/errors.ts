@@ -33,7 +33,7 @@ export interface WebhookErrorCodes {
   BODY_CONSUMED: "response";
   /** 422: the body is JSON, but the endpoint does not accept it as a payload. Fix the paths in the message. */
   PAYLOAD_INVALID: "response" | "thrown";
-  /** 500: the handler threw an error. See `cause` or the server's log. */
+  /** 500: the handler threw an error or returned an error `Response`. See `cause` or the server's log. */
   HANDLER_FAILED: "response" | "thrown";
   /** 504: the handler took longer than its `timeout`. Make the handler faster, or run it in the background. */
   HANDLER_TIMED_OUT: "response" | "thrown";

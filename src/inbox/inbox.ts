@@ -61,7 +61,10 @@ export interface EndpointQueue {
   policy: RetryPolicy;
   /** How long finished deliveries are kept, in milliseconds. */
   retentionMs: number;
-  /** Runs the handler and never rejects. The signal is aborted when the inbox closes or the lease of the delivery is lost. */
+  /**
+   * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
+   * lost. If the handler fails after that, the attempt was interrupted: see `next-step.ts`.
+   */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
 
@@ -123,8 +126,12 @@ export interface Inbox {
   problems(): Promise<readonly InboxProblem[]>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
-  /** Stops claiming deliveries, waits up to `graceMs` milliseconds for running handlers, and queues unfinished deliveries again. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers. A
+   * delivery whose handler fails during this time or does not finish is queued again, and the attempt does not count. Returns the
+   * number of these deliveries. Further calls return the first result.
+   */
+  close(graceMs: number): Promise<{ interrupted: number }>;
 }
 
 const defaultPageSize = 50;

@@ -31,23 +31,6 @@ export interface RetryPolicy {
   totalWaitMs: number;
 }
 
-/**
- * Returns when the next attempt is due, in milliseconds since the epoch: at `retryAt` if it is a valid date, otherwise after
- * `retryDelayMs`.
- */
-export function nextAttemptAt({
-  retryDelayMs,
-  retryAt,
-  now,
-}: {
-  retryDelayMs: number;
-  retryAt: Date | undefined;
-  now: number;
-}): number {
-  const requested = retryAt?.getTime() ?? Number.NaN;
-  return Number.isNaN(requested) ? now + retryDelayMs : requested;
-}
-
 /** The waits add up to about 22 hours, which is longer than most outages and shorter than a day. */
 const defaultWaits: readonly Duration[] = ["5s", "30s", "2m", "10m", "30m", "1h", "2h", "6h", "12h"];
 const defaultFirst: Duration = "5s";

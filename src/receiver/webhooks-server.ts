@@ -261,7 +261,7 @@ export class WebhooksServer {
       inbox: this.#options.inbox,
       log: this.#log,
       now: this.#now,
-      run: async (...claimed) => this.#redaction.outcome(await this.#pipeline.runClaimed(...claimed)),
+      run: (endpoint, claimed, signal) => this.#pipeline.runClaimed(endpoint, claimed, signal),
     });
   }
 
@@ -276,6 +276,7 @@ export class WebhooksServer {
       createId: this.#options.createId ?? (() => crypto.randomUUID()),
       store: (delivery) => this.#backgroundWork.store(delivery),
       activity: this.#activity,
+      redactOutcome: (outcome) => this.#redaction.outcome(outcome),
     });
   }
 

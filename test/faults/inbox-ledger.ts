@@ -68,7 +68,7 @@ export class Ledger {
 
   async #openReader(): Promise<Inbox> {
     const inbox = await openInbox({ url: this.#url, now: Date.now, log: createMemoryLogger });
-    onTestFinished(() => inbox.close(0));
+    onTestFinished(async () => void (await inbox.close(0)));
     return inbox;
   }
 

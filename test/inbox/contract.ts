@@ -247,7 +247,7 @@ function describeClosing(engine: Engine): void {
       });
       await first.inbox.accept(incoming("a"));
       await waitFor(() => expect(runs).toHaveLength(1));
-      await first.inbox.close(10);
+      expect(await first.inbox.close(10)).toEqual({ interrupted: 1 });
       expect(signals[0]?.reason).toMatchObject({ code: "CLOSING" });
       const second = await openInbox(engine, { store: first.store });
       const again = work(second.inbox, ({ attempt }) => (attempt < 4 ? failed() : succeeded));
@@ -263,7 +263,7 @@ function describeClosing(engine: Engine): void {
       });
       await first.inbox.accept(incoming("a"));
       await waitFor(() => expect(runs).toHaveLength(1));
-      await first.inbox.close(10_000);
+      expect(await first.inbox.close(10_000)).toEqual({ interrupted: 0 });
       const second = await openInbox(engine, { store: first.store });
       expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
     });
@@ -275,7 +275,7 @@ function describeClosing(engine: Engine): void {
       });
       await first.inbox.accept(incoming("a"));
       await waitFor(() => expect(runs).toHaveLength(1));
-      await first.inbox.close(10_000);
+      expect(await first.inbox.close(10_000)).toEqual({ interrupted: 1 });
       const second = await openInbox(engine, { store: first.store });
       expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({
         status: "queued",
@@ -294,7 +294,7 @@ function describeClosing(engine: Engine): void {
 
     test("can be repeated", async () => {
       const { inbox } = await openInbox(engine);
-      expect(await Promise.all([inbox.close(0), inbox.close(0)])).toEqual([undefined, undefined]);
+      expect(await Promise.all([inbox.close(0), inbox.close(0)])).toEqual([{ interrupted: 0 }, { interrupted: 0 }]);
     });
   });
 }

@@ -35,7 +35,7 @@ export async function openInbox(engine: Engine, options: Partial<EngineOptions> 
   const logger = createMemoryLogger();
   const store = options.store ?? (await engine.emptyStore());
   const inbox = await engine.open({ log: () => logger, ...options, store });
-  onTestFinished(() => inbox.close(1_000));
+  onTestFinished(async () => void (await inbox.close(1_000)));
   return { inbox, store, logger };
 }
 

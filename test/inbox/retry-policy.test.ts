@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Backoff, createRetryPolicy, nextAttemptAt } from "../../src/inbox/retry-policy.ts";
+import { type Backoff, createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 
 const second = 1_000;
 const minute = 60 * second;
@@ -92,19 +92,4 @@ describe("A retry policy", () => {
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(`"${name}"`) }),
     );
   });
-});
-
-describe("The next attempt", () => {
-  const retryDelayMs = 10 * second;
-
-  test("is due at the time that the handler requested", () => {
-    expect(nextAttemptAt({ retryDelayMs, retryAt: new Date(5), now: 0 })).toBe(5);
-  });
-
-  test.each([undefined, new Date("soon")])(
-    "is due after the wait of the policy if the requested time is %s",
-    (retryAt) => {
-      expect(nextAttemptAt({ retryDelayMs, retryAt, now: 100 })).toBe(100 + 10 * second);
-    },
-  );
 });

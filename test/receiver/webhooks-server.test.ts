@@ -84,6 +84,15 @@ describe("receive", () => {
     expect(await server.receive(undefined)).toEqual({ status: "succeeded", result: "" });
   });
 
+  test("returns a failure if the handler returns an error Response, as for a request", async () => {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("busy", () => new Response("later", { status: 503 }));
+    expect(await server.receive(webhookPayload("repo"))).toMatchObject({
+      status: "failed",
+      error: { code: "HANDLER_FAILED", message: expect.stringContaining("503") },
+    });
+  });
+
   test.each([
     ["no endpoint", [], {}, { code: "ENDPOINT_REQUIRED" }],
     [

@@ -68,7 +68,7 @@ export class BullmqInbox implements Inbox {
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #accepting = new Set<Promise<unknown>>();
   readonly #timers: readonly NodeJS.Timeout[];
-  #closed: Promise<void> | undefined;
+  #closed: Promise<{ interrupted: number }> | undefined;
 
   constructor(options: BullmqInboxOptions) {
     this.#options = {
@@ -203,12 +203,12 @@ export class BullmqInbox implements Inbox {
     return count;
   }
 
-  close(graceMs: number): Promise<void> {
+  close(graceMs: number): Promise<{ interrupted: number }> {
     this.#closed ??= this.#close(graceMs);
     return this.#closed;
   }
 
-  async #close(graceMs: number): Promise<void> {
+  async #close(graceMs: number): Promise<{ interrupted: number }> {
     const { deadlineMs, server, log } = this.#options;
     for (const timer of this.#timers) clearInterval(timer);
     // BullMQ waits for an unavailable server without a timeout.
@@ -219,6 +219,7 @@ export class BullmqInbox implements Inbox {
       );
     }
     await Promise.all([endsWithin(deadlineMs, server.close()), this.#leases?.close()]);
+    return { interrupted: [...this.#workers.values()].reduce((sum, { interrupted }) => sum + interrupted, 0) };
   }
 
   async #finish(graceMs: number): Promise<void> {

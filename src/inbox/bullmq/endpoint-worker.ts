@@ -1,12 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { toError } from "../../core/describe-error.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Outcome } from "../../payload/delivery.ts";
 import { countsAsAttempt } from "../crash-policy.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
 import { storedAbandonedError, storedClosingError } from "../inbox-errors.ts";
+import { nextStep } from "../next-step.ts";
 import { type Retention, retentionOf } from "../retention.ts";
-import { nextAttemptAt } from "../retry-policy.ts";
 import { type HandlerRun, HandlerRuns } from "./handler-runs.ts";
 import {
   attemptEntry,
@@ -80,6 +79,7 @@ export class EndpointWorker {
   #claimed = 0;
   /** The number of claimed deliveries that are not finished. */
   #active = 0;
+  #interrupted = 0;
 
   constructor(options: EndpointWorkerOptions) {
     this.#options = options;
@@ -113,7 +113,12 @@ export class EndpointWorker {
     return { isRunning: this.#worker.isRunning(), hasCapacity: this.#active < concurrency, claimed: this.#claimed };
   }
 
-  /** Stops claiming deliveries, aborts the handlers, and queues deliveries again whose handlers are still running after `graceMs`. */
+  /** The number of deliveries that `close` has interrupted so far. */
+  get interrupted(): number {
+    return this.#interrupted;
+  }
+
+  /** See `Inbox.close`. */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort();
     const closed = this.#worker.close();
@@ -191,16 +196,16 @@ export class EndpointWorker {
     token: string,
     { run, claimed }: { run: HandlerRun; claimed: ClaimedDelivery },
   ): Promise<undefined> {
-    const { bullmqErrors } = this.#options;
+    const { bullmqErrors, now } = this.#options;
     const claim = job.attemptsStarted;
-    if (run.outcome === "unfinished" || (this.#closing.signal.aborted && run.outcome.status === "failed")) {
-      const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
-      await this.#record(job, attemptEntry({ claim, attempt, counts: false }));
-      return this.#requeue(job, token);
-    }
-    if (run.hasLostLease || !(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
-    const next = this.#nextAttempt(claimed, run.outcome);
-    const entry = attemptEntry({ claim, attempt: run.attempt, counts: true, dueAt: next?.dueAt });
+    const { outcome, isInterrupted, hasLostLease } = run;
+    if (outcome === "unfinished") return this.#endInterrupted(job, token, run);
+    const next = nextStep(outcome, { claimed, isInterrupted, now: now() });
+    if (hasLostLease) return this.#recordLate(job, run);
+    if (next.status === "queued" && !next.counts) return this.#endInterrupted(job, token, run);
+    if (!(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
+    const dueAt = next.status === "queued" ? new Date(next.dueAt) : undefined;
+    const entry = attemptEntry({ claim, attempt: run.attempt, counts: true, dueAt });
     const entryCount = await this.#record(job, entry);
     // The history has only this entry unless a replay or an earlier claim added entries.
     const history = entryCount > 1 ? await this.#history(job) : [];
@@ -209,8 +214,17 @@ export class EndpointWorker {
       await job.log(replayEntry(job));
       return this.#requeue(job, token);
     }
-    if (run.outcome.status !== "failed" || hasSucceeded(history)) return undefined;
-    throw next ?? new bullmqErrors.UnrecoverableError(run.outcome.error.code);
+    if (outcome.status !== "failed" || hasSucceeded(history)) return undefined;
+    const { code } = outcome.error;
+    throw dueAt ? new RetryError(code, dueAt) : new bullmqErrors.UnrecoverableError(code);
+  }
+
+  /** Queues a delivery again whose run the closing inbox interrupted. */
+  async #endInterrupted(job: DeliveryJob, token: string, run: HandlerRun): Promise<never> {
+    this.#interrupted += 1;
+    const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
+    await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: false }));
+    return this.#requeue(job, token);
   }
 
   /**
@@ -292,13 +306,7 @@ export class EndpointWorker {
     }
   }
 
-  /** Returns the error that schedules the next attempt, or `undefined` if there is no next attempt. */
-  #nextAttempt({ isLastAttempt, retryDelayMs }: ClaimedDelivery, outcome: Outcome): RetryError | undefined {
-    if (outcome.status !== "failed" || !outcome.error.retryable || isLastAttempt) return undefined;
-    const dueAt = nextAttemptAt({ retryDelayMs, retryAt: outcome.retryAt, now: this.#options.now() });
-    return new RetryError(outcome.error.code, new Date(dueAt));
-  }
-
+  /** Queues a delivery again that was claimed while the inbox was closing, and whose handler has not run. */
   async #putBack(job: DeliveryJob, token: string): Promise<never> {
     await job.log(skippedEntry(job));
     return this.#requeue(job, token);

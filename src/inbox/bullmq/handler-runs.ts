@@ -8,7 +8,9 @@ export interface HandlerRun {
   /** `unfinished`: the handler did not end within the grace period when the inbox closed. */
   outcome: Outcome | "unfinished";
   attempt: DeliveryAttempt;
-  /** Whether the lease expired during the run. Another process may then have claimed the delivery. */
+  /** Whether the signal of the handler was aborted before the handler ended. */
+  isInterrupted: boolean;
+  /** Whether the lease expired during the run, which also interrupts it. Another process may then have claimed the delivery. */
   hasLostLease: boolean;
 }
 
@@ -39,6 +41,7 @@ export class HandlerRuns {
     const start = performance.now();
     try {
       const outcome = await Promise.race([this.#queue.run(claimed, controller.signal), unfinished.promise]);
+      const isInterrupted = controller.signal.aborted;
       const failure = outcome !== "unfinished" && outcome.status === "failed" ? outcome.error : undefined;
       const attempt: DeliveryAttempt = {
         number: claimed.attempt,
@@ -47,7 +50,7 @@ export class HandlerRuns {
         outcome: failure ? "failed" : "succeeded",
         ...(failure && { error: toAttemptError(failure) }),
       };
-      return { outcome, attempt, hasLostLease: isLeaseLost(controller.signal.reason) };
+      return { outcome, attempt, isInterrupted, hasLostLease: isLeaseLost(controller.signal.reason) };
     } finally {
       this.#running.delete(entry);
     }

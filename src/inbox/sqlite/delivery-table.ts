@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { isDamage } from "../../core/sqlite-errors.ts";
 import type { ClaimedDelivery, DeliveryKey, IncomingDelivery } from "../inbox.ts";
 import { inboxFull } from "../inbox-errors.ts";
+import type { NextStep } from "../next-step.ts";
 import type { Retention } from "../retention.ts";
 import { AttemptTable, type TimedAttempt } from "./attempt-table.ts";
 import { DeliveryPruner } from "./delivery-pruner.ts";
@@ -11,6 +12,7 @@ import { prepareStatements, type Statements } from "./statements.ts";
 
 /** A claimed delivery as read from its row, before the retry policy is applied. */
 export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
+  sequence: number;
   /** The number of attempts so far that count, including this attempt. See `uncounted_attempts` in `migrations.ts`. */
   countedAttempts: number;
   /** When this attempt started, in milliseconds since the epoch. */
@@ -20,7 +22,7 @@ export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "ret
 /** The end of an attempt and the next status of the delivery. */
 export interface AttemptEnd {
   attempt: TimedAttempt;
-  next: { status: "succeeded" | "dead" } | { status: "queued"; dueAt: number; counts: boolean };
+  next: NextStep;
 }
 
 /**
@@ -128,6 +130,7 @@ export class DeliveryTable {
       const row = this.#statements.claim.get(processId, now, now, sequence);
       return (
         row && {
+          sequence,
           id: String(row.id),
           endpoint,
           body: String(row.body),

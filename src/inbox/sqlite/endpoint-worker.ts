@@ -1,9 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../../core/logger.ts";
-import type { Outcome } from "../../payload/delivery.ts";
-import type { ClaimedDelivery, EndpointQueue } from "../inbox.ts";
+import type { EndpointQueue } from "../inbox.ts";
 import { inboxClosing, leaseLost, storedClosingError, toAttemptError } from "../inbox-errors.ts";
-import { nextAttemptAt } from "../retry-policy.ts";
+import { nextStep } from "../next-step.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { AttemptEnd, ClaimedRow, DeliveryTable, RecordResult } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -42,12 +41,16 @@ export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   /** The running deliveries, by ID. */
   readonly #running = new Map<string, Running>();
+  /** The running deliveries whose handlers have not ended. */
+  readonly #inHandler = new Set<ClaimedRow>();
   readonly #stopped = new AbortController();
   #claiming: Promise<void> | undefined;
   #isClaiming = false;
   #hasMore = false;
   #closing = false;
   #closed = false;
+  /** The number of deliveries that `close` has interrupted. */
+  #interrupted = 0;
   /** When claims started failing, in milliseconds of the monotonic clock. */
   #failingSince: number | undefined;
 
@@ -102,20 +105,23 @@ export class EndpointWorker {
     for (const [id, { controller }] of this.#running) if (!isKept(id)) controller.abort(leaseLost());
   }
 
-  /** Stops claiming deliveries, aborts the handlers, and queues deliveries again whose handlers are still running after `graceMs`. */
-  async close(graceMs: number): Promise<void> {
+  /** See `Inbox.close`. Returns the number of interrupted deliveries. */
+  async close(graceMs: number): Promise<number> {
     this.#closing = true;
+    for (const { controller } of this.#running.values()) controller.abort(inboxClosing());
     await this.#claiming;
-    const running = [...this.#running.values()];
-    for (const { controller } of running) controller.abort(inboxClosing());
     this.#stopped.abort();
-    if (running.length === 0) return;
+    const ends = [...this.#running.values()].map(({ done }) => done);
     const grace = Promise.withResolvers<void>();
     const timer = setTimeout(grace.resolve, graceMs);
-    await Promise.race([Promise.all(running.map(({ done }) => done)), grace.promise]);
+    await Promise.race([Promise.all(ends), grace.promise]);
     clearTimeout(timer);
-    await Promise.all([...this.#running.values()].map(({ row }) => this.#putBack(row)));
     this.#closed = true;
+    const unfinished = [...this.#inHandler];
+    this.#interrupted += unfinished.length;
+    const stored = [...this.#running.values()].filter(({ row }) => !this.#inHandler.has(row)).map(({ done }) => done);
+    await Promise.all([...unfinished.map((row) => this.#putBack(row)), ...stored]);
+    return this.#interrupted;
   }
 
   async #claim(): Promise<void> {
@@ -176,7 +182,7 @@ export class EndpointWorker {
     const controller = new AbortController();
     // The handler starts asynchronously, because the heartbeat thread must start before the handler can block the event loop.
     const done = Promise.resolve()
-      .then(() => this.#process(row, controller))
+      .then(() => this.#process(row, controller.signal))
       .finally(() => {
         // The delivery can already be running again, because the transaction that stored the end can also claim the delivery.
         if (this.#running.get(row.id)?.controller === controller) this.#running.delete(row.id);
@@ -189,18 +195,25 @@ export class EndpointWorker {
     return done;
   }
 
-  async #process(row: ClaimedRow, controller: AbortController): Promise<void> {
+  async #process(row: ClaimedRow, signal: AbortSignal): Promise<void> {
     const { queue } = this.#options;
+    // `close` was called while the delivery was being claimed.
+    if (this.#closing) return this.#release(row);
     const startedAt = performance.now();
     const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = row;
     const isLastAttempt = countedAttempts >= queue.policy.maxAttempts;
     const retryDelayMs = queue.policy.waitAfter(countedAttempts);
     const claimed = { id, endpoint, body, receivedAt, attempt: number, isLastAttempt, retryDelayMs };
-    const outcome = await queue.run(claimed, controller.signal);
+    this.#inHandler.add(row);
+    const outcome = await queue.run(claimed, signal);
+    this.#inHandler.delete(row);
     // `close` has queued the delivery again, and another process can be running the delivery.
     if (this.#closed) return;
-    // An attempt that a shutdown interrupted does not count.
-    if (this.#closing && outcome.status === "failed") return this.#putBack(row);
+    const next = nextStep(outcome, { claimed, isInterrupted: signal.aborted, now: this.#options.now() });
+    if (next.status === "queued" && !next.counts) {
+      if (this.#closing) this.#interrupted += 1;
+      return this.#putBack(row);
+    }
     const attempt = {
       number,
       startedAt: new Date(row.startedAt),
@@ -209,16 +222,23 @@ export class EndpointWorker {
         ? { outcome: "failed" as const, error: toAttemptError(outcome.error) }
         : { outcome: "succeeded" as const }),
     };
-    await this.#end(row, { attempt, next: this.#nextAfter(claimed, outcome) });
+    await this.#end(row, { attempt, next });
   }
 
-  #nextAfter({ isLastAttempt, retryDelayMs }: ClaimedDelivery, outcome: Outcome): AttemptEnd["next"] {
-    if (outcome.status !== "failed") return { status: "succeeded" };
-    if (!outcome.error.retryable || isLastAttempt) return { status: "dead" };
-    const dueAt = nextAttemptAt({ retryDelayMs, retryAt: outcome.retryAt, now: this.#options.now() });
-    return { status: "queued", dueAt, counts: true };
+  /** Queues a delivery again whose handler has not run. */
+  async #release(row: ClaimedRow): Promise<void> {
+    const { groupCommit, table, processId, now, log } = this.#options;
+    try {
+      await groupCommit.write(() => table().leases.release(row, { processId, now: now() }));
+    } catch (error) {
+      log().error(
+        { endpoint: row.endpoint, deliveryId: row.id, err: error },
+        "A delivery could not be queued again. The delivery will run again.",
+      );
+    }
   }
 
+  /** Queues a delivery again whose attempt was interrupted. */
   #putBack(row: ClaimedRow): Promise<void> {
     const now = this.#options.now();
     const attempt = {

@@ -78,7 +78,7 @@ export class Leases {
   }
 
   /** Queues a delivery again that this process claimed but never ran. */
-  release({ sequence }: RunningRow, { processId, now }: Claimant): void {
+  release({ sequence }: Pick<RunningRow, "sequence">, { processId, now }: Claimant): void {
     this.#statements.release.run({ sequence, process_id: processId, now });
   }
 

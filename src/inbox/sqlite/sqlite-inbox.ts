@@ -76,7 +76,7 @@ export class SqliteInbox implements Inbox {
   #wakeAt = Number.POSITIVE_INFINITY;
   #cancelWake: () => void = () => {};
   #pruning: Promise<number> | undefined;
-  #closed: Promise<void> | undefined;
+  #closed: Promise<{ interrupted: number }> | undefined;
 
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor(options: SqliteInboxOptions) {
@@ -238,18 +238,19 @@ export class SqliteInbox implements Inbox {
     });
   }
 
-  close(graceMs: number): Promise<void> {
+  close(graceMs: number): Promise<{ interrupted: number }> {
     this.#closed ??= this.#close(graceMs);
     return this.#closed;
   }
 
-  async #close(graceMs: number): Promise<void> {
+  async #close(graceMs: number): Promise<{ interrupted: number }> {
     this.#tasks.close();
     this.#gate.close();
-    await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
+    const interrupted = await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
     await this.#maintenance.close();
     await this.#groupCommit.write(() => this.#table.leases.removeProcess(this.#processId)).catch(() => {});
     this.#file.close();
+    return { interrupted: interrupted.reduce((sum, count) => sum + count, 0) };
   }
 
   /** Finds deliveries that other processes stored, due deliveries, and deliveries that crashes interrupted. */

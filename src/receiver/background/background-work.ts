@@ -84,13 +84,25 @@ export class BackgroundWork {
     this.#inboxUrl = url;
   }
 
-  /** Waits up to `graceMs` for running handlers, and then returns unfinished deliveries to the queue. */
+  /**
+   * Aborts the signals of running handlers and waits up to `graceMs` for these handlers. Deliveries whose handlers fail in
+   * this time or do not finish go back to the queue, and their number is logged.
+   */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opening;
     const inbox = await opened?.catch(() => undefined);
+    const isFirstCall = this.#inbox !== undefined;
     this.#inbox = undefined;
-    await inbox?.close(graceMs);
+    const closed = await inbox?.close(graceMs);
     if (this.#opening === opened) this.#opening = undefined;
+    if (!closed || closed.interrupted === 0 || !isFirstCall) return;
+    const { interrupted } = closed;
+    this.#options
+      .log()
+      .warn(
+        { interrupted },
+        `The shutdown interrupted ${interrupted === 1 ? "1 background delivery" : `${interrupted} background deliveries`}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,
+      );
   }
 
   /** Warns about deliveries of renamed or removed endpoints, which stay queued unless another server runs them. */

@@ -23,7 +23,12 @@ import { readDomainsOption, readWatchOption } from "./watch-options.ts";
  */
 export interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
-  /** Aborts at the timeout and when the client disconnects. Pass this signal to `fetch`. */
+  /**
+   * Aborts at the timeout. If the handler runs before the response, also aborts when the client disconnects. In the
+   * background, also aborts when the server shuts down, which leaves the handler up to `shutdownGrace` to finish, and when
+   * the lease of the delivery is lost. A background handler that then fails or does not finish runs again, and the attempt
+   * does not count. Pass this signal to `fetch`.
+   */
   readonly signal: AbortSignal;
   /** A logger that adds the endpoint and the delivery ID to each line. */
   readonly log: Logger;

@@ -42,11 +42,15 @@ export interface LaunchOptions {
    * limit. A client that pipelines more than 16 unanswered requests is always disconnected. Default `1000`.
    */
   maxRequestsPerSocket?: number;
-  /** How long `close()`, SIGTERM and SIGINT wait for requests in progress. Default `"30s"`. */
+  /**
+   * How long `close()`, SIGTERM and SIGINT wait for running handlers: first for requests in progress, and in the remaining
+   * time for background handlers, whose `signal` is aborted when this wait starts. Background deliveries that do not finish
+   * are queued again. Default `"30s"`.
+   */
   shutdownGrace?: Duration;
   /**
    * Whether the server manages the process. If `true`, SIGTERM and SIGINT let running requests finish and exit the process
-   * with code 0 (a second signal exits immediately), unhandled rejections are logged and do not crash the process, and a
+   * with code 0, or with code 1 if requests do not finish within `shutdownGrace` (a second signal exits immediately), unhandled rejections are logged and do not crash the process, and a
    * failed launch logs one line and exits with code 1. If `false`, a failed `launch()` rejects, and the process is
    * unchanged. Default `true`, but `false` under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
    */

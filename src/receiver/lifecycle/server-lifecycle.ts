@@ -86,7 +86,10 @@ export class ServerLifecycle {
     };
   }
 
-  /** Closes the server. Returns whether all requests in progress finished in time. */
+  /**
+   * Closes the listener, and then the inbox. Returns whether all requests in progress finished in time. Interrupted
+   * background deliveries have no effect on the result, because they run again.
+   */
   async close(): Promise<boolean> {
     const { background, refusalLog } = this.#options;
     this.#isClosed = true;

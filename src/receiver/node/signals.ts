@@ -1,16 +1,17 @@
 import type { Logger } from "../../core/logger.ts";
 
 interface SignalOptions {
-  /** Closes the server. Returns whether everything in progress finished in time. */
+  /** Closes the server. Returns whether all requests in progress finished in time. */
   close: () => Promise<boolean>;
   log: () => Logger;
 }
 
 /**
- * Handles signals and unhandled rejections. The first SIGTERM or SIGINT closes the server and exits the process with code 0,
- * or with code 1 if running deliveries are interrupted. The second signal exits the process immediately. Unhandled
- * rejections, such as rejections of promises that a handler does not await, are logged and do not crash the process. Returns
- * a function that removes all handlers.
+ * Handles signals and unhandled rejections. The first SIGTERM or SIGINT closes the server and exits the process. The exit
+ * code is 1 if requests were interrupted at the end of the grace period, because their clients received no response.
+ * Otherwise, the exit code is 0, even if background deliveries were interrupted, because these deliveries run again. The
+ * second signal exits the process immediately with code 1. Unhandled rejections, such as rejections of promises that a
+ * handler does not await, are logged and do not crash the process. Returns a function that removes all handlers.
  */
 export function handleSignals({ close, log }: SignalOptions): () => void {
   let stopping = false;
@@ -20,7 +21,11 @@ export function handleSignals({ close, log }: SignalOptions): () => void {
     log().info(`Received ${signal}. Waiting for running deliveries. Send the signal again to exit immediately.`);
     close().then(
       (complete) => {
-        if (!complete) log().error("Some deliveries took longer than the option shutdownGrace and were interrupted.");
+        if (!complete) {
+          log().error(
+            "Some requests did not finish within the time of the option shutdownGrace and were interrupted. Increase shutdownGrace if your handlers need more time.",
+          );
+        }
         process.exit(complete ? 0 : 1);
       },
       (error) => {

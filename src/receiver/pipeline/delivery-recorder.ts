@@ -2,12 +2,46 @@ import { formatDuration } from "../../core/duration.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ClaimedDelivery } from "../../inbox/inbox.ts";
-import { nextAttemptAt } from "../../inbox/retry-policy.ts";
+import { type NextStep, nextStep } from "../../inbox/next-step.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import type { Activity } from "../endpoint/activity.ts";
 import type { Endpoint, ParsedDelivery } from "../endpoint/endpoint.ts";
 
-/** Records the outcome of each delivery and attempt: writes one log line and updates the activity. */
+/** The fields of the log line of a delivery or attempt. `hub-webhooks dev` reads them from the server's log. */
+export interface DeliveryLogFields {
+  endpoint: string;
+  deliveryId: string;
+  repo?: string | undefined;
+  scope?: string | undefined;
+  action?: string | undefined;
+  /** The number of the background attempt. */
+  attempt?: number;
+  /** The status of the response. Missing for background attempts and jobs. */
+  status?: number | undefined;
+  /** Missing if the delivery was only stored, or was refused. */
+  outcome?: "succeeded" | "ignored" | "failed" | "retrying" | "dead" | "abandoned";
+  duplicate?: boolean | undefined;
+  /** Why the filter ignored the delivery. */
+  reason?: string;
+  nextAttemptInMs?: number;
+  code?: string;
+  /** The value that the handler threw. */
+  err?: unknown;
+  ms?: number;
+}
+
+/**
+ * Records the end of each delivery and attempt: writes one log line and updates the activity.
+ *
+ * | end | `outcome` in the log | counted as | status in the inbox |
+ * |---|---|---|---|
+ * | the handler returned a result | `succeeded` | `succeeded` | `succeeded` |
+ * | the filter did not match | `ignored` | `ignored` | `succeeded` |
+ * | failed before the response | `failed` | `failed` | not stored |
+ * | failed in the background, to be retried | `retrying` | `retrying` | `queued` |
+ * | failed in the background, not retried | `dead` | `failed` | `dead` |
+ * | interrupted in the background | `abandoned` | not counted | `queued` |
+ */
 export class DeliveryRecorder {
   readonly #activity: Activity;
   readonly #log: () => Logger;
@@ -42,15 +76,13 @@ export class DeliveryRecorder {
       handlerMs: number;
     },
   ): void {
-    // The Hub counts every status but 2xx as a failure, even when the handler chose it.
-    const hasErrorResponse = outcome.status === "succeeded" && status !== undefined && (status < 200 || status > 299);
     // A run is counted only for the first arrival of its delivery.
     if (!duplicate) {
       this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
-      this.#activity.ended(endpoint.activity, hasErrorResponse ? "failed" : outcome.status);
+      this.#activity.ended(endpoint.activity, outcome.status);
       if (outcome.status !== "ignored") this.#activity.ran(endpoint.name, handlerMs);
     }
-    const fields = {
+    const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
       outcome: outcome.status,
       ...(duplicate && { duplicate }),
@@ -60,8 +92,7 @@ export class DeliveryRecorder {
     const log = this.#log();
     if (outcome.status === "failed") {
       log.error({ ...fields, code: outcome.error.code, err: outcome.error.cause }, outcome.error.message);
-    } else if (hasErrorResponse) log.warn(fields, "delivery failed: the handler returned an error response");
-    else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
+    } else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
     else log.info(fields, "delivery succeeded");
   }
 
@@ -72,7 +103,7 @@ export class DeliveryRecorder {
     { duplicate, ms }: { duplicate: boolean; ms: number },
   ): void {
     if (!duplicate) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
-    const fields = {
+    const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
       duplicate: duplicate || undefined,
       status: 202,
@@ -81,9 +112,7 @@ export class DeliveryRecorder {
     this.#log().info(fields, "delivery accepted");
   }
 
-  /**
-   * Records a background attempt, which took `ms` milliseconds. The inbox aborts `signal` when it interrupts the attempt.
-   */
+  /** Records a background attempt, which took `ms` milliseconds. The inbox aborts `signal` when it interrupts the attempt. */
   recordAttempt(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
@@ -97,47 +126,47 @@ export class DeliveryRecorder {
       return;
     }
     const { error } = outcome;
-    if (signal.aborted) {
-      // An interrupted attempt is neither a success nor a failure, because this or another process will run the delivery
-      // again. The handler's error is only a consequence of the abort, so the abort reason is logged instead.
+    const next = nextStep(outcome, { claimed, isInterrupted: signal.aborted, now: this.#now() });
+    if (next.status === "queued" && !next.counts) {
+      // The handler's error is only a consequence of the abort, so the abort reason is logged instead.
       const { code, message } = WebhookError.isInstance(signal.reason) ? signal.reason : error;
       this.#log().warn(
         { ...fields, outcome: "abandoned", code },
         `delivery was interrupted and will run again: ${message}`,
       );
-    } else this.#recordFailure(endpoint, fields, { claimed, error, retryAt: outcome.retryAt });
+    } else this.#recordFailure(endpoint, fields, { error, next });
   }
 
   /** Records a claimed delivery that was not run, because the endpoint no longer accepts its body. */
   recordRejected(endpoint: Endpoint, claimed: ClaimedDelivery, error: WebhookError): void {
     const fields = { endpoint: endpoint.name, deliveryId: claimed.id, attempt: claimed.attempt };
-    this.#recordFailure(endpoint, fields, { claimed, error, retryAt: undefined });
+    const next = nextStep({ status: "failed", error }, { claimed, isInterrupted: false, now: this.#now() });
+    this.#recordFailure(endpoint, fields, { error, next });
   }
 
   #recordFailure(
     endpoint: Endpoint,
-    fields: object,
-    { claimed, error, retryAt }: { claimed: ClaimedDelivery; error: WebhookError; retryAt: Date | undefined },
+    fields: DeliveryLogFields,
+    { error, next }: { error: WebhookError; next: NextStep },
   ): void {
-    if (!error.retryable || claimed.isLastAttempt) {
+    const { code, cause: err, message } = error;
+    if (next.status !== "queued") {
       this.#activity.ended(endpoint.activity, "failed");
+      const dead: DeliveryLogFields = { ...fields, outcome: "dead", code, err };
       this.#log().error(
-        { ...fields, outcome: "dead", code: error.code, err: error.cause },
-        `delivery is dead: ${error.message} Replay the delivery on the dashboard or with hub-webhooks deliveries replay.`,
+        dead,
+        `delivery is dead: ${message} Replay the delivery on the dashboard or with hub-webhooks deliveries replay.`,
       );
       return;
     }
     this.#activity.ended(endpoint.activity, "retrying");
-    const now = this.#now();
-    const nextAttemptInMs = Math.max(0, nextAttemptAt({ retryDelayMs: claimed.retryDelayMs, retryAt, now }) - now);
-    this.#log().warn(
-      { ...fields, outcome: "retrying", nextAttemptInMs, code: error.code, err: error.cause },
-      `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${error.message}`,
-    );
+    const nextAttemptInMs = Math.max(0, next.dueAt - this.#now());
+    const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, code, err };
+    this.#log().warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${message}`);
   }
 }
 
-function fieldsOf(endpoint: Endpoint, { delivery, hubPayload }: ParsedDelivery) {
+function fieldsOf(endpoint: Endpoint, { delivery, hubPayload }: ParsedDelivery): DeliveryLogFields {
   return {
     endpoint: endpoint.name,
     deliveryId: delivery.id,

@@ -2,6 +2,7 @@ import { type Duration, toMilliseconds } from "../../core/duration.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "../../core/errors.ts";
 import { readField } from "../../core/read-field.ts";
 import type { ClaimedDelivery } from "../../inbox/inbox.ts";
+import { nextStep } from "../../inbox/next-step.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 
@@ -94,16 +95,19 @@ export function dropInvalidRetryTime(
   {
     endpoint,
     claimed,
+    isInterrupted,
     now,
   }: {
     endpoint: Pick<Endpoint, "name" | "queue">;
-    claimed: Pick<ClaimedDelivery, "isLastAttempt">;
+    claimed: Pick<ClaimedDelivery, "isLastAttempt" | "retryDelayMs">;
+    isInterrupted: boolean;
     now: () => number;
   },
 ): Outcome {
   if (outcome.status !== "failed" || outcome.retryAt === undefined) return outcome;
   const { error, retryAt } = outcome;
-  if (claimed.isLastAttempt || !error.retryable) return outcome;
+  const next = nextStep(outcome, { claimed, isInterrupted, now: now() });
+  if (next.status !== "queued" || !next.counts) return outcome;
   const latest = now() + (endpoint.queue?.retentionMs ?? Number.POSITIVE_INFINITY);
   const requested = retryAt.getTime();
   if (requested <= latest) return outcome;

@@ -2,17 +2,21 @@ import { WebhookError } from "../../core/errors.ts";
 import { type Answer, errorAnswer, isResponse, isSuccess, type JsonAnswer } from "../../http-server/answer.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 
-/** An outcome with its answer. The outcome is a failure if the handler's result cannot be converted to JSON. */
+/** The outcome of a delivery, and the answer to its request. */
 export interface AnsweredOutcome {
-  answer: Answer;
   outcome: Outcome;
+  answer: Answer;
 }
 
-/** Converts an outcome to an answer. The Hub retries a delivery unless the status is 2xx. */
-export function answerOutcome(outcome: Outcome): AnsweredOutcome {
+/**
+ * Converts the outcome of a handler run to an answer. The returned outcome is a failure if the handler returned an error
+ * `Response`, which is still the answer, or a value that cannot be converted to JSON. The Hub counts any answer but 2xx as a
+ * failure.
+ */
+export function answerOutcome(outcome: Outcome, endpoint: string): AnsweredOutcome {
   switch (outcome.status) {
     case "succeeded":
-      return answerResult(outcome);
+      return answerResult(outcome, endpoint);
     case "ignored":
       // Uses status 200, because the Hub counts error statuses against the webhook.
       return { outcome, answer: { status: 200, content: JSON.stringify({ ignored: outcome.reason }) } };
@@ -21,9 +25,12 @@ export function answerOutcome(outcome: Outcome): AnsweredOutcome {
   }
 }
 
-function answerResult(outcome: Outcome & { status: "succeeded" }): AnsweredOutcome {
+function answerResult(outcome: Outcome & { status: "succeeded" }, endpoint: string): AnsweredOutcome {
   const { result } = outcome;
-  if (isResponse(result)) return { outcome, answer: result };
+  if (isResponse(result)) {
+    if (isSuccess(result)) return { outcome, answer: result };
+    return { outcome: { status: "failed", error: handlerReturnedError(endpoint, result.status) }, answer: result };
+  }
   try {
     const text: string | undefined = JSON.stringify(result);
     return { outcome, answer: { status: 200, content: text ?? null } };
@@ -44,16 +51,23 @@ function answerResult(outcome: Outcome & { status: "succeeded" }): AnsweredOutco
  * Returns the answer to a delivery that arrived again while the same delivery was running. After a success, the answer is
  * 202, as for any duplicate. After a failure, the answer is the same failure, so that the Hub retries the delivery.
  */
-export function answerDuplicate({ id, first }: { id: string; first: AnsweredOutcome }): Answer {
-  const { outcome, answer } = first;
-  if (isSuccess(answer)) return answerAccepted({ id, duplicate: true });
+export function answerDuplicate({ id, first }: { id: string; first: Answer }): Answer {
+  if (isSuccess(first)) return answerAccepted({ id, duplicate: true });
   // The body of a `Response` can only be read once, and the first answer reads it.
-  return outcome.status === "succeeded" ? { status: answer.status, content: null } : answer;
+  return isResponse(first) ? { status: first.status, content: null } : first;
 }
 
 /** Returns the answer to a delivery that was stored to run later. */
 export function answerAccepted({ id, duplicate }: { id: string; duplicate: boolean }): JsonAnswer {
   return { status: 202, content: JSON.stringify({ deliveryId: id, ...(duplicate && { duplicate }) }) };
+}
+
+function handlerReturnedError(endpoint: string, status: number): WebhookError {
+  return new WebhookError(`The handler of endpoint "${endpoint}" returned status ${status}.`, {
+    code: "HANDLER_FAILED",
+    status: 500,
+    retryable: true,
+  });
 }
 
 /** Creates the error that clients receive after an internal failure. Its cause is only logged. */

@@ -2,7 +2,7 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { webhooksPath } from "../../core/paths.ts";
 import { shorten } from "../../core/shorten.ts";
-import { type Answer, errorAnswer, isSuccess } from "../../http-server/answer.ts";
+import { type Answer, errorAnswer } from "../../http-server/answer.ts";
 import type { ClaimedDelivery, IncomingDelivery } from "../../inbox/inbox.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import { unknownNames } from "../../payload/schema.ts";
@@ -31,6 +31,8 @@ interface PipelineOptions {
   /** Stores a delivery of a background endpoint. */
   store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
   activity: Activity;
+  /** Removes secrets from an outcome that the inbox stores. */
+  redactOutcome: (outcome: Outcome) => Outcome;
 }
 
 /** A body and its delivery ID, independent of HTTP. */
@@ -76,16 +78,17 @@ export class DeliveryPipeline {
       if (!endpoint) throw endpointNotFound();
       this.#authorize(endpoint, request);
       const body = await request.readBody(bodyLimit);
+      // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
       const parsing = this.#parse(endpoint, { body, id: usableId(request.header("webhook-id")) });
       const parsed = parsing instanceof Promise ? await parsing : parsing;
       if (endpoint.queue && parsed.ignored === undefined) return await this.#store(endpoint, parsed, startedAt);
       const ranAt = performance.now();
       const { running, duplicate } = this.#runOnce(endpoint, parsed, request);
-      const first = answerOutcome(await running);
-      const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first }) : first.answer;
+      const answered = answerOutcome(await running, endpoint.name);
+      const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first: answered.answer }) : answered.answer;
       const endedAt = performance.now();
       this.#recorder.recordAnswered(endpoint, parsed, {
-        outcome: first.outcome,
+        outcome: answered.outcome,
         duplicate,
         status: answer.status,
         ms: endedAt - startedAt,
@@ -99,13 +102,18 @@ export class DeliveryPipeline {
 
   /** Runs a delivery that the inbox has claimed. Never rejects. */
   async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<Outcome> {
+    return this.#options.redactOutcome(await this.#runAndRecord(endpoint, claimed, signal));
+  }
+
+  async #runAndRecord(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<Outcome> {
     // Waits, so that "delivery accepted" is logged before the outcome of a fast handler.
     await this.#storing.get(keyOf(claimed));
     const startedAt = performance.now();
     try {
       const parsed = await endpoint.parse(claimed);
-      const ended = await this.#runUnanswered(endpoint, parsed, signal);
-      const outcome = dropInvalidRetryTime(ended, { endpoint, claimed, now: this.#options.now });
+      const ended = await this.#runUnanswered(endpoint, parsed, { signal });
+      const isInterrupted = signal.aborted;
+      const outcome = dropInvalidRetryTime(ended, { endpoint, claimed, isInterrupted, now: this.#options.now });
       this.#recorder.recordAttempt(endpoint, parsed, { outcome, ms: performance.now() - startedAt, claimed, signal });
       return outcome;
     } catch (cause) {
@@ -125,7 +133,7 @@ export class DeliveryPipeline {
     const startedAt = performance.now();
     const parsed = await this.#parse(endpoint, { body, id: usableId(id) });
     const ranAt = performance.now();
-    const outcome = await this.#runUnanswered(endpoint, parsed, signal);
+    const outcome = await this.#runUnanswered(endpoint, parsed, { signal });
     const endedAt = performance.now();
     this.#recorder.recordAnswered(endpoint, parsed, {
       outcome,
@@ -143,7 +151,8 @@ export class DeliveryPipeline {
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
   async receive(endpoint: Endpoint, delivery: BareDelivery): Promise<Outcome> {
-    return this.#runOnce(endpoint, await this.#parse(endpoint, delivery)).running;
+    const { running } = this.#runOnce(endpoint, await this.#parse(endpoint, delivery));
+    return answerOutcome(await running, endpoint.name).outcome;
   }
 
   /** Checks a request before its body is read, so that unauthenticated clients cannot cause large reads. */
@@ -208,11 +217,9 @@ export class DeliveryPipeline {
     return { running, duplicate: false };
   }
 
-  /** Runs a delivery without a waiting client. If the handler returns an error response, the outcome is a failure. */
-  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, signal: AbortSignal): Promise<Outcome> {
-    const { outcome, answer } = answerOutcome(await this.#run(endpoint, parsed, { signal }));
-    if (outcome.status !== "succeeded" || isSuccess(answer)) return outcome;
-    return { status: "failed", error: handlerReturnedError(endpoint, answer.status) };
+  /** Runs a delivery for which no client waits. */
+  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<Outcome> {
+    return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name).outcome;
   }
 
   #refuse(error: unknown, { endpoint, path }: { endpoint: Endpoint | undefined; path: string }): Answer {
@@ -260,14 +267,6 @@ function methodNotAllowed(method: string): WebhookError {
   return new WebhookError(`Method "${method}" is not allowed. Send deliveries with POST.`, {
     code: "METHOD_NOT_ALLOWED",
     status: 405,
-  });
-}
-
-function handlerReturnedError(endpoint: Endpoint, status: number): WebhookError {
-  return new WebhookError(`The handler of endpoint "${endpoint.name}" returned status ${status}.`, {
-    code: "HANDLER_FAILED",
-    status: 500,
-    retryable: true,
   });
 }
 

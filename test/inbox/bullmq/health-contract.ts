@@ -19,7 +19,7 @@ export function describeServerHealth(
     const logger = createMemoryLogger();
     const url = options.url ?? (await getServer().emptyDatabase());
     const inbox = await openBullmqInbox({ log: () => logger, now: Date.now, ...options, url });
-    onTestFinished(() => inbox.close(0));
+    onTestFinished(async () => void (await inbox.close(0)));
     return { inbox, logger, url };
   };
   /** Fakes intervals until the test is over. Open the inbox after this. */

@@ -18,7 +18,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
   const open = async ({ url, deadlineMs = 5_000 }: { url: string; deadlineMs?: number }) => {
     const logger = createMemoryLogger();
     const inbox = await openBullmqInbox({ url, deadlineMs, log: () => logger, now: Date.now });
-    onTestFinished(() => inbox.close(0));
+    onTestFinished(async () => void (await inbox.close(0)));
     return { inbox, logger };
   };
 

@@ -57,7 +57,7 @@ describe.skipIf(!hasRedis)("The stored endpoints", () => {
     const open = async (laterMs: number) => {
       const now = () => Date.now() + laterMs;
       const inbox = await openBullmqInbox({ url, now, log: createMemoryLogger });
-      onTestFinished(() => inbox.close(0));
+      onTestFinished(async () => void (await inbox.close(0)));
       return inbox;
     };
     const inbox = await open(0);

@@ -96,7 +96,9 @@ describe("A FUSE mount", () => {
     expect(() => new SqliteInbox({ file, now: Date.now, log: () => log })).toThrow(
       expect.objectContaining({
         code: "INBOX_UNUSABLE",
-        message: expect.stringMatching(/\(fuse\b.*shared memory.*local disk.*redis:.*postgres:.*\?unsafe-file-system=allow/),
+        message: expect.stringMatching(
+          /\(fuse\b.*shared memory.*local disk.*redis:.*postgres:.*\?unsafe-file-system=allow/,
+        ),
       }),
     );
     expect(() => mkdirSync(join(folder, "not"))).not.toThrow();

@@ -10,6 +10,6 @@ export function openInbox(options: Partial<SqliteInboxOptions> = {}) {
   const logger = createMemoryLogger();
   const file = options.file ?? inboxFile();
   const inbox = new SqliteInbox({ now: Date.now, pollMs: 20, log: () => logger, ...options, file });
-  onTestFinished(() => inbox.close(1_000));
+  onTestFinished(async () => void (await inbox.close(1_000)));
   return { inbox, file, logger };
 }

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
 import { Leases } from "../../../src/inbox/sqlite/leases.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
@@ -52,6 +53,70 @@ describe("A worker", () => {
     const runs = work(inbox, () => succeeded, { concurrency: 1 });
     await waitForStatus(inbox, "c", "succeeded");
     expect(runs).toHaveLength(3);
+  });
+});
+
+describe("An inbox that closes while a claim takes long", () => {
+  test("aborts the running handler at once, and runs no handler for the claimed delivery", async () => {
+    const { inbox, file } = openInbox({ pollMs: 3_600_000 });
+    const running: { signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
+    work(inbox, (_claimed, signal) => new Promise((end) => running.push({ signal, end })));
+    await inbox.accept(incoming("a"));
+    await waitFor(() => expect(running).toHaveLength(1));
+    const claimed = Promise.withResolvers<void>();
+    const claiming = Promise.withResolvers<void>();
+    const write = GroupCommit.prototype.write;
+    const writes = vi.spyOn(GroupCommit.prototype, "write");
+    onTestFinished(() => writes.mockRestore());
+    // The first write stores the delivery, and the second write claims it.
+    writes.mockImplementationOnce(write).mockImplementationOnce(async function (this: GroupCommit, operation) {
+      claiming.resolve();
+      await claimed.promise;
+      return write.call(this, operation);
+    });
+    await inbox.accept(incoming("b"));
+    await claiming.promise;
+    const closed = inbox.close(10_000);
+    expect(running[0]?.signal.reason).toMatchObject({ code: "CLOSING" });
+    running[0]?.end(failed({ retryable: false }));
+    claimed.resolve();
+    expect(await closed).toEqual({ interrupted: 1 });
+    expect(running).toHaveLength(1);
+    const { inbox: reopened } = openInbox({ file });
+    expect((await reopened.list()).deliveries).toMatchObject([
+      { id: "b", status: "queued", attempts: [] },
+      { id: "a", status: "queued", attempts: [{ outcome: "abandoned", error: { code: "CLOSING" } }] },
+    ]);
+  });
+
+  test("does not interrupt a delivery whose result is being stored when the grace period ends", async () => {
+    const { inbox, file } = openInbox({ pollMs: 3_600_000 });
+    const storing = Promise.withResolvers<void>();
+    const stored = Promise.withResolvers<void>();
+    work(inbox, () => succeeded);
+    const write = GroupCommit.prototype.write;
+    const recordEnd = vi.spyOn(DeliveryTable.prototype, "recordEnd");
+    onTestFinished(() => recordEnd.mockRestore());
+    const writes = vi.spyOn(GroupCommit.prototype, "write");
+    onTestFinished(() => writes.mockRestore());
+    // The writes store the delivery, claim it, and store its end.
+    writes
+      .mockImplementationOnce(write)
+      .mockImplementationOnce(write)
+      .mockImplementationOnce(async function (this: GroupCommit, operation) {
+        storing.resolve();
+        await stored.promise;
+        return write.call(this, operation);
+      });
+    await inbox.accept(incoming("a"));
+    await storing.promise;
+    const closed = inbox.close(0);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    stored.resolve();
+    expect(await closed).toEqual({ interrupted: 0 });
+    expect(recordEnd).toHaveBeenCalledOnce();
+    const { inbox: reopened } = openInbox({ file });
+    expect(await reopened.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
   });
 });
 

@@ -63,6 +63,8 @@ describeOverBothTransports("A background endpoint", (send) => {
     const response = await send(server, deliveryRequest({ endpoint: "retrain", payload, secret, id: "first" }));
     expect(response.status).toBe(202);
     expect(await response.json()).toEqual({ deliveryId: "first" });
+    // Over a socket, the server was closed before the handler started.
+    await server.ready();
     expect(await handled.promise).toEqual({ received: payload, id: "first", attempt: 1, request: undefined });
     expect(logger.lines).toContainEqual(
       expect.objectContaining({
@@ -184,12 +186,16 @@ describe("A background endpoint", () => {
       signal.addEventListener("abort", () => stopped.resolve(signal.reason));
       begun.resolve();
       await stopped.promise;
-      throw new Error("stopped half-way");
+      throw new NonRetriableError("stopped half-way");
     });
     await first.server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, id: "half" }));
     await begun.promise;
     await first.server.close();
     expect(await stopped.promise).toMatchObject({ code: "CLOSING" });
+    expect(first.logger.lines.filter(({ code, interrupted }) => code === "CLOSING" || interrupted)).toEqual([
+      expect.objectContaining({ level: "warn", deliveryId: "half", outcome: "abandoned", code: "CLOSING" }),
+      expect.objectContaining({ level: "warn", interrupted: 1 }),
+    ]);
     const second = openServer();
     const handler = vi.fn();
     second.server.webhook("retrain", { background: true }, handler);

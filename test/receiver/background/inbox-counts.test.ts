@@ -8,7 +8,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 /** A real inbox, asked through a function that a test can hold up or break. */
 function openCounted({ timeoutMs = 10_000 } = {}) {
   const inbox: Inbox = new SqliteInbox({ file: inboxFile(), log: createMemoryLogger, now: Date.now });
-  onTestFinished(() => inbox.close(0));
+  onTestFinished(async () => void (await inbox.close(0)));
   const ask = vi.spyOn(inbox, "counts");
   const clock = { now: 1_000_000 };
   const opened = Promise.resolve(inbox);

@@ -23,7 +23,11 @@ describeOverBothTransports("The Response of a handler", (send) => {
     const server = new WebhooksServer({ logger });
     server.webhook("busy", () => new Response("later", { status: 503 }));
     expect((await send(server, deliveryRequest({ endpoint: "busy", payload }))).status).toBe(503);
-    expect(logger.lines.find(({ status }) => status === 503)).toMatchObject({ level: "warn", endpoint: "busy" });
+    expect(logger.lines.find(({ status }) => status === 503)).toMatchObject({
+      level: "error",
+      outcome: "failed",
+      endpoint: "busy",
+    });
     expect(await (await server.request("/")).text()).toContain("failed");
   });
 });
