@@ -48,8 +48,9 @@ export type { WebhookChanges } from "./hub/webhooks/changes.ts";
 export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
 export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";
 export type { Watched, WatchedType, WebhookDomain } from "./payload/watch.ts";
+export type { HubConnection } from "./registration/hub-connection.ts";
 export { register } from "./registration/register.ts";
-export type { HubConnection, RegisterOptions } from "./registration/register-options.ts";
+export type { RegisterOptions } from "./registration/register-options.ts";
 export type {
   CreateStep,
   DeleteStep,

@@ -8,8 +8,8 @@ import { WebhookError } from "../core/errors.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { RegistrationReport } from "../registration/report.ts";
 import { deleteStaleWebhooks } from "../registration/stale-webhooks.ts";
+import { formatStep } from "../registration/step-text.ts";
 import { type ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
-import { formatStep } from "./format-step.ts";
 
 /** Listeners for changes and failures of the webhooks of a session. */
 export interface WebhookListeners {

@@ -1,27 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
 import type { Webhook, WebhookRequest } from "../hub/webhooks/schemas.ts";
-import type { HubConnection } from "./register-options.ts";
+import type { DesiredWebhook } from "./desired-webhook.ts";
+import type { HubConnection } from "./hub-connection.ts";
 import type { HubState, ManagedWebhook, RegistrationFile, RegistrationSession } from "./registration-file.ts";
-import type {
-  CreateStep,
-  DesiredWebhook,
-  FailedStep,
-  RegistrationReport,
-  RegistrationStep,
-  UpdateStep,
-} from "./report.ts";
+import type { CreateStep, FailedStep, RegistrationReport, RegistrationStep, UpdateStep } from "./report.ts";
 import type { SecretHasher } from "./secret-hash.ts";
 import { fieldsOf } from "./webhook-fields.ts";
 
 interface ApplyOptions {
   client: HubConnection;
-  state: RegistrationFile;
-  /** The secret to write; `undefined` keeps the secret of each webhook, unless `removeSecret` is set. */
-  secret: string | undefined;
-  removeSecret: boolean;
-  /** The IDs of the webhooks whose secret the Hub does not return. */
-  hiddenSecrets: ReadonlySet<string>;
+  file: RegistrationFile;
+  /** The secret to write. `undefined` keeps existing secrets, and `null` removes them. */
+  secret: string | null | undefined;
+  /** The IDs of the webhooks whose update fails, because it would lose their secret. */
+  unreadableSecretIds: ReadonlySet<string>;
   hasher: SecretHasher;
   desired: readonly DesiredWebhook[];
   /** The IDs of the webhooks on the Hub. */
@@ -79,23 +72,26 @@ async function applyStep(step: RegistrationStep, options: ApplyOptions): Promise
 
 async function createWebhook(
   step: CreateStep,
-  { client, state, hasher, secret, existingIds, session, signal, now }: ApplyOptions,
+  { client, file, hasher, secret, existingIds, session, signal, now }: ApplyOptions,
 ): Promise<string> {
   const key = randomUUID();
   const written = fieldsOf(step);
   const entry = { endpoint: step.endpoint, secret: await hasher.hash(), written, ...(session && { session }) };
   const startedAt = new Date(now()).toISOString();
-  await state.change(({ pending }) => {
+  await file.change(({ pending }) => {
     pending.push({ key, ...entry, existingIds: [...existingIds], startedAt });
   });
   let webhook: Webhook;
   try {
-    webhook = await client.webhooks.create({ ...toRequest(step), ...(secret !== undefined && { secret }) }, { signal });
+    webhook = await client.webhooks.create(
+      { ...toRequest(step), ...(typeof secret === "string" && { secret }) },
+      { signal },
+    );
   } catch (error) {
-    if (isRejection(error)) await state.change((draft) => removePending(draft, { key }));
+    if (isRejection(error)) await file.change((draft) => removePending(draft, { key }));
     throw error;
   }
-  await state.change((draft) => {
+  await file.change((draft) => {
     removePending(draft, { key });
     putWebhook(draft, { id: webhook.id, ...entry, returned: fieldsOf(webhook) });
   });
@@ -104,18 +100,17 @@ async function createWebhook(
 
 async function updateWebhook(
   { id, endpoint }: UpdateStep,
-  { client, state, hasher, secret, removeSecret, hiddenSecrets, desired, session, signal }: ApplyOptions,
+  { client, file, hasher, secret, unreadableSecretIds, desired, session, signal }: ApplyOptions,
 ): Promise<void> {
   const wanted = desired.find((candidate) => candidate.endpoint === endpoint);
   if (!wanted) return;
-  const keepsSecret = secret === undefined && !removeSecret;
-  if (keepsSecret && hiddenSecrets.has(id)) throw secretUnreadable(id);
+  if (unreadableSecretIds.has(id)) throw secretUnreadable(id);
   // The Hub replaces the whole webhook. If `secret` is omitted here, the client sends the secret that it has read.
-  const changes = { ...toRequest(wanted), ...(!keepsSecret && { secret: secret ?? null }) };
+  const changes = { ...toRequest(wanted), ...(secret !== undefined && { secret }) };
   const webhook = await client.webhooks.update(id, changes, { signal });
   const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), ...(session && { session }) };
-  const newSecret = keepsSecret ? {} : { secret: await hasher.hash() };
-  await state.change((draft) => {
+  const newSecret = secret === undefined ? {} : { secret: await hasher.hash() };
+  await file.change((draft) => {
     const previous = draft.webhooks.find((managed) => managed.id === id)?.secret;
     putWebhook(draft, { ...(previous !== undefined && { secret: previous }), ...entry, ...newSecret });
   });
@@ -128,14 +123,14 @@ async function updateWebhook(
  */
 export async function deleteWebhook(
   webhookId: string,
-  { client, state, signal }: Pick<ApplyOptions, "client" | "state" | "signal">,
+  { client, file, signal }: Pick<ApplyOptions, "client" | "file" | "signal">,
 ): Promise<void> {
   try {
     await client.webhooks.delete(webhookId, { signal });
   } catch (error) {
     if (!HubError.isInstance(error) || error.code !== "HUB_NOT_FOUND") throw error;
   }
-  await state.change((draft) => {
+  await file.change((draft) => {
     draft.webhooks = draft.webhooks.filter(({ id }) => id !== webhookId);
   });
 }

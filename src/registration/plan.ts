@@ -2,9 +2,9 @@ import { maskUrl } from "../core/urls.ts";
 import { hasHiddenSecret } from "../hub/webhooks/changes.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import { formatWatched } from "../payload/watch.ts";
-import type { ManagedWebhook, SecretHash } from "./registration-file.ts";
+import type { DesiredWebhook } from "./desired-webhook.ts";
+import type { ManagedWebhook } from "./registration-file.ts";
 import type {
-  DesiredWebhook,
   EnableStep,
   FieldChange,
   RegistrationReport,
@@ -12,6 +12,7 @@ import type {
   SecretChange,
   SkippedWebhook,
 } from "./report.ts";
+import type { SecretHash } from "./secret-hash.ts";
 import { isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
 export interface PlanInput {
@@ -19,10 +20,8 @@ export interface PlanInput {
   desired: readonly DesiredWebhook[];
   /** The names of the other endpoints. */
   withoutWatch: readonly string[];
-  /** The secret of all webhooks. `undefined` keeps the secret of each webhook. */
-  secret: string | undefined;
-  /** Whether to remove existing secrets. Default `false`. */
-  removeSecret?: boolean;
+  /** The secret of all webhooks. `undefined` keeps existing secrets, and `null` removes them. */
+  secret: string | null | undefined;
   /** The webhooks on the Hub, without the temporary webhooks of other sessions. */
   listed: readonly Webhook[];
   /** The managed webhooks in the state file. Webhooks that no longer exist on the Hub are ignored. */
@@ -39,6 +38,11 @@ export interface PlanInput {
 
 type Plan = {
   steps: RegistrationStep[];
+  /**
+   * The webhooks whose update would lose their secret: the update keeps the secret, but the Hub does not return it. These
+   * updates fail, after the other steps of the plan are tried.
+   */
+  unreadableSecretIds: Set<string>;
   skipped: SkippedWebhook[];
   unchanged: RegistrationReport["unchanged"][number][];
 };
@@ -56,7 +60,7 @@ interface Existing {
  */
 export function planSteps(input: PlanInput): Plan {
   const { desired, withoutWatch, listed, managed } = input;
-  const plan: Plan = { steps: [], skipped: [], unchanged: [] };
+  const plan: Plan = { steps: [], unreadableSecretIds: new Set(), skipped: [], unchanged: [] };
   const existing = managed.flatMap((entry) => {
     const webhook = listed.find(({ id }) => id === entry.id);
     return webhook ? [{ entry, webhook }] : [];
@@ -104,7 +108,7 @@ function planCreation(
 ): void {
   const [first, ...others] = atSameUrl;
   if (first === undefined) {
-    plan.steps.push({ action: "create", ...wanted, secretIsSet: input.secret !== undefined });
+    plan.steps.push({ action: "create", ...wanted, secretIsSet: typeof input.secret === "string" });
     return;
   }
   if (!input.adopt) {
@@ -131,8 +135,10 @@ function planUpdate(
   if (changes.length > 0 || isAdopted) plan.steps.push({ action: "update", endpoint, id, changes, isAdopted });
   const enabling = planEnabling({ endpoint, webhook: existing.webhook, changes });
   if (enabling) plan.steps.push(enabling);
-  if (input.secret === undefined && !input.removeSecret && hasSecret(existing)) {
-    plan.skipped.push(secretKept(existing, wanted));
+  if (input.secret === undefined) {
+    const visibility = secretVisibility(existing.webhook, existing.entry.secret);
+    if (visibility === "hidden") plan.unreadableSecretIds.add(id);
+    if (visibility === "hidden" || visibility === "readable") plan.skipped.push(secretKept(existing, wanted));
   }
   if (changes.length === 0 && !isAdopted && !enabling) plan.unchanged.push({ endpoint, id });
 }
@@ -223,17 +229,14 @@ function findSecretChanges(existing: Existing, input: PlanInput): FieldChange[] 
 
 function findSecretChange(
   { webhook, entry }: Existing,
-  { secret, removeSecret, matchingSecretIds }: PlanInput,
+  { secret, matchingSecretIds }: PlanInput,
 ): SecretChange | undefined {
   const visibility = secretVisibility(webhook, entry.secret);
-  if (secret === undefined) return removeSecret && visibility !== "none" ? "removed" : undefined;
+  if (secret === undefined) return undefined;
+  if (secret === null) return visibility === "none" ? undefined : "removed";
   if (visibility === "none") return "set";
   const isSame = visibility === "readable" ? webhook.secret === secret : matchingSecretIds.has(entry.id);
   return isSame ? undefined : "changed";
-}
-
-function hasSecret({ webhook, entry }: Existing): boolean {
-  return ["readable", "hidden"].includes(secretVisibility(webhook, entry.secret));
 }
 
 /**
@@ -242,7 +245,7 @@ function hasSecret({ webhook, entry }: Existing): boolean {
  *
  * @param stored the hash of the last secret that was written; `undefined` if unknown.
  */
-export function secretVisibility(
+function secretVisibility(
   webhook: Webhook,
   stored: SecretHash | undefined,
 ): "none" | "readable" | "hidden" | "unknown" {

@@ -1,22 +1,21 @@
-import { webhooksPath } from "../core/paths.ts";
 import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
 import { applySteps } from "./apply.ts";
+import { toDesiredWebhook } from "./desired-webhook.ts";
+import type { HubConnection } from "./hub-connection.ts";
 import { recordResolved, resolvePending } from "./pending.ts";
-import { planSteps, secretVisibility } from "./plan.ts";
-import type { HubConnection } from "./register-options.ts";
+import { planSteps } from "./plan.ts";
 import type { HubState, RegistrationFile, RegistrationSession } from "./registration-file.ts";
 import type { RegistrationReport } from "./report.ts";
 import { SecretHasher } from "./secret-hash.ts";
 
 export interface ReconcileOptions {
   client: HubConnection;
-  state: RegistrationFile;
+  file: RegistrationFile;
   endpoints: readonly Pick<EndpointDetails, "name" | "watch" | "domains">[];
   /** The validated public URL of the server, without a trailing slash. */
   publicUrl: string;
-  secret: string | undefined;
-  /** Whether to remove existing secrets. Default `false`: if `secret` is not set, webhooks keep their secrets. */
-  removeSecret?: boolean;
+  /** The secret of all webhooks. `undefined` keeps existing secrets, and `null` removes them. */
+  secret: string | null | undefined;
   /** The session that owns the webhooks. `undefined` for permanent webhooks. */
   session?: RegistrationSession | undefined;
   dryRun?: boolean;
@@ -33,39 +32,33 @@ export interface ReconcileOptions {
  * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the signal's abort reason.
  */
 export async function reconcileWebhooks(options: ReconcileOptions): Promise<RegistrationReport> {
-  const { client, state, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
-  const { prune = false, adopt = false, removeSecret = false } = options;
-  // The state is read before the webhooks are listed, because a webhook that is recorded in between must not count as
+  const { client, file, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
+  const { prune = false, adopt = false } = options;
+  // The file is read before the webhooks are listed, because a webhook that is recorded in between must not count as
   // deleted.
-  const recorded = state.read();
+  const recorded = file.read();
   const listed = await client.webhooks.list({ signal });
   const isOwn = (entry: { session?: RegistrationSession | undefined }) => entry.session?.id === session?.id;
 
   const resolved = resolvePending({ pending: recorded.pending.filter(isOwn), state: recorded, listed, now: now() });
   if (resolved.length > 0) {
     recordResolved(recorded, resolved);
-    if (!dryRun) await state.change((draft) => recordResolved(draft, resolved));
+    if (!dryRun) await file.change((draft) => recordResolved(draft, resolved));
   }
 
   const managed = recorded.webhooks.filter(isOwn);
   const ignored = findTemporaryIds(recorded, { isOwn, listed, now: now() });
-  const hasher = new SecretHasher(secret);
+  const hasher = new SecretHasher(secret ?? undefined);
   const matching = await Promise.all(
     managed.map(async (entry) => ((await hasher.matches(entry.secret)) ? [entry.id] : [])),
   );
   const desired = endpoints
     .filter(({ watch }) => watch.length > 0)
-    .map(({ name, watch, domains }) => ({
-      endpoint: name,
-      url: `${publicUrl}${webhooksPath}${name}`,
-      watched: watch,
-      domains,
-    }));
-  const plan = planSteps({
+    .map((endpoint) => toDesiredWebhook(endpoint, publicUrl));
+  const { unreadableSecretIds, ...plan } = planSteps({
     desired,
     withoutWatch: endpoints.filter(({ watch }) => watch.length === 0).map(({ name }) => name),
     secret,
-    removeSecret,
     listed: listed.filter(({ id }) => !ignored.has(id)),
     managed,
     matchingSecretIds: new Set(matching.flat()),
@@ -77,15 +70,11 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
   if (dryRun) return { ...report, done: [], failed: [] };
 
   const existingIds = listed.map(({ id }) => id);
-  const storedSecrets = new Map(managed.map((entry) => [entry.id, entry.secret]));
-  const hidden = listed.filter((webhook) => secretVisibility(webhook, storedSecrets.get(webhook.id)) === "hidden");
-  const hiddenSecrets = new Set(hidden.map(({ id }) => id));
   const applied = await applySteps(plan.steps, {
     client,
-    state,
+    file,
     secret,
-    removeSecret,
-    hiddenSecrets,
+    unreadableSecretIds,
     hasher,
     desired,
     existingIds,

@@ -5,8 +5,9 @@ import {
   type ServerDescription,
   serverControl,
 } from "../receiver/lifecycle/server-control.ts";
+import type { HubConnection } from "./hub-connection.ts";
 import { reconcileWebhooks } from "./reconcile-webhooks.ts";
-import type { HubConnection, RegisterOptions } from "./register-options.ts";
+import type { RegisterOptions } from "./register-options.ts";
 import { RegistrationFile } from "./registration-file.ts";
 import type { RegistrationReport } from "./report.ts";
 import { validatePublicUrl, validateSecret } from "./validate.ts";
@@ -19,7 +20,7 @@ export async function registerServer(
 ): Promise<RegistrationReport> {
   if (!isControllableServer(server)) {
     throw optionError(
-      "The first argument of register() is not a WebhooksServer of this version of hub-webhooks. Pass a WebhooksServer, and install only one version of the package.",
+      "The first argument of register() is not a WebhooksServer, or comes from an incompatible version of hub-webhooks. Pass a WebhooksServer, and install only one version of the package.",
     );
   }
   return registerDescription(server[serverControl].describe(), client, options);
@@ -39,10 +40,20 @@ export async function registerDescription(
       "removeSecret and a secret cannot be combined. To remove the secret, unset WEBHOOK_SECRET and the option secret of the server. To keep the secret, omit removeSecret.",
     );
   }
-  const state = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
+  const file = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
   const { endpoints } = server;
   const run = () =>
-    reconcileWebhooks({ client, state, endpoints, publicUrl, secret, removeSecret, dryRun, prune, adopt, signal });
+    reconcileWebhooks({
+      client,
+      file,
+      endpoints,
+      publicUrl,
+      secret: removeSecret ? null : secret,
+      dryRun,
+      prune,
+      adopt,
+      signal,
+    });
   // Two registrations at the same time would create every missing webhook twice.
-  return dryRun ? run() : state.runExclusive(run, { signal });
+  return dryRun ? run() : file.runExclusive(run, { signal });
 }

@@ -1,5 +1,6 @@
 import type { ControllableServer } from "../receiver/lifecycle/server-control.ts";
-import type { HubConnection, RegisterOptions } from "./register-options.ts";
+import type { HubConnection } from "./hub-connection.ts";
+import type { RegisterOptions } from "./register-options.ts";
 import type { RegistrationReport } from "./report.ts";
 
 /**

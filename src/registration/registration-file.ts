@@ -6,9 +6,7 @@ import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, makePrivateFolder, syncFolder } from "../core/private-folder.ts";
 import { withFileLock } from "./file-lock.ts";
-
-/** The hash of a secret, or `null` for no secret. The hash identifies a secret without storing it. */
-const secretHash = z.union([z.null(), z.strictObject({ salt: z.string(), hash: z.string() })]);
+import { secretHash } from "./secret-hash.ts";
 
 const watched = z.array(z.strictObject({ type: z.string(), name: z.string() }));
 
@@ -49,12 +47,13 @@ const hubState = z.strictObject({ webhooks: z.array(managedWebhook), pending: z.
 
 const registrationState = z.strictObject({ version: z.literal(1), hubs: z.record(z.string(), hubState) });
 
-export type SecretHash = z.output<typeof secretHash>;
 /** A webhook that this package has created or adopted. */
 export type ManagedWebhook = z.output<typeof managedWebhook>;
 /** A webhook that is being created. */
 export type PendingWebhook = z.output<typeof pendingWebhook>;
+/** The process that owns temporary webhooks. */
 export type RegistrationSession = z.output<typeof registrationSession>;
+/** The fields of a webhook that define what is delivered where. */
 export type WebhookFields = z.output<typeof webhookFields>;
 /** The managed webhooks on one Hub. */
 export type HubState = z.output<typeof hubState>;

@@ -1,5 +1,5 @@
 import type { HubError } from "../core/errors.ts";
-import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
+import type { DesiredWebhook } from "./desired-webhook.ts";
 
 /** The result of a registration, or its preview in a dry run. */
 export interface RegistrationReport {
@@ -21,15 +21,6 @@ export interface RegistrationReport {
 
 /** One change on the Hub. */
 export type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
-
-/** The webhook that an endpoint declares, with the fields of a webhook on the Hub. */
-export interface DesiredWebhook {
-  /** The name of the endpoint. */
-  endpoint: string;
-  url: string;
-  watched: EndpointDetails["watch"];
-  domains: EndpointDetails["domains"];
-}
 
 /** Creates a webhook. */
 export interface CreateStep extends DesiredWebhook {

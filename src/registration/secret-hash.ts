@@ -1,6 +1,10 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import type { SecretHash } from "./registration-file.ts";
+import * as z from "zod";
+
+/** The hash of a secret, or `null` for no secret. The hash identifies a secret without storing it. */
+export const secretHash = z.union([z.null(), z.strictObject({ salt: z.string(), hash: z.string() })]);
+export type SecretHash = z.output<typeof secretHash>;
 
 const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
 const saltBytes = 16;

@@ -1,10 +1,11 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
+import type { HubConnection } from "./hub-connection.ts";
 import { type ReconcileOptions, reconcileWebhooks } from "./reconcile-webhooks.ts";
-import type { HubConnection } from "./register-options.ts";
 import { RegistrationFile, type RegistrationSession } from "./registration-file.ts";
+import { validateSession } from "./registration-session.ts";
 import type { RegistrationReport } from "./report.ts";
-import { deleteSessionWebhooks, type FailedDeletion, validateSession } from "./stale-webhooks.ts";
+import { deleteSessionWebhooks, type FailedDeletion } from "./session-webhooks.ts";
 import { validatePublicUrl, validateSecret } from "./validate.ts";
 
 export interface TemporaryWebhooksOptions {
@@ -40,7 +41,7 @@ export interface ReconcileInput {
  */
 export class TemporaryWebhooks {
   readonly #client: HubConnection;
-  readonly #state: RegistrationFile;
+  readonly #file: RegistrationFile;
   readonly #session: RegistrationSession;
   readonly #log: Logger | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -48,7 +49,7 @@ export class TemporaryWebhooks {
 
   private constructor({ client, state, session, log }: TemporaryWebhooksOptions) {
     this.#client = client;
-    this.#state = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
+    this.#file = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
     this.#session = validateSession(session);
     this.#log = log;
   }
@@ -60,7 +61,7 @@ export class TemporaryWebhooks {
    */
   static async open(options: TemporaryWebhooksOptions): Promise<TemporaryWebhooks> {
     const webhooks = new TemporaryWebhooks(options);
-    await webhooks.#state.change(() => {});
+    await webhooks.#file.change(() => {});
     return webhooks;
   }
 
@@ -84,15 +85,14 @@ export class TemporaryWebhooks {
     return this.#enqueue(async () => {
       const report = await reconcileWebhooks({
         client: this.#client,
-        state: this.#state,
+        file: this.#file,
         session: this.#session,
         prune: true,
         signal,
         endpoints,
         publicUrl: validatePublicUrl(publicUrl, { hubUrl: this.#client.hubUrl }),
-        secret: validateSecret(secret ?? undefined),
-        // A user has not set secrets of temporary webhooks on the Hub, so they can be removed.
-        removeSecret: secret === null,
+        // `null` removes existing secrets: no user has set a secret of a temporary webhook on the Hub.
+        secret: secret === null ? null : validateSecret(secret),
       });
       for (const { action, endpoint, id } of report.done) this.#log?.info({ endpoint, webhook: id }, action);
       return report;
@@ -119,7 +119,7 @@ export class TemporaryWebhooks {
     const failed: FailedDeletion[] = [];
     const deleted = await deleteSessionWebhooks({
       client: this.#client,
-      state: this.#state,
+      file: this.#file,
       sessionIds: new Set([this.#session.id]),
       onFailed: (failure) => void failed.push(failure),
     });

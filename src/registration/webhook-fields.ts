@@ -1,7 +1,7 @@
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import { formatWatched, type Watched } from "../payload/watch.ts";
+import type { DesiredWebhook } from "./desired-webhook.ts";
 import type { WebhookFields } from "./registration-file.ts";
-import type { DesiredWebhook } from "./report.ts";
 
 /** Returns the fields of a webhook that define what is delivered where. A webhook that runs a job has no URL. */
 export function fieldsOf({ url = "", watched, domains }: Webhook | DesiredWebhook): WebhookFields {

@@ -5,7 +5,7 @@ import { HubClient, type RegisterOptions, register } from "../../src/client.ts";
 import type { EndpointOptions } from "../../src/index.ts";
 import { registerServer } from "../../src/registration/register-unavailable.ts";
 import { RegistrationFile } from "../../src/registration/registration-file.ts";
-import { validateSession } from "../../src/registration/stale-webhooks.ts";
+import { validateSession } from "../../src/registration/registration-session.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";
 import { createFolder } from "../support/temporary-folder.ts";

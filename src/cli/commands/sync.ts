@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal-text.ts";
-import { formatWatched } from "../../payload/watch.ts";
 import type { RegisterOptions } from "../../registration/register-options.ts";
-import type { FieldChange, RegistrationReport, RegistrationStep } from "../../registration/report.ts";
+import type { RegistrationReport, RegistrationStep } from "../../registration/report.ts";
+import { formatStepDetails } from "../../registration/step-text.ts";
 import { readSecretOption } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
@@ -225,33 +225,8 @@ const marks = {
 function stepLines(output: Output, step: RegistrationStep): readonly string[] {
   const { mark, color } = marks[step.action];
   const heading = `${mark} ${[step.endpoint, step.id].filter(Boolean).join("  ")}`;
-  return [output.colorize(plainText(heading), color), ...stepDetails(step).map((detail) => `    ${plainText(detail)}`)];
-}
-
-function stepDetails(step: RegistrationStep): readonly string[] {
-  switch (step.action) {
-    case "create":
-      return [
-        `url      ${step.url}`,
-        `watched  ${formatWatched(step.watched).join(", ")}`,
-        `domains  ${step.domains.join(", ")}`,
-        `secret   ${step.secretIsSet ? "set" : "none"}`,
-      ];
-    case "update":
-      return [
-        ...(step.isAdopted ? ["adopted: the webhook was not created by sync"] : []),
-        ...step.changes.map(changeLine),
-      ];
-    case "enable":
-      return [`enable: ${step.reason}`];
-    case "re-enable":
-      return [`enable again: ${step.reason}`, ...(step.remedy === undefined ? [] : [step.remedy])];
-    case "delete":
-      return [`delete: ${step.reason}`];
-  }
-}
-
-function changeLine(change: FieldChange): string {
-  const field = change.field.padEnd("watched".length);
-  return change.field === "secret" ? `${field}  ${change.change}` : `${field}  ${change.before} -> ${change.after}`;
+  return [
+    output.colorize(plainText(heading), color),
+    ...formatStepDetails(step).map((detail) => `    ${plainText(detail)}`),
+  ];
 }

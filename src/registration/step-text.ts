@@ -1,5 +1,5 @@
 import { formatWatched } from "../payload/watch.ts";
-import type { FieldChange, RegistrationStep } from "../registration/report.ts";
+import type { FieldChange, RegistrationStep } from "./report.ts";
 
 /** Formats a completed step on one line: `created webhook … for retrain: dataset:me/data (repo) to …`. */
 export function formatStep(step: RegistrationStep): string {
@@ -20,9 +20,38 @@ export function formatStep(step: RegistrationStep): string {
   }
 }
 
+/** Formats the details of a step, one per line, to show below its endpoint. */
+export function formatStepDetails(step: RegistrationStep): readonly string[] {
+  switch (step.action) {
+    case "create":
+      return [
+        `url      ${step.url}`,
+        `watched  ${formatWatched(step.watched).join(", ")}`,
+        `domains  ${step.domains.join(", ")}`,
+        `secret   ${step.secretIsSet ? "set" : "none"}`,
+      ];
+    case "update":
+      return [
+        ...(step.isAdopted ? ["adopted: the webhook was not created by sync"] : []),
+        ...step.changes.map(changeLine),
+      ];
+    case "enable":
+      return [`enable: ${step.reason}`];
+    case "re-enable":
+      return [`enable again: ${step.reason}`, ...(step.remedy === undefined ? [] : [step.remedy])];
+    case "delete":
+      return [`delete: ${step.reason}`];
+  }
+}
+
 function formatChanges(changes: readonly FieldChange[]): string {
   const texts = changes.map((change) =>
     change.field === "secret" ? `secret ${change.change}` : `${change.field} ${change.before} -> ${change.after}`,
   );
   return texts.length === 0 ? "unchanged" : texts.join("; ");
+}
+
+function changeLine(change: FieldChange): string {
+  const field = change.field.padEnd("watched".length);
+  return change.field === "secret" ? `${field}  ${change.change}` : `${field}  ${change.before} -> ${change.after}`;
 }
