@@ -173,11 +173,8 @@ function createProxyServer(
     limits: { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY },
     probeMs: probeIntervalMs,
     onRequest: (exchange) => {
-      if (exchange.expectsContinue) {
-        exchange.lingerAfterAnswer();
-        // After an early response, the client decides whether it still sends the body.
-        exchange.outgoing.shouldKeepAlive = false;
-      }
+      // After an early response, the client decides whether it still sends the body. Node then closes the connection.
+      if (exchange.expectsContinue) exchange.lingerAfterAnswer();
       void handle(exchange);
     },
     onMalformed: (reason) => onProblem(`400: ${malformedRefused} (${reason}).`),

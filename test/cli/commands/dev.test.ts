@@ -11,7 +11,7 @@ import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { freePort } from "../../support/free-port.ts";
 import { isRunning } from "../../support/program.ts";
 import { makeProject, type Project } from "../../support/project-folder.ts";
-import { binPath, CommandProcess } from "../command-process.ts";
+import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
 
 const server = `
@@ -316,10 +316,11 @@ describe("hub-webhooks dev", () => {
     });
   });
 
-  test("creates nothing in place of a folder", async () => {
+  test.runIf(canMakeTerminal)("does not offer to create a file in place of a folder", async () => {
     const project = await makeServerProject();
-    const { exitCode, stderr } = await runCommand(["dev", project.path, "--create"], { stopped: never });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining("is not a file") });
+    const command = startOnTerminal(`dev ${project.path}`, { url: "http://127.0.0.1:1" });
+    const { exitCode, stdout } = await command.ended;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringMatching(/^error: .* is not a file/) });
   });
 
   test("creates nothing on a runtime that cannot load the file", async () => {
