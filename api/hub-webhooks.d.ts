@@ -2268,27 +2268,29 @@ interface ProviderRequest {
   host: string | undefined;
   /** The requested name in the public URL. */
   subdomain: string | undefined;
-  /** Cancels the opening at the deadline or if the caller aborts. Has no effect once the tunnel is open. */
+  /**
+   * Cancels the opening of the tunnel at the deadline or when the caller aborts. Has no effect once the tunnel is open.
+   */
   signal: AbortSignal;
 }
-/** An open tunnel of a provider. Deliveries can arrive. */
+/** An open tunnel of a provider, through which deliveries can arrive. */
 interface ProviderTunnel {
   /** The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
   readonly url: string;
-  /** The name to request in order to get this URL again. `undefined` if the provider does not support names. */
+  /** Request this name to get the same URL again. `undefined` if the provider does not support names. */
   readonly name: string | undefined;
   /**
-   * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. A lost tunnel does
-   * not recover: close it and open another.
+   * Aborts with a {@link WebhookError} when the provider loses the tunnel, but not when the tunnel is closed. A lost
+   * tunnel does not recover. Close it and open another tunnel.
    */
   readonly lost: AbortSignal;
-  /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
+  /** Closes the tunnel. Resolves when all of its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
 }
 /**
  * Opens a tunnel with one provider. Each provider has its own file.
  *
- * Rejects as soon as `request.signal` aborts. When it rejects, no process or connection remains.
+ * Rejects as soon as `request.signal` aborts. After a rejection, no process or connection remains.
  */
 type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 /**
@@ -2301,13 +2303,13 @@ declare function openLocaltunnel(request: ProviderRequest): Promise<ProviderTunn
 interface TunnelEvents {
   /** Deliveries arrive again after a `down`. */
   up: [];
-  /** Deliveries no longer arrive, for the reason in the error. The tunnel tries to reconnect until it is closed. */
+  /** Deliveries no longer arrive. The error contains the reason. The tunnel tries to reconnect until it is closed. */
   down: [error: WebhookError];
-  /** The public URL has changed. Emitted before `up`: update webhooks that point to the old URL. */
+  /** The public URL has changed. Emitted before `up`. Update webhooks that point to the old URL. */
   urlChanged: [url: string];
   /**
    * The tunnel was lost or could not be reopened (`TUNNEL_FAILED`), or the server assigned a name other than the
-   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener, the error is dropped and does not end the process.
+   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener, the error is ignored and does not end the process.
    */
   error: [error: WebhookError];
 }
@@ -2339,39 +2341,42 @@ interface OpenTunnelOptions {
   provider?: ProviderName;
   /**
    * Your own http or https URL that already points to `port`, such as the URL of a named tunnel or a reverse proxy. No
-   * tunnel is started; the URL is only polled. Cannot be combined with `provider`, `host` or `subdomain`.
+   * tunnel is opened, and the URL is only polled. Cannot be combined with `provider`, `host`, or `subdomain`.
    */
   publicUrl?: string;
   /**
-   * The local port to expose, 1 to 65535. Before you open the tunnel, listen on this port, on 127.0.0.1 or on all
-   * addresses.
+   * The local port to expose, 1 to 65535. Start to listen on this port before you open the tunnel, on 127.0.0.1 or on
+   * all addresses.
    */
   port: number;
-  /** The URL of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
+  /** The URL of the localtunnel server. Default: `LOCALTUNNEL_HOST`, otherwise `https://localtunnel.me`. */
   host?: string;
   /**
    * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name
-   * is taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`. By
-   * default, the server chooses a name, which the tunnel requests again after a loss.
+   * is taken, the server can assign another name, and the tunnel emits an `error` with the code `TUNNEL_NAME_TAKEN`. By
+   * default, the server chooses a name, and the tunnel requests this name again after a loss.
    */
   subdomain?: string;
-  /** Cancels the opening: the promise rejects with the signal's abort reason. Has no effect on an open tunnel. */
+  /**
+   * Cancels the opening of the tunnel. The promise rejects with the signal's abort reason. Has no effect on an open
+   * tunnel.
+   */
   signal?: AbortSignal;
-  /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
+  /** The timeout for opening the tunnel. Default `"15s"`, or `"30s"` with cloudflared. */
   timeout?: Duration;
   /**
-   * How often to check that the public URL still points here: any status below 500 passes. After two failures in a row,
-   * the tunnel is lost. Default `"15s"`.
+   * The interval of requests that check whether the public URL is reachable. Any status below 500 passes. After two
+   * failures in a row, the tunnel counts as lost. Default `"15s"`.
    */
   heartbeat?: Duration;
 }
-/** An open tunnel from a public URL to a local port. It reconnects after a loss until it is closed. */
+/** An open tunnel from a public URL to a local port. Reconnects after a loss until it is closed. */
 interface Tunnel {
   /**
    * The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after `urlChanged`.
    */
   readonly url: string;
-  /** Whether deliveries arrive (`up`) or not (`down`), or the tunnel was closed. */
+  /** `up` if deliveries arrive, `down` while the tunnel is lost, or `closed`. */
   readonly status: "up" | "down" | "closed";
   /**
    * Adds a listener for an event, and returns the function that removes it.
@@ -2382,14 +2387,14 @@ interface Tunnel {
    * ```
    */
   on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void;
-  /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
+  /** Closes the tunnel. Resolves when all of its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
   /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 /**
- * Makes a local port reachable from the internet. Until the tunnel is closed, it is reopened after every loss, with
- * delays of 1 s, 2 s, 4 s, and so on, up to 30 s.
+ * Makes a local port reachable from the internet. A lost tunnel is reopened until it is closed, with delays of 1 s, 2
+ * s, 4 s, and so on, up to 30 s.
  *
  * @throws `TUNNEL_FAILED` with the reason if there is no tunnel within `timeout`, `OPTION_INVALID` if an option is
  * invalid, and the reason of `signal` if it aborts first.
@@ -2482,36 +2487,33 @@ interface DevEndpoint {
   url: string;
   /** The items that the webhook watches, as `type:name`. Empty if the endpoint has no webhook. */
   watch: readonly string[];
-  /** The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Present only on a local Hub. */
+  /** The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Absent on the real Hub. */
   trigger?: readonly string[];
 }
-/** The current addresses and endpoints of a session. */
+/** The current URLs and endpoints of a session. */
 interface DevState {
   /** The local URL, without a trailing slash. */
   url: string;
   /** The URL to which the Hub posts deliveries. The same as `url` if there is no tunnel. */
   publicUrl: string;
-  /** The Hub with the webhooks of the session. */
+  /** The Hub that has the webhooks of the session. */
   hub: {
     kind: "local" | "real";
     url: string;
   };
   endpoints: readonly DevEndpoint[];
-  /** The URL of the dashboard for deliveries of background endpoints. Absent if there are no such endpoints. */
+  /** The URL of the dashboard for deliveries of background endpoints. Absent if no endpoint runs in the background. */
   dashboardUrl?: string;
   /** The URL of the session's inbox, with a masked password. Absent if no endpoint runs in the background. */
   inbox?: string;
 }
 /** An event of a session. */
 type DevEvent =
-/** A test request has arrived through the public URL, so deliveries of the Hub can arrive too. Emitted once. */
+/** The session is ready for deliveries: a test request has arrived through the public URL. Emitted once. */
 ({
   event: "ready";
 } & DevState) |
-/**
- * The public URL is no longer reachable, for the given reason. The tunnel tries to reconnect until the session is
- * closed.
- */
+/** The public URL is no longer reachable. The tunnel tries to reconnect until the session is closed. */
 {
   event: "down";
   reason: string;
@@ -2526,7 +2528,7 @@ type DevEvent =
   event: "urlChanged";
   publicUrl: string;
 } |
-/** Source files have changed. Deliveries wait until the server is reloaded. */
+/** Source files have changed. New deliveries wait until the server is reloaded. */
 {
   event: "reloading";
   files: readonly string[];
@@ -2536,31 +2538,31 @@ type DevEvent =
   event: "reloaded";
   endpoints: readonly DevEndpoint[];
 } |
-/** The server failed to load, or its process exited. Deliveries return 503, which the Hub retries. */
+/** The server failed to load, or its process exited. Deliveries receive status 503, and the Hub retries them. */
 {
   event: "broken";
   reason: string;
   /** The stack trace, reduced to the user's own files. */
   stack?: string;
-  /** Whether the server is restarted without a change of its files. */
+  /** Whether the server is restarted even if its files do not change. */
   isRestarted: boolean;
 } |
 /** A delivery was answered. */
 ({
   event: "delivery";
 } & ProxiedDelivery) |
-/** The webhooks of the session were changed. The steps are sentences for display. */
+/** The webhooks of the session were changed. `steps` describes the changes for display. */
 {
   event: "webhooks";
   steps: readonly string[];
 } |
-/** An action failed. The session retries it, or you must fix the cause. */
+/** An action failed. The session retries the action, or the message describes how to fix the problem. */
 {
   event: "problem";
   code: string;
   message: string;
 } |
-/** A line of the server's output: JSON from its logger, or text that your code prints. */
+/** A line of the server's output: JSON from the logger, or text that your code prints. */
 ({
   event: "output";
 } & OutputLine);
@@ -2573,12 +2575,12 @@ interface ProxiedDelivery {
   status: number;
   /**
    * The time from the request headers to the end of the response, in milliseconds. Includes the time that the request
-   * waited for the server.
+   * waits for the server.
    */
   durationMs: number;
   /**
-   * The reason why the server did not answer the delivery. Absent if the server answered. The Hub retries a delivery
-   * that was not answered.
+   * The reason why the server did not answer the delivery. Absent if the server answered. The Hub retries deliveries
+   * that the server did not answer.
    */
   reason?: string;
 }
@@ -2594,55 +2596,62 @@ interface StartDevOptions {
   /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts`, and so on. */
   file?: string;
   /**
-   * Where to register the webhooks: on a local Hub that is started for the session (`"local"`, the default), without an
-   * account or internet access, or through a tunnel on the Hub at `hubUrl` (`"real"`).
+   * The Hub to register the webhooks on. `"local"` (the default) starts a local Hub, which requires no account or
+   * internet access. `"real"` uses the Hub at `hubUrl`, with a tunnel.
    */
   hub?: "local" | "real";
-  /** Local port of the server. Default 7860, or the next free port. */
+  /** The local port of the server. Default: 7860, or the next free port. */
   port?: number;
-  /** Port of the local Hub. Default 5050, or the next free port. */
+  /** The port of the local Hub. Default: 5050, or the next free port. */
   hubPort?: number;
   /**
-   * URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run the
-   * queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` at a port other than
-   * 7860.
+   * The URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run
+   * the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the port
+   * is not 7860.
    */
   inbox?: string;
-  /** The tunnel. Default `{}` for the real Hub, and `false` for the local Hub, which delivers on this machine. */
+  /**
+   * The options of the tunnel, or `false` for no tunnel. Default `{}` for the real Hub, and `false` for the local Hub,
+   * which runs on the same machine.
+   */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
-  /** Your own public URL that points to `port`, instead of a tunnel. */
+  /** Your own public URL that points to `port`. Replaces the tunnel. */
   publicUrl?: string;
   /**
-   * The default watch list for endpoints that do not set one. If omitted, the local Hub uses the repositories and
-   * owners in the filter of the endpoint, or else everything of `local-user`. On the real Hub, such endpoints get no
-   * webhook.
+   * The default watch list for endpoints that do not set one. If omitted, an endpoint on the local Hub watches the
+   * repositories and owners in its filter, or all repositories of `local-user` if the filter has none. On the real Hub,
+   * an endpoint without a watch list has no webhook.
    */
   watch?: readonly Watch[];
-  /** The token for the real Hub. Defaults to the token that `HubClient` finds. */
+  /** The token for the real Hub. Default: the token that `HubClient` finds. */
   token?: string;
-  /** The URL of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
+  /** The URL of the real Hub. Default: `HF_ENDPOINT`, otherwise `https://huggingface.co`. */
   hubUrl?: string;
   /**
    * The file that records the session's webhooks on the real Hub until they are deleted. Default
    * `.hub-webhooks/registrations.json`.
    */
   state?: string;
-  /** Waits for a change if the file does not load at the start. Default `false`: `startDev` rejects. */
+  /** Whether to wait for a change if the file does not load at the start. By default, `startDev` rejects. */
   waitForFile?: boolean;
-  /** How often to revert changes and suspensions of the webhooks. Default `"1m"`. */
+  /** The interval at which changes to the webhooks are reverted and suspended webhooks are enabled. Default `"1m"`. */
   repairInterval?: Duration;
-  /** Receives every event. An error that it throws does not end the session. */
+  /** Called with every event. If the function throws, the session continues. */
   onEvent?: (event: DevEvent) => void;
-  /** Ends the session, even while it starts. */
+  /** Ends the session, even while the session starts. */
   signal?: AbortSignal;
 }
-/** A dev session: runs a server file, reloads it on changes, and manages its temporary webhooks. */
+/**
+ * A dev session, which runs a server file, reloads the file on changes, and manages temporary webhooks for its
+ * endpoints.
+ */
 interface DevSession extends AsyncDisposable {
-  /** The current addresses and endpoints. */
+  /** The current URLs and endpoints. */
   readonly state: DevState;
   /**
-   * The secret that was generated for this session, if the server has none and is not public. Send it as
-   * `X-Webhook-Secret` with your own deliveries. The local Hub and `hub-webhooks trigger` send it automatically.
+   * The secret that was generated for this session. `undefined` if the server has its own secret or is public. Set the
+   * header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and `hub-webhooks trigger` set
+   * the header automatically.
    */
   readonly secret: string | undefined;
   /**
@@ -2651,13 +2660,13 @@ interface DevSession extends AsyncDisposable {
    * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
   replay(): Promise<ReplayResult | undefined>;
-  /** Deletes the webhooks of the session, closes the tunnel and stops the server. Safe to call twice. */
+  /** Deletes the webhooks of the session, closes the tunnel, and stops the server. Safe to call twice. */
   close(): Promise<void>;
 }
 /**
- * Runs a server file like `hub-webhooks dev`: at a stable URL, with a reload on every change, and with temporary
- * webhooks on a Hub that are deleted at the end. Resolves when deliveries can arrive, which a test request through the
- * public URL confirms.
+ * Runs a server file like `hub-webhooks dev`. The session has a stable URL, reloads the file on every change, and
+ * creates temporary webhooks that are deleted at the end. Resolves when deliveries can arrive, after a test request
+ * through the public URL has succeeded.
  *
  * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
  * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.

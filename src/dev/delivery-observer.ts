@@ -4,9 +4,12 @@ import { hopByHopHeaders } from "../core/http-headers.ts";
 import { webhooksPath } from "../core/paths.ts";
 import type { ProxiedDelivery, ReplayResult } from "./dev-event.ts";
 
-/** A delivery that is being proxied. */
+/** A delivery that the proxy is forwarding. */
 export interface ObservedDelivery {
-  /** Keeps the body for a replay. Call it before the body is forwarded: otherwise the delivery cannot be replayed. */
+  /**
+   * Keeps the body for a replay. Call this method before the body is forwarded. Otherwise, the delivery cannot be
+   * replayed.
+   */
   keepBody(): void;
   /** Sets the reason why the server does not answer. */
   setFailure(reason: string): void;
@@ -18,20 +21,29 @@ interface RecordedDelivery {
   body: Buffer<ArrayBuffer>;
 }
 
-/** Longer than the timeout of a handler that answers inline. */
+/** The timeout of a replay. It is longer than the timeout of a handler that answers inline. */
 const replayTimeoutMs = 60_000;
-/** Payloads of the Hub are shorter. */
+/** The maximum size of a body to keep. Payloads of the Hub are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
-/** Responses to unauthenticated clients, or to requests that are not deliveries: not worth a replay. */
+/**
+ * Response statuses that mean that the client was not authenticated or the request was not a delivery. These requests
+ * are not kept for a replay.
+ */
 const notReplayable: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
-/** Headers that the replaying request sets itself, besides the hop-by-hop headers. */
+/** Headers that the replaying request sets, in addition to the hop-by-hop headers. */
 const replacedHeaders: readonly string[] = ["content-length", "expect", "host"];
 
-/** Reports answered deliveries, and keeps the latest one for a replay. Only in memory: it contains the secret. */
+/**
+ * Reports answered deliveries, and keeps the latest one for a replay. The delivery is kept only in memory, because it
+ * contains the secret.
+ */
 export class DeliveryObserver {
   #latest: RecordedDelivery | undefined;
 
-  /** Reports a request when it is answered. Returns `undefined` if it is not a delivery. */
+  /**
+   * Starts to observe a request, and reports the delivery when it is answered. Returns `undefined` if the request is
+   * not a delivery.
+   */
   observe({
     incoming,
     outgoing,
@@ -77,9 +89,10 @@ export class DeliveryObserver {
   }
 
   /**
-   * Sends the latest delivery to the server on this port, with a new id. Returns `undefined` if there is none yet.
+   * Sends the latest delivery to the server on this port with a new ID. Returns `undefined` if there is no delivery
+   * yet.
    *
-   * @throws `NO_RESPONSE` if the server stops meanwhile or does not answer in time.
+   * @throws `NO_RESPONSE` if the server stops during the replay or does not answer in time.
    */
   async replay(port: number): Promise<ReplayResult | undefined> {
     if (!this.#latest) return undefined;
@@ -97,7 +110,7 @@ export class DeliveryObserver {
       await response.body?.cancel();
       return { endpoint: endpointOf(path), deliveryId, status: response.status };
     } catch (cause) {
-      const message = "The replay got no response: the server stopped or took too long. Try again.";
+      const message = "The replay received no response, because the server stopped or took too long. Try again.";
       throw new WebhookError(message, { code: "NO_RESPONSE", cause });
     }
   }

@@ -8,7 +8,7 @@ import type { DevEndpoint, DevState } from "./dev-event.ts";
 import type { DevConfig } from "./dev-options.ts";
 import { effectiveWatch } from "./watched-items.ts";
 
-/** The addresses and endpoints of a session that {@link describeState} describes. */
+/** The internal state of a session that {@link describeState} converts to a {@link DevState}. */
 export interface StateSource {
   config: Pick<DevConfig, "isReal" | "watch">;
   /** The local URL of the server. Empty while the session starts. */

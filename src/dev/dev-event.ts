@@ -7,23 +7,23 @@ export interface DevEndpoint {
   url: string;
   /** The items that the webhook watches, as `type:name`. Empty if the endpoint has no webhook. */
   watch: readonly string[];
-  /** The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Present only on a local Hub. */
+  /** The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Absent on the real Hub. */
   trigger?: readonly string[];
 }
 
-/** The current addresses and endpoints of a session. */
+/** The current URLs and endpoints of a session. */
 export interface DevState {
   /** The local URL, without a trailing slash. */
   url: string;
   /** The URL to which the Hub posts deliveries. The same as `url` if there is no tunnel. */
   publicUrl: string;
-  /** The Hub with the webhooks of the session. */
+  /** The Hub that has the webhooks of the session. */
   hub: {
     kind: "local" | "real";
     url: string;
   };
   endpoints: readonly DevEndpoint[];
-  /** The URL of the dashboard for deliveries of background endpoints. Absent if there are no such endpoints. */
+  /** The URL of the dashboard for deliveries of background endpoints. Absent if no endpoint runs in the background. */
   dashboardUrl?: string;
   /** The URL of the session's inbox, with a masked password. Absent if no endpoint runs in the background. */
   inbox?: string;
@@ -31,37 +31,34 @@ export interface DevState {
 
 /** An event of a session. */
 export type DevEvent =
-  /** A test request has arrived through the public URL, so deliveries of the Hub can arrive too. Emitted once. */
+  /** The session is ready for deliveries: a test request has arrived through the public URL. Emitted once. */
   | ({ event: "ready" } & DevState)
-  /**
-   * The public URL is no longer reachable, for the given reason. The tunnel tries to reconnect until the session is
-   * closed.
-   */
+  /** The public URL is no longer reachable. The tunnel tries to reconnect until the session is closed. */
   | { event: "down"; reason: string }
   /** Deliveries arrive again. */
   | { event: "up"; publicUrl: string }
   /** The public URL has changed. The webhooks of the session are being updated. */
   | { event: "urlChanged"; publicUrl: string }
-  /** Source files have changed. Deliveries wait until the server is reloaded. */
+  /** Source files have changed. New deliveries wait until the server is reloaded. */
   | { event: "reloading"; files: readonly string[] }
   /** The server is running again, and its webhooks are in sync. */
   | { event: "reloaded"; endpoints: readonly DevEndpoint[] }
-  /** The server failed to load, or its process exited. Deliveries return 503, which the Hub retries. */
+  /** The server failed to load, or its process exited. Deliveries receive status 503, and the Hub retries them. */
   | {
       event: "broken";
       reason: string;
       /** The stack trace, reduced to the user's own files. */
       stack?: string;
-      /** Whether the server is restarted without a change of its files. */
+      /** Whether the server is restarted even if its files do not change. */
       isRestarted: boolean;
     }
   /** A delivery was answered. */
   | ({ event: "delivery" } & ProxiedDelivery)
-  /** The webhooks of the session were changed. The steps are sentences for display. */
+  /** The webhooks of the session were changed. `steps` describes the changes for display. */
   | { event: "webhooks"; steps: readonly string[] }
-  /** An action failed. The session retries it, or you must fix the cause. */
+  /** An action failed. The session retries the action, or the message describes how to fix the problem. */
   | { event: "problem"; code: string; message: string }
-  /** A line of the server's output: JSON from its logger, or text that your code prints. */
+  /** A line of the server's output: JSON from the logger, or text that your code prints. */
   | ({ event: "output" } & OutputLine);
 
 /** A delivery that was answered. */
@@ -73,12 +70,12 @@ export interface ProxiedDelivery {
   status: number;
   /**
    * The time from the request headers to the end of the response, in milliseconds. Includes the time that the request
-   * waited for the server.
+   * waits for the server.
    */
   durationMs: number;
   /**
-   * The reason why the server did not answer the delivery. Absent if the server answered. The Hub retries a delivery
-   * that was not answered.
+   * The reason why the server did not answer the delivery. Absent if the server answered. The Hub retries deliveries
+   * that the server did not answer.
    */
   reason?: string;
 }

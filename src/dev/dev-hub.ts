@@ -6,7 +6,7 @@ import { LocalHub } from "../local-hub/local-hub.ts";
 import type { StartDevOptions } from "./dev-options.ts";
 import { listenOnFreePort } from "./listen-on-free-port.ts";
 
-/** The limits are low because closing a session must not take minutes. The session retries failed requests itself. */
+/** The limits are low, because closing a session must not take minutes. The session has its own retries. */
 const clientLimits = { timeout: "10s", attempts: 2 } as const;
 
 /** The Hub of a session. */
@@ -18,14 +18,14 @@ export interface DevHub {
 }
 
 /**
- * Connects to the real Hub, or starts a local one.
+ * Connects to the real Hub, or starts a local Hub.
  *
- * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `OPTION_INVALID`; `HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED` and other errors of listing
- * the webhooks on the real Hub.
+ * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `OPTION_INVALID`; `HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED` and other errors of
+ * listing the webhooks on the real Hub.
  */
 export async function openDevHub(
   options: Pick<StartDevOptions, "hub" | "hubPort" | "token" | "hubUrl"> & {
-    /** Whether a local Hub may deliver to other machines, for a tunnel that points back here. */
+    /** Whether a local Hub can deliver to other machines, which is required for a tunnel. */
     allowRemote: boolean;
     signal: AbortSignal;
   },
@@ -33,7 +33,7 @@ export async function openDevHub(
   if (options.hub === "real") {
     const { token, hubUrl, signal } = options;
     const client = new HubClient({ token, hubUrl, ...clientLimits });
-    // Reports a missing or wrong token before anything else is opened.
+    // Fail early if the token is missing or invalid, before the other parts of the session are opened.
     await client.webhooks.list({ signal });
     const environment = { ...(hubUrl && { HF_ENDPOINT: hubUrl }), ...(token && { HF_TOKEN: token }) };
     return { client, environment, close: async () => {} };
@@ -42,7 +42,7 @@ export async function openDevHub(
   const token = developmentTokens[0]?.token;
   return {
     client: new HubClient({ hubUrl: hub.url, token }),
-    // Handlers also send their Hub requests to the local Hub, unless the user has set HF_ENDPOINT.
+    // Handlers also use the local Hub, unless the user has set HF_ENDPOINT.
     environment: process.env.HF_ENDPOINT || token === undefined ? {} : { HF_ENDPOINT: hub.url, HF_TOKEN: token },
     close: () => hub.close(),
   };
@@ -55,7 +55,7 @@ async function startLocalHub({
   hubPort?: number | undefined;
   allowRemote: boolean;
 }): Promise<LocalHub> {
-  // Handlers often fail during development, so webhooks must not be suspended.
+  // Never suspend webhooks, because handlers often fail during development.
   const options = { allowRemote, suspendAfter: Number.POSITIVE_INFINITY };
   const listen = (port: number) => LocalHub.launch({ ...options, port });
   if (hubPort !== undefined) return listen(hubPort);

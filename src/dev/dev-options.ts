@@ -13,52 +13,55 @@ export interface StartDevOptions {
   /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts`, and so on. */
   file?: string;
   /**
-   * Where to register the webhooks: on a local Hub that is started for the session (`"local"`, the default), without an
-   * account or internet access, or through a tunnel on the Hub at `hubUrl` (`"real"`).
+   * The Hub to register the webhooks on. `"local"` (the default) starts a local Hub, which requires no account or
+   * internet access. `"real"` uses the Hub at `hubUrl`, with a tunnel.
    */
   hub?: "local" | "real";
-  /** Local port of the server. Default 7860, or the next free port. */
+  /** The local port of the server. Default: 7860, or the next free port. */
   port?: number;
-  /** Port of the local Hub. Default 5050, or the next free port. */
+  /** The port of the local Hub. Default: 5050, or the next free port. */
   hubPort?: number;
   /**
-   * URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run the
-   * queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` at a port other than
-   * 7860.
+   * The URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run
+   * the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the port
+   * is not 7860.
    */
   inbox?: string;
-  /** The tunnel. Default `{}` for the real Hub, and `false` for the local Hub, which delivers on this machine. */
+  /**
+   * The options of the tunnel, or `false` for no tunnel. Default `{}` for the real Hub, and `false` for the local Hub,
+   * which runs on the same machine.
+   */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
-  /** Your own public URL that points to `port`, instead of a tunnel. */
+  /** Your own public URL that points to `port`. Replaces the tunnel. */
   publicUrl?: string;
   /**
-   * The default watch list for endpoints that do not set one. If omitted, the local Hub uses the repositories and
-   * owners in the filter of the endpoint, or else everything of `local-user`. On the real Hub, such endpoints get no
-   * webhook.
+   * The default watch list for endpoints that do not set one. If omitted, an endpoint on the local Hub watches the
+   * repositories and owners in its filter, or all repositories of `local-user` if the filter has none. On the real Hub,
+   * an endpoint without a watch list has no webhook.
    */
   watch?: readonly Watch[];
-  /** The token for the real Hub. Defaults to the token that `HubClient` finds. */
+  /** The token for the real Hub. Default: the token that `HubClient` finds. */
   token?: string;
-  /** The URL of the real Hub. Default `HF_ENDPOINT`, or else `https://huggingface.co`. */
+  /** The URL of the real Hub. Default: `HF_ENDPOINT`, otherwise `https://huggingface.co`. */
   hubUrl?: string;
   /**
    * The file that records the session's webhooks on the real Hub until they are deleted. Default
    * `.hub-webhooks/registrations.json`.
    */
   state?: string;
-  /** Waits for a change if the file does not load at the start. Default `false`: `startDev` rejects. */
+  /** Whether to wait for a change if the file does not load at the start. By default, `startDev` rejects. */
   waitForFile?: boolean;
-  /** How often to revert changes and suspensions of the webhooks. Default `"1m"`. */
+  /** The interval at which changes to the webhooks are reverted and suspended webhooks are enabled. Default `"1m"`. */
   repairInterval?: Duration;
-  /** Receives every event. An error that it throws does not end the session. */
+  /** Called with every event. If the function throws, the session continues. */
   onEvent?: (event: DevEvent) => void;
-  /** Ends the session, even while it starts. */
+  /** Ends the session, even while the session starts. */
   signal?: AbortSignal;
 }
 
 /** The validated options of a session. */
 export interface DevConfig {
-  /** Absolute path of the server file. */
+  /** The absolute path of the server file. */
   path: string;
   isReal: boolean;
   /** The tunnel, or `false` for no tunnel. */
@@ -67,8 +70,8 @@ export interface DevConfig {
   /** Whether the server is reachable from the internet. */
   isPublic: boolean;
   /**
-   * The secret of the session. It is required if the server is public or has no secret of its own, because otherwise
-   * any web page could send deliveries.
+   * The secret of the session. Without a secret, a public server would accept deliveries from any client, and a local
+   * server from any web page.
    */
   secret: SessionSecret;
   /** The URL of the inbox. `undefined` selects {@link devInboxUrl}. */
@@ -79,8 +82,8 @@ export interface DevConfig {
 }
 
 /**
- * Returns the default inbox of a session at this port. A launched server and other sessions in the folder use different
- * inboxes, so that no session runs the deliveries of another.
+ * Returns the default inbox of a session at this port. Launched servers and other sessions in the folder use other
+ * inboxes, because a session must not run the deliveries of another process.
  */
 export function devInboxUrl(port: number): string {
   return `sqlite:./.hub-webhooks/${port === defaultPort ? "dev" : `dev-${port}`}.db`;
@@ -108,7 +111,8 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
     isPublic,
     secret: {
       text: randomBytes(32).toString("hex"),
-      // The user's own webhooks may point to the user's own URL, so their secrets must keep working.
+      // With the user's own public URL, other webhooks can deliver to the same server, so the server must still accept
+      // their secrets.
       use: !isPublic ? "fallback" : publicUrl === undefined ? "replace" : "add",
     },
     inbox: options.inbox,

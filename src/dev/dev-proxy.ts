@@ -22,19 +22,19 @@ import {
 } from "./proxy-request.ts";
 
 export interface DevProxyOptions extends ProxyOptions {
-  /** The local port. Default 7860, or the next free port. */
+  /** The local port. Default: 7860, or the next free port. */
   port: number | undefined;
-  /** Whether requests may have any `Host`. Default `false`, which allows only hosts of this machine. */
+  /** Whether to accept requests with any `Host`. By default, only hosts of this machine are accepted. */
   allowAnyHost?: boolean;
-  /** Receives each foreign host, once, for which a request was rejected. */
+  /** Called once for each foreign host whose requests are rejected. */
   onForeignHost?: (host: string) => void;
-  /** How often to probe a client that has ended its side of the connection, in milliseconds. Default 1,000. */
+  /** The interval of probes to a half-closed client, in milliseconds. Default `1000`. */
   probeIntervalMs?: number;
 }
 
 /**
- * A tunnel holds about ten connections. The limit keeps idle connections of other clients from using up all file
- * descriptors.
+ * The maximum number of connections. A tunnel needs about ten. The limit prevents idle connections of other clients
+ * from exhausting the file descriptors.
  */
 const maxConnections = 1_000;
 
@@ -102,8 +102,8 @@ export class DevProxy {
   }
 
   /**
-   * Sends the latest delivery again with a new ID, so that the inbox does not treat the delivery as a duplicate.
-   * Returns `undefined` if there is no delivery yet.
+   * Sends the latest delivery again. The delivery has a new ID, because the inbox would treat the same ID as a
+   * duplicate. Returns `undefined` if there is no delivery yet.
    *
    * @throws `SERVER_FILE_INVALID` while the server does not load.
    */
@@ -123,13 +123,13 @@ export class DevProxy {
   }
 }
 
-/** Any client can invent host names, so only the first ones are reported. */
+/** The maximum number of foreign hosts to report. Any client can send any number of host names. */
 const maxReportedHosts = 20;
 
 /**
- * Returns a check whether the `Host` header of a request is foreign. Any site can resolve its own name to this machine
- * (DNS rebinding) and would then share the origin of the server. The browser still sends the name of the site as the
- * host.
+ * Returns a function that checks whether the `Host` header of a request is foreign. The check prevents DNS rebinding: a
+ * site can resolve its own name to this machine to share the origin of the server, but the browser still sends the name
+ * of the site as the host.
  */
 function createHostCheck({
   allowAnyHost = false,
@@ -155,7 +155,7 @@ function rejectHost({ incoming, outgoing }: ProxiedExchange): void {
   outgoing.end(page?.html ?? JSON.stringify({ error, code }));
 }
 
-/** Creates a server with the limits and checks of a receiver. No request can make it throw. */
+/** Creates an HTTP server with the limits and checks of a deployed server. No request can cause an uncaught error. */
 function createProxyServer(
   { onProblem, probeIntervalMs }: DevProxyOptions,
   timeouts: ServerOptions,
@@ -173,7 +173,7 @@ function createProxyServer(
     limits: { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY },
     probeMs: probeIntervalMs,
     onRequest: (exchange) => {
-      // After an early response, the client decides whether it still sends the body. Node then closes the connection.
+      // After an early response, it is unknown whether the client still sends the body. Node then closes the connection.
       if (exchange.expectsContinue) exchange.lingerAfterAnswer();
       void handle(exchange);
     },
@@ -183,7 +183,10 @@ function createProxyServer(
   return server;
 }
 
-/** Checks the path as sent, and also after dot segments are resolved, because the server resolves them. */
+/**
+ * Whether a request is for an endpoint. Checks the path as sent and with resolved dot segments, because the server
+ * resolves them.
+ */
 function isForWebhooks({ url = "" }: IncomingMessage): boolean {
   const resolved = URL.parse(`http://127.0.0.1${url}`)?.pathname ?? "";
   return url.startsWith(webhooksPath) && resolved.startsWith(webhooksPath);
@@ -216,7 +219,7 @@ function isTaken(error: unknown): boolean {
 
 function listenFailed(cause: unknown, port: number): WebhookError {
   return isTaken(cause)
-    ? new WebhookError(`Port ${port} is in use. Stop the program that listens on it, or choose another port.`, {
+    ? new WebhookError(`Port ${port} is in use. Stop the program that uses the port, or choose another port.`, {
         code: "PORT_IN_USE",
         cause,
       })

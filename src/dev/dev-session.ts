@@ -17,13 +17,17 @@ import { writeSessionFile } from "./session-file.ts";
 import { effectiveWatch } from "./watched-items.ts";
 import { openTemporaryWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
 
-/** A dev session: runs a server file, reloads it on changes, and manages its temporary webhooks. */
+/**
+ * A dev session, which runs a server file, reloads the file on changes, and manages temporary webhooks for its
+ * endpoints.
+ */
 export interface DevSession extends AsyncDisposable {
-  /** The current addresses and endpoints. */
+  /** The current URLs and endpoints. */
   readonly state: DevState;
   /**
-   * The secret that was generated for this session, if the server has none and is not public. Send it as
-   * `X-Webhook-Secret` with your own deliveries. The local Hub and `hub-webhooks trigger` send it automatically.
+   * The secret that was generated for this session. `undefined` if the server has its own secret or is public. Set the
+   * header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and `hub-webhooks trigger` set
+   * the header automatically.
    */
   readonly secret: string | undefined;
   /**
@@ -32,14 +36,14 @@ export interface DevSession extends AsyncDisposable {
    * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
   replay(): Promise<ReplayResult | undefined>;
-  /** Deletes the webhooks of the session, closes the tunnel and stops the server. Safe to call twice. */
+  /** Deletes the webhooks of the session, closes the tunnel, and stops the server. Safe to call twice. */
   close(): Promise<void>;
 }
 
 /**
- * Runs a server file like `hub-webhooks dev`: at a stable URL, with a reload on every change, and with temporary
- * webhooks on a Hub that are deleted at the end. Resolves when deliveries can arrive, which a test request through the
- * public URL confirms.
+ * Runs a server file like `hub-webhooks dev`. The session has a stable URL, reloads the file on every change, and
+ * creates temporary webhooks that are deleted at the end. Resolves when deliveries can arrive, after a test request
+ * through the public URL has succeeded.
  *
  * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
  * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
@@ -112,14 +116,15 @@ class Session implements DevSession {
     return this.#parts.track(this.#open());
   }
 
-  /** Opens the parts in order. The session is ready once its webhooks are created. */
+  /** Opens the parts of the session. The session is ready when its webhooks are created. */
   async #open(): Promise<void> {
     // The URL stays the same for the whole session. Requests wait until the server is running.
     const proxy = await this.#openProxy();
     const hub = await this.#openHub();
     this.#reportTakenPorts({ proxy, hub });
     const server = await this.#startServer({ proxy, hub });
-    // The tunnel, the webhooks and the server open in parallel, because each takes a while. The first failure rejects.
+    // Open the tunnel, the webhooks, and the server in parallel, because each of them takes seconds. The first failure
+    // rejects.
     const [tunnel, temporary] = await Promise.all([
       this.#parts.track(this.#openPublicAddress(proxy)),
       this.#parts.track(this.#openTemporaryWebhooks({ proxy, hub })),
@@ -138,10 +143,11 @@ class Session implements DevSession {
     const proxy = await DevProxy.open({
       port: this.#options.port,
       reachabilityCheck: this.#check,
-      // The user's own public URL may have any host.
+      // The user's own public URL can have any host.
       allowAnyHost: this.#config.publicUrl !== undefined,
       onForeignHost: (host) => this.#emitProblem(foreignHost(host, requireOpen(this.#proxy).url)),
-      // The proxy is opened before the server is created, so the port is looked up for each request.
+      // Get the port for each request, because the proxy is opened before the server is created and every reload
+      // changes the port.
       serverPort: async () => {
         if (!this.#server) await this.#firstServing.promise;
         return requireOpen(this.#server).port;
@@ -182,7 +188,7 @@ class Session implements DevSession {
     return server;
   }
 
-  /** Opens a tunnel. Without one, the address is fixed, and only checked to be reachable. */
+  /** Opens the tunnel. Without a tunnel, only checks that the fixed public URL is reachable. */
   async #openPublicAddress(proxy: DevProxy): Promise<Tunnel> {
     const { tunnel: tunnelOptions, publicUrl } = this.#config;
     const options =
@@ -203,7 +209,8 @@ class Session implements DevSession {
       this.#server?.setPublicUrl(publicUrl);
       this.#emit({ event: "urlChanged", publicUrl });
     });
-    // While the tunnel was down, the Hub may have suspended webhooks, and the public URL may have changed.
+    // Update the webhooks, because the Hub may have suspended them while the tunnel was down, and the public URL may
+    // have changed.
     tunnel.on("up", () => {
       this.#emit({ event: "up", publicUrl: tunnel.url });
       void this.#updateWebhooks();
@@ -222,7 +229,7 @@ class Session implements DevSession {
       onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
       onProblem: (problem) => this.#emitProblem(problem),
     });
-    // The other parts write to the state file until they are closed.
+    // Release the state file last, because the other parts write to the file until they are closed.
     this.#parts.addFinalCloser(release);
     return webhooks;
   }
@@ -253,7 +260,7 @@ class Session implements DevSession {
     return this.close();
   }
 
-  /** Reports that another port was chosen because the default one is in use. */
+  /** Reports ports that were chosen because a default port is in use. */
   #reportTakenPorts({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): void {
     const { port, hubPort } = this.#options;
     const report = (message: string) => this.#emitProblem({ code: "PORT_IN_USE", message });
@@ -289,7 +296,10 @@ class Session implements DevSession {
     });
   }
 
-  /** Stores the URL of the local Hub and the secret of the server for `trigger`. A reload can change the secret. */
+  /**
+   * Stores the URL of the local Hub and the secret of the server for `trigger`. Called after every reload, which can
+   * change the secret.
+   */
   #storeSession(port: number): void {
     const { secret } = this.#description;
     if (secret === this.#storedSecret || this.#parts.isClosed) return;
@@ -331,7 +341,7 @@ class Session implements DevSession {
   #emit(event: DevEvent): void {
     if (this.#parts.isClosed && event.event !== "output" && event.event !== "problem") return;
     const { onEvent } = this.#options;
-    // The listener may throw or be async: an unhandled rejection would end the process.
+    // The listener can be async, and an unhandled rejection would end the process.
     (async () => onEvent?.(event))().catch((reason: unknown) => {
       process.emitWarning(`The listener of the session event "${event.event}" failed: ${inspect(reason)}`);
     });
@@ -340,7 +350,7 @@ class Session implements DevSession {
 
 function requireOpen<Part>(part: Part | undefined): Part {
   if (part) return part;
-  throw new WebhookError("This session is not open. Wait for startDev() to resolve, or start another session.", {
+  throw new WebhookError("The session is not open. Wait for startDev() to resolve, or start a new session.", {
     code: "NOT_READY",
   });
 }

@@ -1,11 +1,11 @@
-/** The number of ports to try before the system chooses one. */
+/** The number of ports to try before the system chooses a port. */
 const maxAttempts = 21;
 
 /**
- * Listens on a port or, if that port is in use, on the next free one. A port such as 7861 is easier to remember than a
- * random one.
+ * Listens on a port, or on the next free port if that port is in use. A port such as 7861 is easier to remember than a
+ * random port.
  *
- * @param listen opens the socket; with port 0, the system chooses a port.
+ * @param listen opens the socket. With port 0, the system chooses a port.
  * @param isTaken whether an error of `listen` means that the port is in use.
  * @throws any other error of `listen`.
  */

@@ -1,8 +1,8 @@
 import { WebhookError } from "../core/errors.ts";
 
 /**
- * The open parts of a session. Closes them in reverse order, including parts that finish opening while the session is
- * being closed.
+ * The open parts of a session. Parts are closed in reverse order, including parts that finish opening while the session
+ * is being closed.
  */
 export class OpenParts {
   readonly #closers: (() => Promise<void>)[] = [];
@@ -10,7 +10,7 @@ export class OpenParts {
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
-  /** Aborts when the session is closed, with an error of code `CLOSING`. */
+  /** Aborts with an error of code `CLOSING` when the session is closed. */
   get signal(): AbortSignal {
     return this.#closing.signal;
   }
@@ -32,12 +32,12 @@ export class OpenParts {
     this.addCloser(() => part.close());
   }
 
-  /** Adds a function to run before the parts that were added earlier are closed. */
+  /** Adds a function that runs before earlier parts are closed. */
   addCloser(closer: () => Promise<void>): void {
     this.#closers.push(closer);
   }
 
-  /** Adds a function to run after all parts are closed. */
+  /** Adds a function that runs after all parts are closed. */
   addFinalCloser(closer: () => Promise<void>): void {
     this.#closers.unshift(closer);
   }
@@ -55,10 +55,10 @@ export class OpenParts {
   }
 
   async #close(): Promise<void> {
-    this.#closing.abort(new WebhookError("This session was closed while it started.", { code: "CLOSING" }));
+    this.#closing.abort(new WebhookError("The session was closed while it started.", { code: "CLOSING" }));
     await this.#closeOpened();
     await Promise.allSettled(this.#opening);
-    // Parts that were still opening may have added closers.
+    // Close again, because parts that were still opening may have added closers.
     await this.#closeOpened();
   }
 

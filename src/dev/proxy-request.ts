@@ -9,17 +9,19 @@ import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
 import type { DeliveryObserver, ObservedDelivery } from "./delivery-observer.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
 
-/** The options of the proxy that its two sockets share. */
+/** The options of the proxy, which both sockets share. */
 export interface ProxyOptions {
-  /** Checks that the public URL points here. The proxy itself answers the request of the check. */
+  /** Checks that the public URL points to this proxy. The proxy answers the request of the check. */
   reachabilityCheck: ReachabilityCheck;
-  /** Resolves with the port of the server once it is loaded. */
+  /** Resolves with the port of the server after the server is loaded. */
   serverPort: () => Promise<number>;
-  /** Receives every answered delivery. */
+  /** Called with every answered delivery. */
   onDelivery: (delivery: ProxiedDelivery) => void;
-  /** Receives one line for each request that is rejected or cannot be forwarded. */
+  /** Called with one line for each request that is rejected or cannot be forwarded. */
   onProblem: (message: string) => void;
-  /** How long a request waits for the server, in milliseconds. Default 20,000, because the Hub waits for only 30 s. */
+  /**
+   * The time that a request waits for the server, in milliseconds. Default `20000`, because the Hub's timeout is 30 s.
+   */
   serverTimeoutMs?: number;
 }
 
@@ -35,17 +37,19 @@ export interface ProxyContext {
 export interface ProxySocket {
   options: ProxyOptions;
   context: ProxyContext;
-  /** Whether error pages may show source code and paths: only if the socket is only reachable from this machine. */
+  /**
+   * Whether error pages show source code and paths. Set only for a socket that is not reachable from other machines.
+   */
   showsErrorDetails: boolean;
 }
 
 /**
- * A request, its response, and whether the client expects `100 Continue`. The server behind the proxy sends that
- * response.
+ * A request, its response, and whether the client expects `100 Continue`. The proxy leaves `100 Continue` to the
+ * server.
  */
 export type ProxiedExchange = Pick<Exchange, "incoming" | "outgoing" | "expectsContinue">;
 
-/** Forwards a request unchanged, once the server is loaded, and streams the response back. */
+/** Waits until the server is loaded, forwards a request unchanged, and streams the response back. */
 export async function proxyRequest(
   { options, context, showsErrorDetails }: ProxySocket,
   { incoming, outgoing, expectsContinue }: ProxiedExchange,
@@ -68,7 +72,7 @@ export async function proxyRequest(
     }
     return;
   }
-  // If the client has disconnected, the body would never end. The client retries the request.
+  // Drop the request of a client that has disconnected, because its body would never end.
   if (await hasDisconnected({ incoming, outgoing })) return;
   const { method, url: path } = incoming;
   const headers = requestHeaders(incoming, expectsContinue);
@@ -92,10 +96,10 @@ export async function proxyRequest(
       sendUnavailable(outgoing, { error, delivery, page });
     }
   });
-  // Aborts the signal of the handler when the client disconnects: a reset does so immediately, an end only after a
-  // probe.
+  // Close the inner connection when the client disconnects, to abort the signal of the handler. A reset is detected
+  // immediately, and a half-closed connection only after a probe.
   outgoing.on("close", () => {
-    // A socket that is reset while it ends never closes and would keep Node from exiting.
+    // Do not reset a socket that is ending: the socket would never close and would prevent Node from exiting.
     if (inner.destroyed || outgoing.writableFinished) return;
     inner.socket?.resetAndDestroy();
     inner.destroy();
@@ -108,12 +112,12 @@ export async function proxyRequest(
   else inner.once("continue", forwardBody).flushHeaders();
 }
 
-/** Whether a request checks that the public URL points here. */
+/** Whether a request is the request of a reachability check. */
 export function isReachabilityCheck(reachabilityCheck: ReachabilityCheck, { method, url }: IncomingMessage): boolean {
   return method === "GET" && url === reachabilityCheck.path;
 }
 
-/** Answers 502 if Node cannot forward a request or its response. */
+/** Answers 502 when Node cannot forward a request or its response. */
 export function sendBadGateway(
   outgoing: ServerResponse,
   { error, onProblem }: { error: unknown; onProblem: ProxyOptions["onProblem"] },
@@ -121,13 +125,13 @@ export function sendBadGateway(
   onProblem(`A request could not be forwarded: ${describeError(error).message}.`);
   if (outgoing.headersSent) outgoing.destroy();
   else {
-    // The reason phrase is explicit, because Node would otherwise keep the one that it could not send.
+    // Set the reason phrase explicitly, because Node would otherwise keep the phrase that it could not send.
     outgoing.writeHead(502, "Bad Gateway", { "content-type": "application/json", connection: "close" });
     outgoing.end(JSON.stringify({ error: "The request could not be forwarded.", code: "INTERNAL" }));
   }
 }
 
-/** Rejects once the sender would no longer wait for a response. */
+/** Resolves with the port of the server. Rejects after `serverTimeoutMs`, before the sender's own timeout. */
 async function waitForServer({ serverPort, serverTimeoutMs = 20_000 }: ProxyOptions): Promise<number> {
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => timeout.reject(new Error("timeout")), serverTimeoutMs);
@@ -149,18 +153,18 @@ function sendUnavailable(
     error: string;
     code?: string;
     delivery: ObservedDelivery | undefined;
-    /** Sent to browsers instead of JSON. */
+    /** The page to send to browsers instead of JSON. */
     page: ErrorPage | undefined;
   },
 ): void {
   delivery?.setFailure(error);
   const headers = page?.headers ?? { "content-type": "application/json" };
-  // The connection is closed, because otherwise the rest of the body would have to be read before the next request.
+  // Close the connection. Otherwise, the rest of the body would have to be read before the next request.
   outgoing.writeHead(503, { ...headers, "retry-after": retryAfterSeconds, connection: "close" });
   outgoing.end(page?.html ?? JSON.stringify({ error, code }));
 }
 
-/** Renders the error that the server file threw, with its stack trace. */
+/** Renders a page with the error that the server file threw and its stack trace. */
 function renderLoadFailure(incoming: IncomingMessage, reason: unknown): ErrorPage | undefined {
   if (!WebhookError.isInstance(reason)) {
     return renderPage(incoming, { code: "NOT_READY", error: "The server is not running yet." });
@@ -180,17 +184,17 @@ function renderPage(
   return renderErrorPage({ status: 503, message: error, ...content });
 }
 
-/** Required for framing and routing, even if the `Connection` header lists them. */
+/** Headers to forward even if the `Connection` header lists them, because they are required for framing and routing. */
 const alwaysForwarded: readonly string[] = ["content-length", "host"];
 
 /**
- * The server must recognize HTTP/1.0 and connections that are not kept alive, so the `Via` and `Connection` headers
- * pass both on. HTTP/1.0 indicates a proxy, and the server shows no private pages to a proxy.
+ * Returns the headers of the forwarded request. `Via` and `Connection` indicate HTTP/1.0 and connections that are not
+ * kept alive. The server treats HTTP/1.0 as a sign of a proxy, and does not show private pages to a proxy.
  */
 function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): string[] {
   const { rawHeaders, httpVersion, headers } = incoming;
   const dropped = new Set(hopByHopHeaders(headers.connection));
-  // A chunked body is forwarded as a chunked body.
+  // Forward a chunked body as a chunked body.
   for (const name of [...alwaysForwarded, "transfer-encoding"]) dropped.delete(name);
   if (expectsContinue) dropped.delete("expect");
   else dropped.add("expect");
@@ -201,7 +205,10 @@ function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): st
   ];
 }
 
-/** Node chooses the framing of the response, because an HTTP/1.0 client does not support chunks. */
+/**
+ * Returns the headers of the response without framing headers. Node sets them, because an HTTP/1.0 client does not
+ * support chunks.
+ */
 function responseHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
   const dropped = new Set(hopByHopHeaders(headers.connection));
   for (const name of alwaysForwarded) dropped.delete(name);

@@ -7,22 +7,22 @@ import { SourceWatcher } from "./source-watcher.ts";
 
 export interface ReloadingServerOptions
   extends Pick<ServerProcessOptions, "path" | "launchResult" | "environment" | "onOutput"> {
-  /** A secret that is accepted in addition to the secrets of the server, or instead of them. */
+  /** The secret of the session, which replaces the secrets of the server or is added to them. */
   secret: SessionSecret | undefined;
   /** The URL of the inbox. Overrides the inbox of the server. */
   inbox?: string | undefined;
-  /** Called each time the server is running, including the first time. */
+  /** Called each time the server has started, including the first time. */
   onServing: (description: ServerDescription) => void;
   /** Called with the changed files before the server is reloaded. */
   onReload: (paths: readonly string[]) => void;
   /**
-   * Called if the server failed to load or exited. `isRestarted` is true if the server is restarted without a change of
-   * its files.
+   * Called if the server failed to load or exited. `isRestarted` is true if the server is restarted even if its files
+   * do not change.
    */
   onBroken: (problem: { error: WebhookError; isRestarted: boolean }) => void;
   /**
-   * A server that exits is restarted after this time in milliseconds, unless it was running for less than this time.
-   * Default 1,000.
+   * The delay before a server that exited is restarted, in milliseconds. A server that ran for less than this time is
+   * not restarted. Default `1000`.
    */
   restartAfterMs?: number;
 }
@@ -32,15 +32,15 @@ export class ReloadingServer {
   readonly #options: ReloadingServerOptions;
   readonly #watcher: SourceWatcher;
   #state: "loading" | "serving" | "broken" = "loading";
-  /** Resolves with the port of the running server, or rejects if it is broken. */
+  /** Resolves with the port of the running server, or rejects if the server is broken. */
   #port = createPort();
   #process: ServerProcess | undefined;
   /** The process that is loading the file. */
   #starting: ServerProcess | undefined;
   #loading: Promise<void> | undefined;
-  /** Whether the sources have changed since the load started. */
+  /** Whether a source file changed after the load started. */
   #isStale = false;
-  /** Whether a file that may have been missing changed during the load. */
+  /** Whether a file changed during the load that is not loaded yet, but could be a missing import. */
   #mayBeFixed = false;
   #isClosed = false;
   #restart: NodeJS.Timeout | undefined;
@@ -50,7 +50,7 @@ export class ReloadingServer {
     this.#options = options;
     this.#publicUrl = options.launchResult.publicUrl;
     this.#watcher = new SourceWatcher({ onChange: ({ paths, isLoaded }) => this.#changed(paths, isLoaded) });
-    // The file is watched from the start, because it may fail before it imports anything.
+    // Watch the file from the start, because it can fail before it imports other files.
     this.#watcher.add(options.path);
   }
 
@@ -60,7 +60,7 @@ export class ReloadingServer {
   }
 
   /**
-   * Resolves with the current port of the server, once it is loaded.
+   * Resolves with the current port of the server after the server is loaded.
    *
    * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
@@ -68,13 +68,13 @@ export class ReloadingServer {
     return this.#port.promise;
   }
 
-  /** Sets the public URL for the current process and for later ones. */
+  /** Sets the public URL for the current process and for all later processes. */
   setPublicUrl(publicUrl: string): void {
     this.#publicUrl = publicUrl;
     this.#process?.setPublicUrl(publicUrl);
   }
 
-  /** Stops the server after its running handlers are done, or their grace period is over. */
+  /** Stops the server after its running handlers have finished or their grace period has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#restart);
@@ -83,7 +83,7 @@ export class ReloadingServer {
   }
 
   #changed(paths: readonly string[], isLoaded: boolean): void {
-    // A broken server may depend on a file that was never loaded.
+    // A broken server can be fixed by a file that was never loaded, such as a missing import.
     if (!isLoaded && this.#state !== "broken") {
       this.#mayBeFixed = this.#state === "loading";
       return;
@@ -133,7 +133,7 @@ export class ReloadingServer {
       const serving = await started.serving();
       if (!this.#isStale && !this.#isClosed) this.#handleServing(started, serving);
     } catch (error) {
-      // The process may have loaded a file that was only partly written.
+      // The process may have loaded a file that was partly written.
       this.#isStale ||= this.#mayBeFixed || this.#watcher.isSettling;
       if (!this.#isStale && !this.#isClosed) this.#handleBroken({ error: toWebhookError(error), isRestarted: false });
     } finally {
@@ -150,7 +150,7 @@ export class ReloadingServer {
     void started.ended.then(() => {
       if (this.#process !== started || this.#state !== "serving" || this.#isClosed) return;
       this.#port = createPort();
-      // A server that exits immediately is not restarted, because that would repeat forever.
+      // Do not restart a server that exits immediately, because it would exit again and again.
       const isRestarted = performance.now() - servedAt >= restartAfterMs;
       if (isRestarted) this.#restart = setTimeout(() => this.#load(), restartAfterMs);
       this.#handleBroken({ error: unexpectedExit(), isRestarted });
@@ -166,7 +166,7 @@ export class ReloadingServer {
 
 function createPort(): PromiseWithResolvers<number> {
   const expected = Promise.withResolvers<number>();
-  // No request may be waiting for this promise, so a rejection must count as handled.
+  // Mark a rejection as handled, because there may be no request that waits for this promise.
   expected.promise.catch(() => {});
   return expected;
 }

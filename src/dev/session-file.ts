@@ -11,7 +11,7 @@ const sessionFile = z.object({
   secret: z.optional(z.string()),
 });
 
-/** What `hub-webhooks trigger` must know about a running dev session. */
+/** The properties of a running dev session that `hub-webhooks trigger` reads. */
 export interface SessionRecord {
   /** The port of the session's server. */
   port: number;
@@ -24,23 +24,23 @@ export interface SessionRecord {
 }
 
 /**
- * Stores a session for `hub-webhooks trigger`. The file is named after the port, and only the current user can read it.
- * Replaces an earlier file of the same port. Returns the function that deletes the file.
+ * Stores a session for `hub-webhooks trigger` in a file that only the current user can read. The port is part of the
+ * file name. Replaces an earlier file of the same port. Returns a function that deletes the file.
  *
  * @throws errors of the file system, and an error if another user owns the folder.
  */
 export function writeSessionFile({ port, ...session }: SessionRecord): () => void {
   const folder = sessionsFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (!isPrivate(folder)) throw new Error(`"${folder}" belongs to another user, or others may write to it`);
+  if (!isPrivate(folder)) throw new Error(`"${folder}" belongs to another user, or other users can write to it`);
   const file = join(folder, fileName(port));
-  // Delete any existing file: `mode` applies only when a file is created.
+  // Delete an existing file first, because `mode` applies only when a file is created.
   rmSync(file, { force: true });
   writeFileSync(file, JSON.stringify({ pid: process.pid, ...session }), { mode: 0o600, flag: "wx" });
   return () => rmSync(file, { force: true });
 }
 
-/** Returns the secret of the session that is running at this local URL, or `undefined` if there is no such session. */
+/** Returns the secret of the session that is running at a local URL, or `undefined` if there is no such session. */
 export function findSessionSecret(url: string): string | undefined {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "http:" || !isLoopbackHost(parsed.hostname)) return undefined;
@@ -48,8 +48,8 @@ export function findSessionSecret(url: string): string | undefined {
 }
 
 /**
- * Returns the URL of the local Hub of the session that was started in this folder, or `undefined` if no such session is
- * running. Of several sessions, the latest one is used.
+ * Returns the URL of the local Hub of a session that was started in this folder. If several sessions are running, uses
+ * the latest one. Returns `undefined` if no such session is running.
  */
 export function findSessionHub(folder: string): string | undefined {
   return sessionFileNames()
@@ -66,7 +66,10 @@ function sessionFileNames(): readonly string[] {
   }
 }
 
-/** Returns `undefined` if the file cannot be read or trusted, or if its session is no longer running. */
+/**
+ * Reads a session file. Returns `undefined` if the file cannot be read or trusted, or if the session is no longer
+ * running.
+ */
 function readSessionFile(name: string): (z.output<typeof sessionFile> & { writtenAt: number }) | undefined {
   try {
     const folder = sessionsFolder();
@@ -90,8 +93,8 @@ function fileName(port: number): string {
 }
 
 /**
- * Whether only the current user can access the folder. In a shared temporary folder, anyone can create a folder with
- * that name.
+ * Whether only the current user can access the folder. Any user can create a folder with this name in a shared
+ * temporary folder.
  */
 function isPrivate(folder: string): boolean {
   const found = lstatSync(folder);

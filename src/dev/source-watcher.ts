@@ -3,19 +3,19 @@ import { basename, dirname, join } from "node:path";
 
 interface SourceWatcherOptions {
   /**
-   * Receives the changed paths once the last change is `settleMs` old. `isLoaded` is `false` if none of the paths was
-   * added with {@link SourceWatcher.add}: all of them are neighbors of added files.
+   * Called with the changed paths when the last change is `settleMs` old. `isLoaded` is `false` if none of the paths
+   * was added with {@link SourceWatcher.add}, so all paths are other files in the watched folders.
    */
   onChange: (change: { paths: readonly string[]; isLoaded: boolean }) => void;
   /**
-   * How long to wait for further changes, in milliseconds. Default 80, because editors write a file in several steps.
+   * The time to wait for more changes, in milliseconds. Default `80`, because editors write a file in several steps.
    */
   settleMs?: number;
 }
 
 /**
- * Watches source files through their folders. Many editors replace a file when they save it, and a watcher of the old
- * file would report no further changes.
+ * Watches source files through their folders. Many editors save a file by replacing it, and a watcher of the old file
+ * would not report later changes.
  */
 export class SourceWatcher {
   readonly #options: Required<SourceWatcherOptions>;
@@ -29,9 +29,9 @@ export class SourceWatcher {
     this.#options = { onChange, settleMs };
   }
 
-  /** Starts watching a file. */
+  /** Starts to watch a file. */
   add(path: string): void {
-    // Files may be added after close(), and a new watcher would keep the process alive.
+    // A file can be added after close(), and a new watcher would keep the process alive.
     if (this.#isClosed) return;
     this.#files.add(path);
     const folder = dirname(path);
@@ -40,11 +40,11 @@ export class SourceWatcher {
       const watcher = watch(folder, (_event, name) => {
         if (name !== null) this.#recordChange(join(folder, basename(name)));
       });
-      // The folder may have been deleted.
+      // The folder was deleted, for example.
       watcher.on("error", () => watcher.close());
       this.#folders.set(folder, watcher);
     } catch {
-      // The folder no longer exists, or the system allows no more watchers. The other folders are still watched.
+      // The folder no longer exists, or the system allows no more watchers. Continue to watch the other folders.
     }
   }
 
@@ -64,8 +64,8 @@ export class SourceWatcher {
     this.#changed.add(path);
     clearTimeout(this.#timer);
     const timer = setTimeout(() => {
-      // If the event loop was blocked, timers run before the events of further changes. Waiting for one more turn
-      // includes them.
+      // If the event loop was blocked, timers run before the events of later changes. Wait for one more turn of the
+      // event loop to include these changes.
       setImmediate(() => {
         if (timer === this.#timer && !this.#isClosed) this.#reportChanges();
       });

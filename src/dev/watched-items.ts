@@ -3,7 +3,7 @@ import { parseWatch, type WatchedItem } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
 import type { DevConfig } from "./dev-options.ts";
 
-/** Returns what the webhook of an endpoint watches in a session; empty if it gets no webhook. */
+/** Returns the watch list of an endpoint's webhook in a session. The list is empty if the endpoint has no webhook. */
 export function effectiveWatch(
   endpoint: Pick<EndpointDetails, "watch" | "repos">,
   { isReal, watch }: Pick<DevConfig, "isReal" | "watch">,
@@ -14,8 +14,8 @@ export function effectiveWatch(
 }
 
 /**
- * Derives the watch list of an endpoint on a local Hub from the filter of the endpoint: the repositories and owners in
- * the filter, or else all repositories of the local user. The real Hub has no such default.
+ * Derives the default watch list of an endpoint on a local Hub: the repositories and owners in the filter of the
+ * endpoint, or all repositories of the local user if the filter has none. There is no such default on the real Hub.
  *
  * @example
  * ```ts

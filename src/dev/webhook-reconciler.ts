@@ -11,11 +11,11 @@ import { deleteStaleWebhooks } from "../registration/stale-webhooks.ts";
 import { formatStep } from "../registration/step-text.ts";
 import { type ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 
-/** Listeners for changes and failures of the webhooks of a session. */
+/** Listeners for changes to the webhooks of a session, and for failures. */
 export interface WebhookListeners {
-  /** Receives the completed steps as text. */
+  /** Called with the completed steps as text. */
   onSteps: (steps: readonly string[]) => void;
-  /** Receives each failure, and each skipped webhook once. */
+  /** Called for each failure, and once for each skipped webhook. */
   onProblem: (problem: { code: string; message: string }) => void;
 }
 
@@ -29,7 +29,7 @@ export class WebhookReconciler {
   #input: ReconcileInput | undefined;
   #retrying: Promise<void> | undefined;
 
-  /** @param options `retryDelaysMs` are the delays before retries; the last one repeats. */
+  /** @param options `retryDelaysMs` are the delays before retries. The last delay repeats. */
   constructor({
     webhooks,
     retryDelaysMs = [2_000, 5_000, 15_000, 30_000],
@@ -41,10 +41,10 @@ export class WebhookReconciler {
   }
 
   /**
-   * Creates the webhooks. Unlike later changes, the creation is not reported as steps.
+   * Creates the webhooks. Does not report the creation as steps.
    *
-   * @throws `HubError` if the Hub is not reachable, or rejects every webhook. If the Hub rejects only some webhooks,
-   * they are reported.
+   * @throws `HubError` if the Hub is not reachable or rejects every webhook. If the Hub rejects only some webhooks, the
+   * failures are reported.
    */
   async start(input: ReconcileInput): Promise<void> {
     this.#input = input;
@@ -61,13 +61,13 @@ export class WebhookReconciler {
     await this.repair();
   }
 
-  /** Reverts changes that others made to the webhooks. */
+  /** Reverts changes to the webhooks that were not made by the session. */
   async repair(): Promise<void> {
     if (this.#closing.signal.aborted || (await this.#reconcile())) return;
     this.#retryLater();
   }
 
-  /** Deletes the webhooks. The next session deletes the webhooks that cannot be deleted now. */
+  /** Deletes the webhooks. Webhooks that cannot be deleted are deleted by the next session. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#retrying;
@@ -92,7 +92,7 @@ export class WebhookReconciler {
     }
   }
 
-  /** Returns whether a retry is unnecessary. */
+  /** Reconciles the webhooks. Resolves with `true` if no retry is necessary. */
   async #reconcile(): Promise<boolean> {
     if (!this.#input) return true;
     try {
@@ -121,8 +121,8 @@ export class WebhookReconciler {
 
 /**
  * Opens the temporary webhooks of a session, and returns the function that releases their state file. On the real Hub,
- * first deletes the webhooks that earlier sessions have left behind. A local Hub stops with the session, so its state file
- * is temporary too.
+ * deletes the webhooks that earlier sessions left behind. On a local Hub, which stops with the session, the state file
+ * is temporary.
  *
  * @throws `STATE_UNUSABLE`, and the signal's abort reason.
  */
@@ -136,10 +136,10 @@ export async function openTemporaryWebhooks({
   onProblem,
 }: WebhookListeners & {
   client: HubClient;
-  /** Whether the Hub outlives the session. */
+  /** Whether the webhooks are on the real Hub, which keeps them after the session. */
   isReal: boolean;
   state: string | undefined;
-  /** How other sessions check whether this one is running. */
+  /** A request that other sessions send to check whether this session is running. */
   alive: { url: string; answer: string };
   signal: AbortSignal;
 }): Promise<{ webhooks: TemporaryWebhooks; release(): Promise<void> }> {

@@ -22,15 +22,15 @@ interface ApplyOptions {
   /** The session that owns the webhooks. `undefined` for permanent webhooks. */
   session: RegistrationSession | undefined;
   signal: AbortSignal | undefined;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   now: () => number;
 }
 
 /**
- * Applies planned steps in order. Records each managed webhook before its creation and after each change. A step that
- * the Hub rejects is added to `failed`, and the remaining steps for the same webhook are skipped.
+ * Applies planned steps in order. Records each managed webhook before its creation and after each change. If the Hub
+ * rejects a step, adds the step to `failed` and skips the remaining steps for the same webhook.
  *
- * @throws `STATE_UNUSABLE` and the signal's abort reason, which stop all remaining steps.
+ * @throws `STATE_UNUSABLE` and the signal's abort reason. Both errors stop all remaining steps.
  */
 export async function applySteps(
   steps: readonly RegistrationStep[],
@@ -40,7 +40,7 @@ export async function applySteps(
   const failed: FailedStep[] = [];
   for (const step of steps) {
     options.signal?.throwIfAborted();
-    // A webhook that could not be updated must not be enabled.
+    // Do not enable a webhook that could not be updated.
     if (step.id !== undefined && failed.some((failure) => failure.step.id === step.id)) continue;
     try {
       done.push(await applyStep(step, options));
@@ -105,7 +105,7 @@ async function updateWebhook(
   const wanted = desired.find((candidate) => candidate.endpoint === endpoint);
   if (!wanted) return;
   if (unreadableSecretIds.has(id)) throw secretUnreadable(id);
-  // The Hub replaces the whole webhook. If `secret` is omitted here, the client sends the secret that it has read.
+  // The Hub replaces the whole webhook. If `secret` is omitted, the client sends the webhook's current secret.
   const changes = { ...toRequest(wanted), ...(secret !== undefined && { secret }) };
   const webhook = await client.webhooks.update(id, changes, { signal });
   const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), ...(session && { session }) };
@@ -154,7 +154,7 @@ function secretUnreadable(id: string): HubError {
   );
 }
 
-/** Whether the Hub certainly did not create the webhook. After any other failure, the Hub may have created it. */
+/** Whether the error proves that the Hub did not create the webhook. After any other error, the webhook may exist. */
 function isRejection(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
   if (error.status !== undefined) return error.status >= 400 && error.status <= 499;

@@ -7,10 +7,10 @@ const retryDelayMs = 20;
 
 /**
  * Runs `work` while holding a lock that excludes other processes and other calls in this process. Returns `undefined`
- * if the lock was not available in time. SQLite uses a lock of the operating system, which never outlives its process,
- * so there are no stale locks.
+ * if the lock was not available in time. The lock is an SQLite transaction, which the operating system releases when
+ * the process exits, so there are no stale locks.
  *
- * @throws errors of opening the file, and the signal's abort reason.
+ * @throws errors of the file system and SQLite, the errors of `work`, and the signal's abort reason.
  */
 export async function withFileLock<Result>(
   {
@@ -18,7 +18,7 @@ export async function withFileLock<Result>(
     timeoutMs,
     signal,
   }: {
-    /** The lock file. It must have no other use, and its folder must exist. */
+    /** The path of the lock file, which must have no other use. The folder must exist. */
     file: string;
     timeoutMs: number;
     signal?: AbortSignal | undefined;
@@ -26,8 +26,8 @@ export async function withFileLock<Result>(
   work: () => Result | Promise<Result>,
 ): Promise<{ result: Result } | undefined> {
   const startedAt = performance.now();
-  // The file is opened only if it does not exist: on most systems, closing a file releases all locks of the process on
-  // it.
+  // Create the file only if it does not exist. On most systems, closing a file releases all locks that the process
+  // holds on that file.
   if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
@@ -38,7 +38,7 @@ export async function withFileLock<Result>(
     }
     return { result: await work() };
   } finally {
-    // Closing the database ends the transaction, which releases the lock.
+    // Close the database to end the transaction, which releases the lock.
     database.close();
   }
 }

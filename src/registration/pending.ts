@@ -2,20 +2,20 @@ import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { HubState, ManagedWebhook, PendingWebhook } from "./registration-file.ts";
 import { fieldsOf, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
-/** After this time, a request from a process that died can no longer create a webhook. */
+/** The time after which an interrupted request can no longer create a webhook. */
 const maxCreationMs = 10 * 60_000;
 
-/** The outcome of an interrupted creation. */
+/** The outcome of the interrupted creation of a webhook. */
 export interface ResolvedCreation {
   pending: PendingWebhook;
-  /** The webhook on the Hub. Absent if it was never created. */
+  /** The created webhook. Absent if the Hub did not create a webhook. */
   created?: ManagedWebhook;
 }
 
 /**
- * Finds the outcome of creations that were interrupted, for example because their process died. The created webhook is
- * the one with the same URL and watched items that did not exist before. A missing webhook may still appear for some
- * minutes, so its creation remains unresolved until then.
+ * Finds the outcomes of interrupted creations, for example after a crash. A webhook was created if the Hub lists a
+ * webhook with the same URL and watched items that did not exist before. A missing webhook can still appear for some
+ * minutes, so its creation remains unresolved during this time.
  */
 export function resolvePending({
   pending,
@@ -24,10 +24,10 @@ export function resolvePending({
   now,
 }: {
   pending: readonly PendingWebhook[];
-  /** Webhooks that are already managed are not candidates. */
+  /** The state of the Hub. Managed webhooks are not candidates. */
   state: HubState;
   listed: readonly Webhook[];
-  /** Milliseconds since the epoch. */
+  /** The current time in milliseconds since the epoch. */
   now: number;
 }): ResolvedCreation[] {
   const assigned = new Set(state.webhooks.map(({ id }) => id));
@@ -46,7 +46,7 @@ export function resolvePending({
   return resolved;
 }
 
-/** Records resolved creations in the state. */
+/** Removes resolved creations from the pending ones, and records the created webhooks as managed. */
 export function recordResolved(state: HubState, resolved: readonly ResolvedCreation[]): void {
   const keys = new Set(resolved.map(({ pending }) => pending.key));
   state.pending = state.pending.filter(({ key }) => !keys.has(key));

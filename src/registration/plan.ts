@@ -16,9 +16,9 @@ import type { SecretHash } from "./secret-hash.ts";
 import { isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
 export interface PlanInput {
-  /** One webhook for each endpoint that has a watch list. */
+  /** One webhook for each endpoint with a watch list. */
   desired: readonly DesiredWebhook[];
-  /** The names of the other endpoints. */
+  /** The names of the endpoints without a watch list. */
   withoutWatch: readonly string[];
   /** The secret of all webhooks. `undefined` keeps existing secrets, and `null` removes them. */
   secret: string | null | undefined;
@@ -30,7 +30,7 @@ export interface PlanInput {
   matchingSecretIds: ReadonlySet<string>;
   /** Whether to delete managed webhooks that no endpoint needs. */
   prune: boolean;
-  /** Whether to adopt webhooks that were created elsewhere and deliver to an endpoint. */
+  /** Whether to adopt webhooks that deliver to an endpoint but were created elsewhere. */
   adopt: boolean;
   /** Whether the webhooks are temporary. Default `false`. */
   isTemporary?: boolean;
@@ -54,9 +54,9 @@ interface Existing {
 }
 
 /**
- * Plans the steps that reconcile the Hub with the desired webhooks. Has no side effects.
+ * Plans the steps that reconcile the webhooks on the Hub with the desired webhooks. Has no side effects.
  *
- * Updates a field that differs, unless the same value was written before and the Hub only normalized it.
+ * A field that differs is updated, unless the same value was written before and the Hub only normalized the value.
  */
 export function planSteps(input: PlanInput): Plan {
   const { desired, withoutWatch, listed, managed } = input;
@@ -171,17 +171,17 @@ function planEnabling({
   changes: readonly FieldChange[];
 }): EnableStep | undefined {
   if (disabled === false) return undefined;
-  if (disabled === true) return { action: "enable", endpoint, id, reason: "it was disabled" };
+  if (disabled === true) return { action: "enable", endpoint, id, reason: "the webhook was disabled" };
   const causes = changes.flatMap((change) => {
-    if (change.field === "url") return [`its URL was ${change.before}`];
-    return change.field === "secret" ? ["it had another secret"] : [];
+    if (change.field === "url") return [`the URL was ${change.before}`];
+    return change.field === "secret" ? ["the secret was different"] : [];
   });
   const cause = causes.length > 0 ? `, probably because ${causes.join(" and ")}` : "";
   return {
     action: "re-enable",
     endpoint,
     id,
-    reason: `the Hub suspended it after too many failed deliveries${cause}`,
+    reason: `the Hub suspended the webhook after too many failed deliveries${cause}`,
     remedy: `Check that endpoint "${endpoint}" returns a 2xx status. See the log of the server, or the Activity tab of the webhook on the Hub.`,
   };
 }
@@ -241,9 +241,9 @@ function findSecretChange(
 
 /**
  * Returns whether a webhook has a secret on the Hub, and whether the Hub returns the secret. If the Hub returns no
- * information about secrets, the stored hash decides.
+ * information about the secret, the result depends on the stored hash.
  *
- * @param stored the hash of the last secret that was written; `undefined` if unknown.
+ * @param stored The hash of the secret that was last written. `undefined` if unknown.
  */
 function secretVisibility(
   webhook: Webhook,

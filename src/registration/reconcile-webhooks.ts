@@ -22,12 +22,12 @@ export interface ReconcileOptions {
   prune?: boolean;
   adopt?: boolean;
   signal?: AbortSignal | undefined;
-  /** Milliseconds since the epoch. Default `Date.now`. */
+  /** Returns the time in milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;
 }
 
 /**
- * Compares the webhooks that endpoints declare with the webhooks on the Hub, and applies the differences.
+ * Compares the webhooks that endpoints declare with the webhooks on the Hub, and changes the webhooks that differ.
  *
  * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the signal's abort reason.
  */
@@ -86,8 +86,8 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
 }
 
 /**
- * Finds the temporary webhooks of other sessions, including webhooks that are being created. They are not adopted and
- * do not count as duplicates.
+ * Returns the IDs of temporary webhooks of other sessions, including webhooks that are being created. These webhooks
+ * are not adopted and do not count as duplicates.
  */
 function findTemporaryIds(
   state: HubState,

@@ -37,7 +37,7 @@ export async function registerDescription(
   const secret = validateSecret(options.secret ?? server.secret);
   if (removeSecret && secret !== undefined) {
     throw optionError(
-      "removeSecret and a secret cannot be combined. To remove the secret, unset WEBHOOK_SECRET and the option secret of the server. To keep the secret, omit removeSecret.",
+      "Option "removeSecret" cannot be combined with a secret. To remove the secret, unset WEBHOOK_SECRET and the option "secret" of the server. To keep the secret, omit "removeSecret".",
     );
   }
   const file = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
@@ -54,6 +54,6 @@ export async function registerDescription(
       adopt,
       signal,
     });
-  // Two registrations at the same time would create every missing webhook twice.
+  // Run one registration at a time. Two at the same time would create every missing webhook twice.
   return dryRun ? run() : file.runExclusive(run, { signal });
 }

@@ -6,12 +6,12 @@ import type { RegistrationReport } from "./report.ts";
 /**
  * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates webhooks that
  * differ, and enables webhooks that are disabled or suspended. Does not change webhooks that were created elsewhere.
- * Requires a file system for the state file, and therefore Node, Bun or Deno.
+ * Requires Node, Bun, or Deno, because the state file needs a file system.
  *
- * A webhook that fails is reported in `failed`; the others are still processed.
+ * If a change fails, the failure is reported in `failed`, and the other webhooks are still processed.
  *
  * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the signal's abort reason.
- * The state file records the steps that were completed before the error.
+ * Steps that were completed before the error are recorded in the state file.
  * @example
  * ```ts
  * const report = await register(server, new HubClient(), { publicUrl: "https://me-bot.hf.space" });
@@ -23,7 +23,7 @@ export async function register(
   client: HubConnection,
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
-  // Loaded on first use, because the client must also run in runtimes without Node's modules.
+  // Load the module on first use, because the client must also run in runtimes without Node's modules.
   const { registerServer } = await import("./register-server.ts");
   return registerServer(server, client, options);
 }

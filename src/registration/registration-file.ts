@@ -16,7 +16,7 @@ const webhookFields = z.strictObject({ url: z.string(), watched, domains: z.arra
 /** The process that owns a temporary webhook. */
 const registrationSession = z.strictObject({
   id: z.string().min(1),
-  /** While the session is running, a GET request to `url`, on this machine, returns `answer`. */
+  /** While the session is running, a GET request to `url` returns `answer`. The URL is on this machine. */
   alive: z.strictObject({ url: z.string(), answer: z.string().min(1) }),
 });
 
@@ -25,14 +25,17 @@ const managedWebhook = z.strictObject({
   endpoint: z.string(),
   /** Absent if the secret is unknown, for example because the webhook was created elsewhere. */
   secret: secretHash.optional(),
-  /** The fields that were last written, and the fields that the Hub returned. The Hub may normalize a URL. */
+  /**
+   * The fields that were last written. They can differ from the fields that the Hub returned, because the Hub can
+   * normalize a URL.
+   */
   written: webhookFields.optional(),
   returned: webhookFields.optional(),
   session: registrationSession.optional(),
 });
 
 const pendingWebhook = z.strictObject({
-  /** Identifies this entry. */
+  /** The ID of this entry. */
   key: z.string().min(1),
   endpoint: z.string(),
   secret: secretHash,
@@ -47,7 +50,7 @@ const hubState = z.strictObject({ webhooks: z.array(managedWebhook), pending: z.
 
 const registrationState = z.strictObject({ version: z.literal(1), hubs: z.record(z.string(), hubState) });
 
-/** A webhook that this package has created or adopted. */
+/** A webhook that this package created or adopted. */
 export type ManagedWebhook = z.output<typeof managedWebhook>;
 /** A webhook that is being created. */
 export type PendingWebhook = z.output<typeof pendingWebhook>;
@@ -61,22 +64,25 @@ type RegistrationState = z.output<typeof registrationState>;
 
 const defaultPath = join(".hub-webhooks", "registrations.json");
 
-/** How long a change waits for the lock, in milliseconds. A change only reads and writes a small file. */
+/**
+ * The maximum time that a change waits for the lock, in milliseconds. Changes are short, because each one only reads
+ * and writes a small file.
+ */
 const changeTimeoutMs = 10_000;
 const exclusiveTimeoutMs = 60_000;
 
 /**
- * The file that records which webhooks on a Hub are managed by this package. It stores hashes instead of secrets.
+ * The state file, which records the webhooks that this package manages. Contains hashes instead of secrets.
  *
- * Several processes can use one file at the same time: each change reads and writes the whole file under a lock.
+ * Several processes can use the same file, because each change reads and writes the whole file while holding a lock.
  */
 export class RegistrationFile {
   readonly path: string;
   readonly #hubUrl: string;
 
   /**
-   * @param options the path, by default `.hub-webhooks/registrations.json` in the working directory, and the URL of the
-   * Hub.
+   * @param options The path of the file (default: `.hub-webhooks/registrations.json` in the working directory), and the
+   * URL of the Hub.
    */
   constructor({ path = defaultPath, hubUrl }: { path?: string | undefined; hubUrl: string }) {
     this.path = resolve(path);
@@ -95,7 +101,7 @@ export class RegistrationFile {
   /**
    * Applies `change` to the state of this Hub. When the promise resolves, the state is stored on disk.
    *
-   * @throws `STATE_UNUSABLE`, without changing the file.
+   * @throws `STATE_UNUSABLE`. The file is then unchanged.
    */
   async change<Result>(change: (state: HubState) => Result): Promise<Result> {
     return this.#withLock({ name: "lock", timeoutMs: changeTimeoutMs }, () => {
@@ -110,8 +116,8 @@ export class RegistrationFile {
   }
 
   /**
-   * Runs long work that must not run twice at the same time for one file, such as the registration of a server. The
-   * file can be changed while the work is running.
+   * Runs long work that must not run twice at the same time for one file, such as the registration of a server. Other
+   * processes can change the file while the work is running.
    *
    * @throws `STATE_UNUSABLE` if other processes hold the lock for more than one minute.
    */

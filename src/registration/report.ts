@@ -3,31 +3,34 @@ import type { DesiredWebhook } from "./desired-webhook.ts";
 
 /** The result of a registration, or its preview in a dry run. */
 export interface RegistrationReport {
-  /** Address of the Hub. */
+  /** The URL of the Hub. */
   readonly hubUrl: string;
-  /** Public address of the server. */
+  /** The public URL of the server. */
   readonly publicUrl: string;
-  /** The differences between the endpoints and the Hub, as steps in the order of execution. Empty if all is in sync. */
+  /**
+   * The steps that resolve the differences between the endpoints and the Hub, in the order of execution. Empty if all
+   * webhooks are in sync.
+   */
   readonly steps: readonly RegistrationStep[];
   /** The steps that succeeded. Empty in a dry run. */
   readonly done: readonly RegistrationStep[];
-  /** The steps that failed, with the reason. Later steps for the same webhook were skipped. */
+  /** The steps that failed, with the errors. Later steps for the same webhook were skipped. */
   readonly failed: readonly FailedStep[];
-  /** The endpoints and webhooks that were not changed although they need your attention. */
+  /** The endpoints and webhooks that were not changed but need your attention. */
   readonly skipped: readonly SkippedWebhook[];
   /** The webhooks that are in sync. */
   readonly unchanged: readonly { readonly endpoint: string; readonly id: string }[];
 }
 
-/** One change on the Hub. */
+/** One change to a webhook on the Hub. */
 export type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
 
 /** Creates a webhook. */
 export interface CreateStep extends DesiredWebhook {
   readonly action: "create";
-  /** Whether the webhook gets a secret. */
+  /** Whether the webhook is created with a secret. */
   readonly secretIsSet: boolean;
-  /** The ID of the webhook, once the webhook is created. */
+  /** The ID of the webhook. Absent before the webhook is created. */
   readonly id?: string;
 }
 
@@ -41,14 +44,14 @@ export interface UpdateStep {
   readonly isAdopted: boolean;
 }
 
-/** Enables a webhook that was disabled, or re-enables one that the Hub has suspended. */
+/** Enables a webhook that was disabled, or re-enables a webhook that the Hub suspended. */
 export interface EnableStep {
   readonly action: "enable" | "re-enable";
   readonly endpoint: string;
   readonly id: string;
-  /** The reason why the webhook does not deliver. */
+  /** The reason why the webhook is not enabled. */
   readonly reason: string;
-  /** The check to make so that the Hub does not suspend the webhook again. */
+  /** How to prevent the Hub from suspending the webhook again. */
   readonly remedy?: string;
 }
 
@@ -60,25 +63,25 @@ export interface DeleteStep {
   readonly reason: string;
 }
 
-/** A change of a secret. Reports never contain the secret itself. */
+/** A change to a secret. Reports never contain the secret. */
 export type SecretChange = "set" | "changed" | "removed";
 
-/** A field of a webhook that an update changes. Secrets in URLs are masked. */
+/** A change to a field of a webhook. Secrets in URLs are masked. */
 export type FieldChange =
   | { readonly field: "url" | "watched" | "domains"; readonly before: string; readonly after: string }
   | { readonly field: "secret"; readonly change: SecretChange };
 
-/** A step that failed, and the error. The other steps were still tried. */
+/** A step that failed, and the error. Steps for other webhooks were still tried. */
 export interface FailedStep {
   readonly step: RegistrationStep;
   readonly error: HubError;
 }
 
-/** An endpoint or a webhook that was not changed although it needs your attention. */
+/** An endpoint or a webhook that was not changed but needs your attention. */
 export interface SkippedWebhook {
   /**
    * - `no-watch`: the endpoint has no watch list.
-   * - `not-managed`: a webhook that was created elsewhere delivers to the endpoint.
+   * - `not-managed`: a webhook delivers to the endpoint but was created elsewhere.
    * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer has a watch list.
    * - `duplicate`: the endpoint has more than one managed webhook.
    * - `secret-kept`: the webhook has a secret on the Hub, but no secret was given.
@@ -87,6 +90,6 @@ export interface SkippedWebhook {
   readonly endpoint: string;
   /** The ID of the webhook, if there is one. */
   readonly id?: string;
-  /** Describes the problem and the remedy. */
+  /** A description of the problem and the remedy. */
   readonly message: string;
 }

@@ -12,7 +12,7 @@ const hashBytes = 32;
 
 /**
  * Hashes a secret for the state file, and checks whether a stored hash matches the secret. Hashes are cached, because
- * each takes about 50 ms and the webhooks of a server usually share a secret.
+ * computing a hash takes about 50 ms and the webhooks of a server usually share a secret.
  */
 export class SecretHasher {
   readonly #secret: string | undefined;
@@ -30,7 +30,7 @@ export class SecretHasher {
     return this.#stored;
   }
 
-  /** Whether the stored hash matches this secret. `undefined` means that the secret is unknown, and never matches. */
+  /** Whether a stored hash matches this secret. `undefined` (an unknown secret) never matches. */
   async matches(stored: SecretHash | undefined): Promise<boolean> {
     if (stored === undefined || stored === null || this.#secret === undefined) {
       return stored === null && this.#secret === undefined;

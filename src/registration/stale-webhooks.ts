@@ -5,20 +5,20 @@ import { type DeletedWebhook, deleteSessionWebhooks, type FailedDeletion } from 
 
 export interface DeleteStaleOptions {
   client: HubConnection;
-  /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
+  /** The path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
   state?: string | undefined;
   /** Also deletes the webhooks of running sessions. Default `false`. */
   force?: boolean;
   /** Reports the webhooks without deleting them. Default `false`. */
   dryRun?: boolean;
-  /** Receives each webhook that could not be deleted. */
+  /** Called for each webhook that could not be deleted. */
   onFailed?: (failed: FailedDeletion) => void;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Deletes the temporary webhooks that sessions have left behind on this Hub. Keeps webhooks of running sessions and
- * webhooks on other Hubs. Webhooks that cannot be deleted stay in the state file, so that a later call can delete them.
+ * Deletes the temporary webhooks that ended sessions left behind on this Hub. Keeps webhooks of running sessions and
+ * webhooks on other Hubs. Webhooks that cannot be deleted stay in the state file, and a later call can delete them.
  *
  * @throws `STATE_UNUSABLE`, and the signal's abort reason.
  * @example

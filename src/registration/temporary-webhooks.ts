@@ -10,7 +10,7 @@ import { validatePublicUrl, validateSecret } from "./validate.ts";
 
 export interface TemporaryWebhooksOptions {
   client: HubConnection;
-  /** Path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
+  /** The path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
   state?: string | undefined;
   /** The session that owns the webhooks, with an ID that is unique to this run. */
   session: RegistrationSession;
@@ -18,9 +18,9 @@ export interface TemporaryWebhooksOptions {
   log?: Logger;
 }
 
-/** The server whose webhooks are reconciled. */
+/** The desired state of the webhooks of a server. */
 export interface ReconcileInput {
-  /** The endpoints of the server. Endpoints with an empty `watch` get no webhook. */
+  /** The endpoints of the server. An endpoint with an empty `watch` has no webhook. */
   endpoints: ReconcileOptions["endpoints"];
   /** The public URL of the server. */
   publicUrl: string;
@@ -29,8 +29,9 @@ export interface ReconcileInput {
 }
 
 /**
- * Webhooks that exist only while a session is running. Each webhook is recorded in the state file before it is created,
- * so that `deleteStaleWebhooks` can delete it if the session crashes. The user's own webhooks are not changed.
+ * Webhooks that exist only while a session is running. The state file records each webhook before its creation, so that
+ * `deleteStaleWebhooks` can delete the webhook after a crash of the session. Other webhooks of the user are not
+ * changed.
  *
  * @example
  * ```ts
@@ -66,8 +67,8 @@ export class TemporaryWebhooks {
   }
 
   /**
-   * Reconciles the webhooks of this session: creates, updates and enables them, and deletes the webhooks of removed
-   * endpoints. Calls run one after the other.
+   * Reconciles the webhooks of this session: creates, updates, and enables webhooks, and deletes the webhooks of
+   * removed endpoints. Concurrent calls run one after the other.
    *
    * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; `CLOSING` after {@link
    * close} was called; the signal's abort reason. Failures of single webhooks are in `failed` of the report.
@@ -79,7 +80,7 @@ export class TemporaryWebhooks {
     signal,
   }: ReconcileInput & { signal?: AbortSignal | undefined }): Promise<RegistrationReport> {
     if (this.#closed) {
-      const message = "The webhooks of this session were deleted. Open another session.";
+      const message = "The webhooks of this session were deleted. Start a new session.";
       return Promise.reject(new WebhookError(message, { code: "CLOSING" }));
     }
     return this.#enqueue(async () => {
@@ -102,8 +103,8 @@ export class TemporaryWebhooks {
   /**
    * Deletes the webhooks of this session. Safe to call twice.
    *
-   * @throws `STATE_UNUSABLE`; an error with the code of the Hub if some webhooks could not be deleted, after the
-   * deletion of all webhooks was tried. The remaining webhooks stay in the state file.
+   * @throws `STATE_UNUSABLE`; an error with the code of the first `HubError` if some webhooks could not be deleted. All
+   * deletions are tried first. The remaining webhooks stay in the state file.
    */
   close(): Promise<void> {
     this.#closed ??= this.#enqueue(() => this.#deleteAll());

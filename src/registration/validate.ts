@@ -5,8 +5,8 @@ import { readBaseUrl } from "../core/urls.ts";
 /**
  * Validates the public URL of a server, and returns the URL without a trailing slash.
  *
- * @throws `OPTION_INVALID` if the URL is not an http or https URL with only a host and a path, or if a Hub on another
- * machine could not reach it.
+ * @throws `OPTION_INVALID` if the URL is not an http or https URL with only a host and a path, or if the URL is not
+ * reachable for a Hub on another machine.
  */
 export function validatePublicUrl(publicUrl: string, { hubUrl }: { hubUrl: string }): string {
   const url = readBaseUrl(publicUrl);
@@ -25,7 +25,7 @@ export function validatePublicUrl(publicUrl: string, { hubUrl }: { hubUrl: strin
 }
 
 /**
- * Validates that a secret is valid in an HTTP header.
+ * Checks that a secret is valid in an HTTP header, and returns the secret.
  *
  * @throws `OPTION_INVALID`. The message does not contain the secret.
  */

@@ -8,7 +8,7 @@ export interface TunnelClock {
   deadline(milliseconds: number): AbortSignal;
 }
 
-/** The clock of this machine. */
+/** A clock that uses the timers of this process. */
 export const systemClock: TunnelClock = {
   pause: (milliseconds, signal) => wait(milliseconds, undefined, { signal }).catch(() => {}),
   deadline: (milliseconds) => AbortSignal.timeout(milliseconds),

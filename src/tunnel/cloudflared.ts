@@ -1,8 +1,8 @@
 import { createProgramProvider } from "./program.ts";
 
 /**
- * Opens a tunnel of trycloudflare.com with the program `cloudflared`. The service requires no account and assigns
- * random names.
+ * Opens a trycloudflare.com tunnel with the program `cloudflared`. The service requires no account and assigns random
+ * names.
  */
 export const openCloudflared = createProgramProvider({
   name: "cloudflared",
@@ -14,7 +14,8 @@ export const openCloudflared = createProgramProvider({
     return (line) => {
       // Error lines contain the URL of the API.
       url ??= /https:\/\/(?!api\.)[a-z0-9-]+\.trycloudflare\.com(?![\w.-])/.exec(line)?.[0];
-      // The name is printed before it exists in DNS, and a resolver that is queried too early caches the failure.
+      // Wait for the connection: the name is printed before it exists in DNS, and a resolver that is queried too early
+      // caches the failure.
       isConnected ||= /\bregistered\b.*\bconnIndex=/i.test(line);
       if (isConnected) return { url };
       return { hint: url === undefined ? findHint(line) : notConnected };
@@ -23,14 +24,14 @@ export const openCloudflared = createProgramProvider({
 });
 
 const notConnected =
-  "The tunnel has a name, but it is not connected to Cloudflare yet. A firewall may block port 7844.";
+  "The tunnel has a name but is not connected to Cloudflare yet. Check that no firewall blocks port 7844.";
 
 function findHint(line: string): string | undefined {
   if (/429 Too Many Requests|error code: 1015/.test(line)) {
-    return "trycloudflare.com rejected the tunnel because of too many requests (429): wait a few minutes.";
+    return "trycloudflare.com rejected the tunnel because of too many requests (429). Wait a few minutes.";
   }
   if (/failed to request quick Tunnel/i.test(line)) {
-    return "trycloudflare.com did not provide a tunnel: it may be down or unreachable.";
+    return "trycloudflare.com did not provide a tunnel. The service may be down or unreachable.";
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** Types for the only module of the package that is used. The package includes no types. */
+/** The types of the only imported module of the package, because the package does not publish types. */
 declare module "localtunnel/lib/TunnelCluster.js" {
   import type { EventEmitter } from "node:events";
   import type { Socket } from "node:net";

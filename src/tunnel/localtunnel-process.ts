@@ -1,42 +1,44 @@
 /**
- * The process that holds a tunnel's connections, forked by `localtunnel.ts`. It is a separate process because localtunnel
- * cannot be stopped while it connects, and because its uncaught errors would crash the user's process.
+ * The process that keeps a tunnel's connections open, forked by `localtunnel.ts`. A separate process is needed because
+ * localtunnel cannot be stopped while it connects, and because uncaught errors of localtunnel would crash the user's
+ * process.
  *
  * The process uses only `TunnelCluster` from the package. The package's main class hides every failure and retries
  * forever, so `localtunnel-server.ts` requests the tunnel instead.
  */
 import { setDefaultResultOrder } from "node:dns";
 
-/** The configuration that this process receives once, after it has reported `ready`. */
+/** The configuration of this process, received once after the report `ready`. */
 export interface LocaltunnelConfig {
   remoteHost: string;
   remotePort: number;
   localPort: number;
-  /** How many connections to keep open to the tunnel server. */
+  /** The number of connections to keep open to the tunnel server. */
   connections: number;
-  /** How long the tunnel may have no connection before it counts as lost, in milliseconds. */
+  /** The time without any connection after which the tunnel counts as lost, in milliseconds. */
   timeoutMs: number;
 }
 
 /**
- * A message of this process: the package is `missing`, the process is `ready` for its configuration, a connection is
- * established (`connected`), the tunnel server `refused` a connection while no other one was open, or there was no
- * connection for too long (`lost`).
+ * A message from this process. `missing`: the package is not installed. `ready`: the process waits for its
+ * configuration. `connected`: a connection is open. `refused`: the tunnel server refused a connection while no other
+ * connection was open. `lost`: the tunnel had no connection for `timeoutMs`.
  */
 export type LocaltunnelReport = "missing" | "ready" | "connected" | "refused" | "lost";
 
-// Without a pause, a server that closes every connection immediately would cause a busy loop.
+// Without a delay, a server that closes every connection immediately would cause a busy loop.
 const reopenDelayMs = 20;
 
 let lastReport: LocaltunnelReport | undefined;
 
-// If the parent dies while this file is loading, reporting `ready` fails, which also ends the process.
+// If the parent exits while this file is loading, the report `ready` fails, which also ends this process.
 process.once("disconnect", () => process.exit());
 
-// Ctrl+C reaches every process of the terminal. The parent decides when to stop: it may have deliveries to finish.
+// Ignore Ctrl+C, which signals every process of the terminal. The parent stops this process after its deliveries are
+// finished.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
-// localtunnel connects to "localhost". If that resolves to ::1 first, another program may be listening there.
+// localtunnel connects to "localhost". If that resolves to ::1 first, the connection could go to another program.
 setDefaultResultOrder("ipv4first");
 
 const loaded = await import("localtunnel/lib/TunnelCluster.js").catch(() => undefined);
@@ -51,31 +53,30 @@ if (loaded) {
 }
 
 function connectTunnel(config: LocaltunnelConfig, TunnelCluster: NonNullable<typeof loaded>["default"]): void {
-  // `local_host` is not set, because localtunnel would then rewrite requests as text, which breaks bodies that are not
-  // ASCII.
+  // Do not set `local_host`. With it, localtunnel rewrites requests as text, which breaks bodies that are not ASCII.
   const cluster = new TunnelCluster({
     remote_host: config.remoteHost,
     remote_port: config.remotePort,
     local_port: config.localPort,
   });
   let openConnections = 0;
-  // localtunnel reports only refused connections. Other failures (no route, no DNS entry) are detected by this timer.
+  // localtunnel reports only refused connections. This timer detects other failures, such as a missing route or DNS
+  // entry.
   let lossTimer = setTimeout(report, config.timeoutMs, "lost");
 
   cluster.on("open", (connection) => {
     openConnections += 1;
     clearTimeout(lossTimer);
     report("connected");
-    // localtunnel's "dead" event is not used: it is not emitted when the local server resets a connection, so
-    // connections would run out.
+    // Do not use localtunnel's "dead" event, which is not emitted when the local server resets a connection. The tunnel
+    // would run out of connections.
     connection.once("close", () => {
       openConnections -= 1;
       if (openConnections === 0) lossTimer = setTimeout(report, config.timeoutMs, "lost");
       setTimeout(() => cluster.open(), reopenDelayMs);
     });
   });
-  // The connection is not retried, because a tunnel server that restarted may have assigned this port to another
-  // client.
+  // Do not retry the connection, because a restarted tunnel server may have assigned this port to another client.
   cluster.on("error", () => {
     if (openConnections === 0) report("refused");
   });

@@ -4,9 +4,9 @@ import { optionError } from "../core/option-error.ts";
 import { systemCode, tunnelFailure } from "./provider.ts";
 
 const defaultHost = "https://localtunnel.me";
-/** The maximum length of a response. A response that assigns a tunnel has about 150 bytes. */
+/** The maximum length of a response in characters. A response that assigns a tunnel has about 150. */
 const maxResponseLength = 65_536;
-/** The maximum number of connections, which is the default of the tunnel server. */
+/** The maximum number of connections. Tunnel servers have the same default. */
 const maxConnections = 10;
 
 /** Whether localtunnel servers accept a name: 4 to 63 lowercase letters, digits and hyphens. */
@@ -14,24 +14,23 @@ export function isSubdomain(name: unknown): name is string {
   return typeof name === "string" && /^[a-z0-9][a-z0-9-]{2,61}[a-z0-9]$/.test(name);
 }
 
-/** A tunnel that a localtunnel server has assigned. */
+/** A tunnel that a localtunnel server assigned. */
 export interface AssignedTunnel {
   /** The public origin. */
   url: string;
-  /** The name to request in order to get this URL again. `undefined` if the server did not send a valid name. */
+  /** Request this name to get the same URL again. `undefined` if the server did not send a valid name. */
   name: string | undefined;
   /** The host and port to which the tunnel connects. */
   remoteHost: string;
   remotePort: number;
-  /** How many connections to keep open, 1 to 10. */
+  /** The number of connections to keep open, 1 to 10. */
   connections: number;
 }
 
 /**
  * Requests a tunnel from a localtunnel server and validates the response, which is not trusted.
  *
- * There is no earlier health check, because any other request would either reserve a tunnel that is never used or fetch
- * an unrelated page.
+ * Makes no other requests: a separate health check would reserve an unused tunnel or fetch an unrelated page.
  *
  * @throws `TUNNEL_FAILED` with the reason.
  * @example
@@ -43,14 +42,14 @@ export async function requestTunnel(
   origin: string,
   { subdomain, signal }: { subdomain: string | undefined; signal: AbortSignal },
 ): Promise<AssignedTunnel> {
-  // Redirects are not followed, because a server could redirect to the private network.
+  // Do not follow redirects, because a server could redirect to the private network.
   const response = await fetch(`${origin}/${subdomain ?? "?new"}`, { signal, redirect: "manual" }).catch(
     (error: unknown) => {
       throw tunnelFailure(`${origin} is not reachable${systemCode(error)}.`);
     },
   );
   if (response.status !== 200) {
-    await response.body?.cancel().catch(() => {}); // The body may have been reset. Only the status matters.
+    await response.body?.cancel().catch(() => {}); // Ignore a reset connection, because only the status matters.
     const isRedirect = response.status >= 300 && response.status < 400;
     throw tunnelFailure(
       isRedirect
@@ -62,9 +61,10 @@ export async function requestTunnel(
 }
 
 /**
- * Returns the origin of the localtunnel server: `host`, else `LOCALTUNNEL_HOST`, else `https://localtunnel.me`.
+ * Returns the origin of the localtunnel server: `host`, `LOCALTUNNEL_HOST`, or `https://localtunnel.me`, in this order
+ * of precedence.
  *
- * @throws `OPTION_INVALID` if it is not an http or https URL.
+ * @throws `OPTION_INVALID` if the configured value is not an http or https URL.
  */
 export function findServerOrigin(host: string | undefined): string {
   const address = host ?? (process.env.LOCALTUNNEL_HOST || defaultHost);
@@ -95,7 +95,7 @@ function parseObject(text: string, origin: string): object {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null) return parsed;
   } catch {
-    // The error is reported below. The message of the parser is omitted because it quotes the response.
+    // The error below omits the message of the parser, because the message quotes the response.
   }
   const content = text.trimStart().startsWith("<") ? "a web page (HTML)" : "an unknown response";
   throw tunnelFailure(
@@ -122,8 +122,8 @@ function readAssignedTunnel(response: object, origin: string): AssignedTunnel {
 }
 
 /**
- * Returns the name that the server assigned, if it is a valid subdomain. The name becomes part of the next request, and
- * a server could send "../admin".
+ * Returns the name that the server assigned, or `undefined` if the name is not a valid subdomain. The check is required
+ * because the name becomes part of the next request, and a server could send "../admin".
  */
 function findName(response: object, url: string): string | undefined {
   const [label] = new URL(url).hostname.split(".");
@@ -145,21 +145,18 @@ for (const [network, prefix] of [
 }
 
 /**
- * Returns an address unless it is private. A server may send the address behind its load balancer, but a private
- * address would give the server access to the local network.
+ * Returns an address unless the address is private. A server can send another address than its own, for example if it
+ * runs behind a load balancer. Connecting to a private address would give the server access to the local network.
  */
 function publicAddress(address: unknown): string | undefined {
   return typeof address === "string" && isIPv4(address) && !privateAddresses.check(address) ? address : undefined;
 }
 
 function hostnameOf(origin: string): string {
-  return new URL(origin).hostname.replace(/^\[|\]$/g, ""); // URLs write IPv6 addresses in brackets, sockets do not.
+  return new URL(origin).hostname.replace(/^\[|\]$/g, ""); // Sockets do not accept the brackets of IPv6 addresses in URLs.
 }
 
-/**
- * Returns only the origin of a URL. A username, path or query is never needed here and could leak a secret into a
- * message.
- */
+/** Returns only the origin of a URL, because a username, path, or query could leak a secret into a message. */
 function httpOrigin(address: string): string | undefined {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname.length > 253) return undefined;

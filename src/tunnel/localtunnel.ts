@@ -5,7 +5,10 @@ import type { LocaltunnelConfig, LocaltunnelReport } from "./localtunnel-process
 import { type AssignedTunnel, findServerOrigin, requestTunnel } from "./localtunnel-server.ts";
 import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
-/** A busy tunnel may have no connection for a moment. After this time, the tunnel counts as lost. */
+/**
+ * The time without any connection after which the tunnel counts as lost. A busy tunnel can have no connection for a
+ * moment.
+ */
 const lossTimeoutMs = 5_000;
 
 /**
@@ -25,7 +28,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
 
   function close(): Promise<void> {
     phase = "closed";
-    child.kill("SIGKILL"); // The process has no state to save, and SIGKILL cannot be delayed.
+    child.kill("SIGKILL"); // The process has no state to save, and a process cannot delay SIGKILL.
     return exited;
   }
 
@@ -39,7 +42,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
       timeoutReason = `${origin} did not answer in time.`;
       assigned = await requestTunnel(origin, { subdomain, signal });
       const { remoteHost, remotePort, connections } = assigned;
-      timeoutReason = `${origin} assigned a tunnel, but port ${remotePort} did not answer in time. A firewall may block the port.`;
+      timeoutReason = `${origin} assigned a tunnel, but port ${remotePort} did not answer in time. Check that no firewall blocks the port.`;
       const config: LocaltunnelConfig = {
         remoteHost,
         remotePort,
@@ -52,7 +55,7 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
 
     const reactions: Record<LocaltunnelReport, () => void> = {
       missing: () => fail(packageMissing()),
-      // The tunnel is not requested earlier, because a server revokes a tunnel that has no connection within a second.
+      // Do not request the tunnel earlier, because a server revokes a tunnel without a connection after one second.
       ready: () => connect().catch(fail),
       connected() {
         if (phase !== "opening" || assigned === undefined) return;
@@ -74,8 +77,8 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
 }
 
 /**
- * Starts the process without environment variables (tokens) and without a terminal (escape codes), because the package
- * is old and the tunnel server is not trusted.
+ * Starts the process. The package is old and the tunnel server is not trusted, so the process has no environment
+ * variables, which can contain tokens, and no terminal, which interprets escape codes.
  */
 function startProcess(): ChildProcess {
   const file = programUrl("localtunnel-process", import.meta.url);
@@ -85,8 +88,8 @@ function startProcess(): ChildProcess {
 function waitForExit(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.once("exit", () => resolve());
-    // This listener is never removed. Sending a message to a child that has just died also emits an error, which must
-    // not crash this process.
+    // Never remove this listener. Sending a message to a child that just exited also emits an error, which would crash
+    // this process.
     child.on("error", () => {
       if (child.pid === undefined) resolve(); // The process failed to start.
     });

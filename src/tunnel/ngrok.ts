@@ -1,8 +1,8 @@
 import { createProgramProvider } from "./program.ts";
 
 /**
- * Opens a tunnel with the program `ngrok`, which requires an account. Set the token of the account in the configuration
- * of ngrok or in NGROK_AUTHTOKEN.
+ * Opens a tunnel with the program `ngrok`, which requires an account. Set the token of the account in ngrok's
+ * configuration file or in `NGROK_AUTHTOKEN`.
  */
 export const openNgrok = createProgramProvider({
   name: "ngrok",
@@ -15,9 +15,7 @@ export const openNgrok = createProgramProvider({
   },
 });
 
-/**
- * Returns the public URL. Only the line "started tunnel" contains it: other lines contain URLs of ngrok's own services.
- */
+/** Returns the public URL from the line "started tunnel". Other lines contain URLs of ngrok's own services. */
 function findPublicUrl(line: string): string | undefined {
   if (!line.includes("started tunnel")) return undefined;
   try {

@@ -1,12 +1,13 @@
 /**
- * The process that runs a tunnel's program, forked by `program.ts`. The program keeps running when its parent dies, so
- * this process detects when its own parent dies, even by SIGKILL, and stops the program.
+ * The process that runs a tunnel's program, forked by `program.ts`. A program would keep running after its parent is
+ * killed. This process detects that its own parent exited, even by SIGKILL, and stops the program.
  *
- * Its arguments are the path of the program and the program's arguments. The program inherits its output streams.
+ * The arguments of this process are the path of the program and the program's arguments. The program inherits the
+ * output streams of this process.
  */
 import { spawn } from "node:child_process";
 
-/** How long the program may take to disconnect from its server, in milliseconds. */
+/** The time for the program to disconnect from its server after SIGTERM, in milliseconds. */
 const gracePeriodMs = 1_000;
 
 const [file, ...programArguments] = process.argv.slice(2);
@@ -19,6 +20,6 @@ if (process.connected && file !== undefined) {
     program.kill("SIGTERM");
     setTimeout(() => program.kill("SIGKILL"), gracePeriodMs);
   });
-  // The parent decides when to stop, by disconnecting: it may still have deliveries to finish.
+  // Ignore signals of the terminal. The parent stops this process by disconnecting, after its deliveries are finished.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 }

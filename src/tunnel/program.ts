@@ -17,11 +17,11 @@ export interface TunnelProgram {
 }
 
 /**
- * The information in a line of output. A hint must not contain unchecked text of the line, which may contain tokens and
- * escape codes.
+ * The information in a line of output. A hint must not contain unchecked text of the line, because the text can contain
+ * tokens and escape codes.
  */
 export interface ProgramOutput {
-  /** The public URL, once deliveries can arrive there. */
+  /** The public URL. Set as soon as deliveries can arrive there. */
   url?: string | undefined;
   /** A sentence that describes a problem or a pending step. */
   hint?: string | undefined;
@@ -31,25 +31,26 @@ export interface ProgramOutput {
 const maxLineLength = 16_384;
 
 /**
- * How long `program-process.ts` may take to stop the program, in milliseconds. That process sends SIGKILL after one
- * second.
+ * The time for `program-process.ts` to stop the program, in milliseconds. Longer than the second after which
+ * `program-process.ts` sends SIGKILL.
  */
 const stopTimeoutMs = 3_000;
 
 /**
- * The only environment variables that the program receives: paths, proxies and its own settings, but no other secrets.
+ * Matches the environment variables to pass to the program: paths, proxies, and the program's settings. Other variables
+ * can contain secrets.
  */
 const allowedVariables =
   /^(PATH|HOME|TMPDIR|TEMP|TMP|SYSTEMROOT|USERPROFILE|APPDATA|LOCALAPPDATA|SSL_CERT_(FILE|DIR)|((HTTPS?|ALL|NO)_PROXY)|(XDG|NGROK|TUNNEL)_.+)$/i;
 
 /**
- * Creates a provider from a program that the user has installed.
+ * Creates a provider that runs a program that the user has installed.
  *
- * The program stops when the tunnel is closed or this process exits: with SIGTERM, and one second later with SIGKILL.
+ * When the tunnel is closed or this process exits, the program receives SIGTERM, and SIGKILL one second later.
  */
 export function createProgramProvider(program: TunnelProgram): Provider {
   const { name } = program;
-  const remedy = `Check the network, run ${name} yourself to see its output, ${otherTunnels(name)}.`;
+  const remedy = `Check the network, run ${name} manually to see its output, ${otherTunnels(name)}.`;
 
   return async ({ port, signal }) => {
     const file = findProgram(name);
@@ -93,7 +94,7 @@ export function createProgramProvider(program: TunnelProgram): Provider {
   };
 }
 
-/** Finds a program on `PATH`, or else in `node_modules/.bin` of the working directory and its parent folders. */
+/** Finds a program on `PATH`, then in `node_modules/.bin` of the working directory and its parent folders. */
 function findProgram(name: string): string | undefined {
   const file = process.platform === "win32" ? `${name}.exe` : name;
   const onPath = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
@@ -120,14 +121,14 @@ function startProcess(programArguments: readonly string[]): ChildProcess {
   return fork(file, programArguments, {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => allowedVariables.test(name))),
     execArgv: [],
-    // The program's output must not appear on the terminal. `detached` keeps Ctrl+C from stopping the program.
+    // Keep the program's output off the terminal. `detached` prevents Ctrl+C from stopping the program.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     windowsHide: true,
   });
 }
 
-/** Resolves with the exit code once the process has exited and its output has ended. */
+/** Resolves with the exit code after the process has exited and its output has ended. */
 async function waitForExit(child: ChildProcess): Promise<number | null> {
   const exited = new Promise<number | null>((resolve) => {
     child.once("exit", (code) => resolve(code));
@@ -135,7 +136,7 @@ async function waitForExit(child: ChildProcess): Promise<number | null> {
       if (child.pid === undefined) resolve(null); // The process failed to start.
     });
   });
-  // The child's "close" event is not used, because Node does not emit it after disconnect().
+  // Do not use the child's "close" event, which Node does not emit after disconnect().
   const outputEnds = [child.stdout, child.stderr].map(
     (stream) => new Promise((resolve) => (stream ? stream.once("close", resolve) : resolve(undefined))),
   );
@@ -150,7 +151,7 @@ async function stopProcess(child: ChildProcess, exited: Promise<unknown>): Promi
   clearTimeout(timer);
 }
 
-/** Kills a process and its program. A detached process leads a process group, which includes the program. */
+/** Kills a process and its program. A detached process is the leader of a process group that includes the program. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {

@@ -8,36 +8,35 @@ export interface ProviderRequest {
   host: string | undefined;
   /** The requested name in the public URL. */
   subdomain: string | undefined;
-  /** Cancels the opening at the deadline or if the caller aborts. Has no effect once the tunnel is open. */
+  /**
+   * Cancels the opening of the tunnel at the deadline or when the caller aborts. Has no effect once the tunnel is open.
+   */
   signal: AbortSignal;
 }
 
-/** An open tunnel of a provider. Deliveries can arrive. */
+/** An open tunnel of a provider, through which deliveries can arrive. */
 export interface ProviderTunnel {
   /** The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
   readonly url: string;
-  /** The name to request in order to get this URL again. `undefined` if the provider does not support names. */
+  /** Request this name to get the same URL again. `undefined` if the provider does not support names. */
   readonly name: string | undefined;
   /**
-   * Aborts with a {@link WebhookError} when the provider has lost the tunnel, not when it is closed. A lost tunnel does
-   * not recover: close it and open another.
+   * Aborts with a {@link WebhookError} when the provider loses the tunnel, but not when the tunnel is closed. A lost
+   * tunnel does not recover. Close it and open another tunnel.
    */
   readonly lost: AbortSignal;
-  /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
+  /** Closes the tunnel. Resolves when all of its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
 }
 
 /**
  * Opens a tunnel with one provider. Each provider has its own file.
  *
- * Rejects as soon as `request.signal` aborts. When it rejects, no process or connection remains.
+ * Rejects as soon as `request.signal` aborts. After a rejection, no process or connection remains.
  */
 export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 
-/**
- * Returns the alternatives to a provider that error messages suggest, for every way to configure a tunnel. They do not
- * include the provider itself.
- */
+/** Returns the end of an error message: the alternatives to a provider, for every way to configure a tunnel. */
 export function otherTunnels(provider: "localtunnel" | "cloudflared" | "ngrok"): string {
   const variables = ["localtunnel", "cloudflared", "ngrok"]
     .filter((name) => name !== provider)
@@ -48,11 +47,11 @@ export function otherTunnels(provider: "localtunnel" | "cloudflared" | "ngrok"):
 const localtunnelRemedy = `Check the network and try again, set another tunnel server (LOCALTUNNEL_HOST, or "host" in code), ${otherTunnels("localtunnel")}.`;
 
 /**
- * Creates the error of a tunnel that cannot be opened or has stopped working. `remedy` describes how to fix the
- * problem; the default is for localtunnel.
+ * Creates the error for a tunnel that cannot be opened or has stopped working. `remedy` describes how to fix the
+ * problem. The default remedy is for localtunnel.
  *
- * The tunnel server is not trusted, so `reason` must not contain text that the server sent. There is no `cause` either,
- * because parser errors quote their input, and a terminal would interpret the escape codes in the input.
+ * The tunnel server is not trusted, so `reason` must not contain text that the server sent. The error has no `cause`,
+ * because parser errors quote their input, and a terminal would interpret escape codes in the input.
  *
  * @example
  * ```ts
@@ -65,7 +64,7 @@ export function tunnelFailure(reason: string, remedy = localtunnelRemedy): Webho
 
 /**
  * Returns the system error code of a failed connection, such as " (ECONNREFUSED)". The message of the error is not
- * used, because it may quote untrusted text.
+ * used, because it can quote untrusted text.
  */
 export function systemCode(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;

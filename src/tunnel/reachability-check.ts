@@ -1,12 +1,12 @@
 import type { TunnelClock } from "./clock.ts";
 import { systemCode } from "./provider.ts";
 
-/** How long a public URL may take to answer, in milliseconds. */
+/** The timeout of a request to a public URL, in milliseconds. */
 const checkTimeoutMs = 10_000;
 
 /**
- * A request that only the server behind the tunnel can answer: it serves `answer` as `text/plain` at `path`. A page of
- * the tunnel provider does not pass.
+ * A request that only the server behind the tunnel can answer. The server serves `answer` as `text/plain` at `path`, so
+ * a page of the tunnel provider does not pass the check.
  */
 export interface ReachabilityCheck {
   /** An unguessable path, such as `/_hub-webhooks/reachability/6f1c…`. */
@@ -29,10 +29,10 @@ export function answerReachabilityCheck(reachabilityCheck: ReachabilityCheck, re
 }
 
 /**
- * Requests a public URL over a new connection and checks that it points to the server. Without a
- * {@link ReachabilityCheck}, any status below 500 passes.
+ * Requests a public URL over a new connection and checks that it points to the server. Without a {@link
+ * ReachabilityCheck}, any status below 500 passes.
  *
- * @returns `undefined` if the URL passes, or a sentence that describes the problem. The sentence contains no text of
+ * @returns `undefined` if the URL passes, or a sentence that describes the problem. The sentence never contains text of
  * the response.
  */
 export async function checkPublicUrl(
@@ -50,7 +50,7 @@ export async function checkPublicUrl(
       signal: AbortSignal.any([signal, deadline]),
       redirect: "manual",
       headers: {
-        // An existing connection may outlive a tunnel that accepts no new ones.
+        // An existing connection can outlive a tunnel that accepts no new connections.
         connection: "close",
         "accept-encoding": "identity",
         "cache-control": "no-cache",
@@ -79,14 +79,14 @@ async function findFault(
     const isAnswer = await hasText(response, reachabilityCheck.answer);
     return isAnswer ? undefined : `${url} returned a response that is not from this server.`;
   }
-  await response.body?.cancel().catch(() => {}); // The body may have been reset. Only the status matters.
+  await response.body?.cancel().catch(() => {}); // Ignore a reset connection, because only the status matters.
   return status >= 300 && status < 400
     ? `${url} redirected (status ${status}). Redirects are not followed.`
     : `${url} returned status ${status} instead of the expected response of this server.`;
 }
 
 /**
- * Whether a response consists of this text. Reads no more than necessary, because an untrusted response may be endless.
+ * Whether a response consists of this text. Reads no more than necessary, because an untrusted response can be endless.
  */
 async function hasText(response: Response, text: string): Promise<boolean> {
   const decoder = new TextDecoder();

@@ -6,12 +6,15 @@ import type { ProviderTunnel } from "./provider.ts";
 import { checkPublicUrl, type ReachabilityCheck } from "./reachability-check.ts";
 import { type TunnelEventListener, type TunnelEvents, TunnelListeners } from "./tunnel-events.ts";
 
-/** How long to wait between two reachability checks during the opening, in milliseconds. */
+/** The interval between reachability checks while the tunnel opens, in milliseconds. */
 const probeIntervalMs = 500;
 /** The delays before the attempts to reopen a lost tunnel. */
 const reconnectBackoff = { firstMs: 1_000, maxMs: 30_000 };
 
-/** A local port that neither accepts nor refuses a connection within this time, in milliseconds, counts as busy. */
+/**
+ * The timeout of a connection to the local port, in milliseconds. A port that neither accepts nor refuses the
+ * connection counts as busy.
+ */
 const localConnectTimeoutMs = 1_000;
 
 /**
@@ -26,15 +29,15 @@ export interface TunnelConfig {
   reachabilityCheck: ReachabilityCheck | undefined;
   timeoutMs: number;
   heartbeatMs: number;
-  /** Opens the tunnel, with the requested name if there is one. */
+  /** Opens the tunnel, and requests a name if `subdomain` is set. */
   open(request: { subdomain: string | undefined; signal: AbortSignal }): Promise<ProviderTunnel>;
   /** Creates an error with the remedy for this kind of tunnel. */
   failure(reason: string): WebhookError;
 }
 
 /**
- * A tunnel that reopens itself after a loss, with the same name if the provider supports names. The provider reports
- * the loss, or polling of the public URL detects it.
+ * A tunnel that is reopened after a loss, with the same name if the provider supports names. A loss is reported by the
+ * provider or detected by polling the public URL.
  */
 export class ReconnectingTunnel {
   readonly #config: TunnelConfig;
@@ -47,7 +50,7 @@ export class ReconnectingTunnel {
   #closed: Promise<void> | undefined;
 
   /**
-   * Opens the tunnel for the first time. `signal` cancels only this opening.
+   * Opens the tunnel for the first time. `signal` has no effect on an open tunnel.
    *
    * @throws `TUNNEL_FAILED`, or the reason of `signal`.
    */
@@ -72,7 +75,7 @@ export class ReconnectingTunnel {
     this.#config = config;
     this.#clock = clock;
     this.#connection = connection;
-    // The caller can add listeners only after open() has resolved.
+    // Wait, because the caller can add listeners only after open() has resolved.
     setImmediate(() => this.#reportOtherName());
     this.#running = this.#run();
   }
@@ -115,7 +118,7 @@ export class ReconnectingTunnel {
     }
   }
 
-  /** Resolves with the error that ended the connection, or with `undefined` if the tunnel was closed. */
+  /** Resolves with the reason why the tunnel was lost, or with `undefined` if the tunnel was closed. */
   async #waitUntilLost(): Promise<WebhookError | undefined> {
     const connection = this.#connection;
     const ended = AbortSignal.any([this.#closing.signal, connection.lost]);
@@ -137,7 +140,7 @@ export class ReconnectingTunnel {
     for (let attempt = 1; !this.#isClosed; attempt += 1) {
       await this.#clock.pause(exponentialBackoff(attempt, reconnectBackoff), this.#closing.signal);
       if (this.#isClosed) return;
-      // The connection may have recovered, and opening a new one could change the URL.
+      // Check whether the connection has recovered, because opening a new tunnel could change the URL.
       if (mayRecover && (await this.#check()) === undefined) return this.#resume(this.#connection);
       try {
         if (!(await isListening(this.#config.port))) throw portNotListening(this.#config.port);
@@ -146,8 +149,8 @@ export class ReconnectingTunnel {
         const name = this.#config.subdomain ?? this.#connection.name;
         const next = await this.#openWith(name);
         if (name === undefined || next.name === name || !requiresName) return await this.#resume(next);
-        // The name is required only once more: the tunnel server takes a moment to release the name of the lost
-        // connections.
+        // Require the same name in one more attempt, because the tunnel server takes a moment to release the name of
+        // the lost connections. Later attempts accept another name.
         requiresName = false;
         await next.close();
         throw nameStillHeld(name, next.url);
@@ -185,7 +188,7 @@ export class ReconnectingTunnel {
     this.#emit("error", nameTaken(subdomain, this.url));
   }
 
-  /** Emits an event. A listener may close the tunnel, after which no further events follow. */
+  /** Emits an event. If a listener closes the tunnel, no more events are emitted. */
   #emit<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
     if (!this.#isClosed) this.#listeners.emit(event, ...values);
   }
@@ -202,7 +205,7 @@ export class ReconnectingTunnel {
   }
 }
 
-/** Resolves once the public URL points to the server. Otherwise closes the tunnel and rejects with the reason. */
+/** Resolves when the public URL points to the server. Otherwise, closes the tunnel and rejects with the reason. */
 async function waitUntilReachable(
   connection: ProviderTunnel,
   { config, clock, signal }: { config: TunnelConfig; clock: TunnelClock; signal: AbortSignal },
@@ -216,7 +219,7 @@ async function waitUntilReachable(
       clock,
     });
     if (fault === undefined) return;
-    // The fault of an interrupted check is less specific than the fault of the previous check.
+    // Keep the fault of the previous check, because the fault of an interrupted check is less specific.
     if (reason === undefined || !ended.aborted) reason = fault;
     if (!ended.aborted) await clock.pause(probeIntervalMs, ended);
     if (!ended.aborted) continue;
@@ -231,7 +234,7 @@ function lossError({ lost }: ProviderTunnel, config: TunnelConfig): WebhookError
 }
 
 /**
- * Creates the error for a failed check. If the local server is not running, the tunnel is not at fault, and a new
+ * Creates the error for a failed check. If the local server is not running, the error names the server, because a new
  * tunnel would not help.
  */
 async function faultError(fault: string, config: TunnelConfig): Promise<WebhookError> {

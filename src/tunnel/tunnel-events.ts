@@ -5,13 +5,13 @@ import type { WebhookError } from "../core/errors.ts";
 export interface TunnelEvents {
   /** Deliveries arrive again after a `down`. */
   up: [];
-  /** Deliveries no longer arrive, for the reason in the error. The tunnel tries to reconnect until it is closed. */
+  /** Deliveries no longer arrive. The error contains the reason. The tunnel tries to reconnect until it is closed. */
   down: [error: WebhookError];
-  /** The public URL has changed. Emitted before `up`: update webhooks that point to the old URL. */
+  /** The public URL has changed. Emitted before `up`. Update webhooks that point to the old URL. */
   urlChanged: [url: string];
   /**
    * The tunnel was lost or could not be reopened (`TUNNEL_FAILED`), or the server assigned a name other than the
-   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener, the error is dropped and does not end the process.
+   * requested one (`TUNNEL_NAME_TAKEN`). Without a listener, the error is ignored and does not end the process.
    */
   error: [error: WebhookError];
 }
@@ -20,8 +20,8 @@ export interface TunnelEvents {
 export type TunnelEventListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
 
 /**
- * The listeners of a tunnel. They do not use an `EventEmitter`, which throws if an "error" event has no listener and
- * would end the process.
+ * The listeners of a tunnel. Does not use `EventEmitter`, which throws if an "error" event has no listener and would
+ * end the process.
  *
  * @example
  * ```ts
@@ -48,15 +48,15 @@ export class TunnelListeners {
   }
 
   /**
-   * Calls every listener of an event in the order of registration. A listener that throws or rejects is reported with
-   * `process.emitWarning`; the others are still called.
+   * Calls every listener of an event in the order of registration. If a listener throws or rejects, the error is
+   * reported with `process.emitWarning`, and the other listeners are still called.
    */
   emit<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
     const warn = (reason: unknown) => {
       process.emitWarning(`A listener of the tunnel event "${event}" failed: ${inspect(reason)}`);
     };
     for (const listener of [...this.#listeners[event]]) {
-      // The listener may be async: an unhandled rejection would end the process.
+      // A listener can be async, and an unhandled rejection would end the process.
       (async () => listener(...values))().catch(warn);
     }
   }

@@ -15,7 +15,7 @@ import type { TunnelEventListener, TunnelEvents } from "./tunnel-events.ts";
 /** The tunnel providers, with the default timeout for opening a tunnel. */
 const providers = {
   localtunnel: { open: openLocaltunnel, timeout: "15s" },
-  // DNS resolvers take some time to find the new name.
+  // DNS resolvers need some time to resolve a new name.
   cloudflared: { open: openCloudflared, timeout: "30s" },
   ngrok: { open: openNgrok, timeout: "15s" },
 } as const satisfies Record<string, { open: Provider; timeout: string }>;
@@ -32,40 +32,43 @@ export interface OpenTunnelOptions {
   provider?: ProviderName;
   /**
    * Your own http or https URL that already points to `port`, such as the URL of a named tunnel or a reverse proxy. No
-   * tunnel is started; the URL is only polled. Cannot be combined with `provider`, `host` or `subdomain`.
+   * tunnel is opened, and the URL is only polled. Cannot be combined with `provider`, `host`, or `subdomain`.
    */
   publicUrl?: string;
   /**
-   * The local port to expose, 1 to 65535. Before you open the tunnel, listen on this port, on 127.0.0.1 or on all
-   * addresses.
+   * The local port to expose, 1 to 65535. Start to listen on this port before you open the tunnel, on 127.0.0.1 or on
+   * all addresses.
    */
   port: number;
-  /** The URL of the localtunnel server. Default `LOCALTUNNEL_HOST`, or else `https://localtunnel.me`. */
+  /** The URL of the localtunnel server. Default: `LOCALTUNNEL_HOST`, otherwise `https://localtunnel.me`. */
   host?: string;
   /**
    * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name
-   * is taken, the server may assign another one: the tunnel then emits an `error` with the code `TUNNEL_NAME_TAKEN`. By
-   * default, the server chooses a name, which the tunnel requests again after a loss.
+   * is taken, the server can assign another name, and the tunnel emits an `error` with the code `TUNNEL_NAME_TAKEN`. By
+   * default, the server chooses a name, and the tunnel requests this name again after a loss.
    */
   subdomain?: string;
-  /** Cancels the opening: the promise rejects with the signal's abort reason. Has no effect on an open tunnel. */
+  /**
+   * Cancels the opening of the tunnel. The promise rejects with the signal's abort reason. Has no effect on an open
+   * tunnel.
+   */
   signal?: AbortSignal;
-  /** How long opening may take. Default `"15s"`, and `"30s"` with cloudflared. */
+  /** The timeout for opening the tunnel. Default `"15s"`, or `"30s"` with cloudflared. */
   timeout?: Duration;
   /**
-   * How often to check that the public URL still points here: any status below 500 passes. After two failures in a row,
-   * the tunnel is lost. Default `"15s"`.
+   * The interval of requests that check whether the public URL is reachable. Any status below 500 passes. After two
+   * failures in a row, the tunnel counts as lost. Default `"15s"`.
    */
   heartbeat?: Duration;
 }
 
-/** An open tunnel from a public URL to a local port. It reconnects after a loss until it is closed. */
+/** An open tunnel from a public URL to a local port. Reconnects after a loss until it is closed. */
 export interface Tunnel {
   /**
    * The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after `urlChanged`.
    */
   readonly url: string;
-  /** Whether deliveries arrive (`up`) or not (`down`), or the tunnel was closed. */
+  /** `up` if deliveries arrive, `down` while the tunnel is lost, or `closed`. */
   readonly status: "up" | "down" | "closed";
   /**
    * Adds a listener for an event, and returns the function that removes it.
@@ -76,15 +79,15 @@ export interface Tunnel {
    * ```
    */
   on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void;
-  /** Closes the tunnel and resolves when all its processes and connections have ended. Safe to call twice. */
+  /** Closes the tunnel. Resolves when all of its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
   /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Makes a local port reachable from the internet. Until the tunnel is closed, it is reopened after every loss, with
- * delays of 1 s, 2 s, 4 s, and so on, up to 30 s.
+ * Makes a local port reachable from the internet. A lost tunnel is reopened until it is closed, with delays of 1 s, 2
+ * s, 4 s, and so on, up to 30 s.
  *
  * @throws `TUNNEL_FAILED` with the reason if there is no tunnel within `timeout`, `OPTION_INVALID` if an option is
  * invalid, and the reason of `signal` if it aborts first.
@@ -100,8 +103,8 @@ export async function openTunnel(options: OpenTunnelOptions): Promise<Tunnel> {
 }
 
 /**
- * Opens a tunnel that counts as open and up only while its public URL passes the reachability check. Without a check,
- * opening does not wait for a response.
+ * Opens a tunnel that counts as up only while its public URL passes the reachability check. Without a check, the
+ * promise resolves without waiting for a response.
  */
 export async function openReconnectingTunnel(
   options: OpenTunnelOptions,
@@ -148,16 +151,16 @@ function checkProvider(provider: string): void {
 
 function checkPort(port: number): void {
   if (isPort(port, { min: 1 })) return;
-  throw optionError({ option: "port", value: port, expected: "the port your server listens on, 1 to 65535" });
+  throw optionError({ option: "port", value: port, expected: "the port of your server, 1 to 65535" });
 }
 
 function checkSubdomain(subdomain: string | undefined): void {
   if (subdomain === undefined || isSubdomain(subdomain)) return;
-  const expected = "4 to 63 lowercase letters, digits and hyphens, without a hyphen at either end";
+  const expected = "4 to 63 lowercase letters, digits, and hyphens, without a hyphen at the start or end";
   throw optionError({ option: "subdomain", value: subdomain, expected });
 }
 
-/** Rejects options that would have no effect. */
+/** Rejects combinations of options in which one option would have no effect. */
 function checkExclusions({ provider, publicUrl, host, subdomain }: OpenTunnelOptions): void {
   const localtunnelOnly = Object.entries({ host, subdomain }).find(([, value]) => value !== undefined)?.[0];
   if (publicUrl !== undefined) {
@@ -171,7 +174,7 @@ function checkExclusions({ provider, publicUrl, host, subdomain }: OpenTunnelOpt
   );
 }
 
-/** Reads the URL of the user's own tunnel, which may contain a path. */
+/** Parses the option `publicUrl`. A path in the URL is allowed. */
 function readPublicUrl(address: string): string {
   const url = readBaseUrl(address);
   if (url !== undefined) return url;
@@ -182,7 +185,7 @@ function readPublicUrl(address: string): string {
   });
 }
 
-/** Creates a tunnel that another program runs, so there is nothing to open or close. */
+/** Creates a tunnel for a public URL that another program provides. Opening and closing have no effect. */
 function createExternalTunnel(url: string): ProviderTunnel {
   return { url, name: undefined, lost: new AbortController().signal, close: async () => {} };
 }

@@ -494,7 +494,7 @@ describe("The dev proxy", () => {
     const { port } = await startServer(() => {});
     await expect(openProxy({ port })).rejects.toMatchObject({
       code: "PORT_IN_USE",
-      message: `Port ${port} is in use. Stop the program that listens on it, or choose another port.`,
+      message: `Port ${port} is in use. Stop the program that uses the port, or choose another port.`,
     });
   });
 

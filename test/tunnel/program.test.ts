@@ -90,7 +90,7 @@ describe("A tunnel of cloudflared", () => {
     [`process.kill(process.pid, "SIGSEGV")`, /exited with code 1 before it printed a URL/],
     [
       cloudflaredLines().replace("Registered", "Unregistered"),
-      /cloudflared did not print a URL in time. The tunnel has a name, but it is not connected .* may block port 7844/,
+      /cloudflared did not print a URL in time. The tunnel has a name but is not connected .* blocks port 7844/,
     ],
     [hostileLines, /cloudflared did not print a URL in time/],
     ["", /cloudflared did not print a URL in time/],

@@ -35,7 +35,11 @@ const badServers: [name: string, reason: RegExp, server: LocaltunnelServerOption
   ["assigns no port", /without a valid port/, { answer: { port: undefined } }],
   ["assigns an invalid port", /without a valid port/, { answer: { port: 99_999 } }],
   ["assigns a closed port", /refused connections to port \d+/, { mode: "closed-port" }],
-  ["assigns a port behind a firewall", /port \d+ did not answer in time\. A firewall/, { mode: "deaf-port" }],
+  [
+    "assigns a port behind a firewall",
+    /port \d+ did not answer in time\. Check that no firewall/,
+    { mode: "deaf-port" },
+  ],
 ];
 
 describe("Opening a tunnel fails with the reason and leaves nothing running if the server", () => {
