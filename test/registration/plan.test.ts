@@ -100,7 +100,7 @@ describe("The plan of a registration", () => {
     const { steps } = plan({ secret: "s", listed: [webhook({ disabled: "suspended-after-failure", secret: "x" })] });
     expect(steps).toMatchObject([
       { action: "update" },
-      { action: "re-enable", reason: expect.stringContaining("it had another secret") },
+      { action: "re-enable", reason: expect.stringContaining("the secret was different") },
     ]);
   });
 });

@@ -98,7 +98,7 @@ describe("Registering a server", () => {
     const [{ id } = { id: "" }] = await testHub.webhooks();
     await testHub.client.webhooks.disable(id);
     const { done } = await testHub.register(serverOf({ retrain }));
-    expect(done).toEqual([{ action: "enable", endpoint: "retrain", id, reason: "it was disabled" }]);
+    expect(done).toEqual([{ action: "enable", endpoint: "retrain", id, reason: "the webhook was disabled" }]);
     expect(await testHub.webhooks()).toMatchObject([{ id, disabled: false, secret }]);
   });
 
