@@ -1,16 +1,16 @@
 const headEnd = "\r\n\r\n";
 
-/** Reads the answers of one connection, one at a time: as little of HTTP as counting them takes. */
+/** Counts the responses of one connection, and parses no more of HTTP than that requires. */
 export class AnswerReader {
   #kept: Buffer | undefined;
 
-  /** Takes what came next; gives the status once an answer is complete, 0 until then. */
+  /** Adds received bytes. Returns the status of a complete response, or 0 while the response is incomplete. */
   read(arrived: Buffer): number {
     const bytes = this.#kept ? Buffer.concat([this.#kept, arrived]) : arrived;
     const bodyStart = bytes.indexOf(headEnd) + headEnd.length;
     const end = bodyStart < headEnd.length ? Number.POSITIVE_INFINITY : endOfAnswer(bytes, bodyStart);
     if (end > bytes.length) {
-      // Copied, because the socket reads into the same buffer again.
+      // Copies the bytes, because the socket reuses its buffer.
       this.#kept = Buffer.from(bytes);
       return 0;
     }
@@ -24,7 +24,7 @@ function endOfAnswer(bytes: Buffer, bodyStart: number): number {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) return bodyStart + Number(length);
   if (/\r\ntransfer-encoding: *chunked/i.test(head)) return endOfChunks(bytes, bodyStart);
-  throw new Error(`An answer without a length: ${head}`);
+  throw new Error(`The response has no Content-Length: ${head}`);
 }
 
 function endOfChunks(bytes: Buffer, bodyStart: number): number {

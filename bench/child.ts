@@ -2,28 +2,28 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** How to start a {@link Child}. */
+/** Options of a {@link Child}. */
 export interface ChildOptions {
-  /** A file of this folder, or an absolute path. */
+  /** A file in this folder, or an absolute path. */
   file: string;
   arguments?: readonly string[];
-  /** Options of Node itself. */
+  /** Options of Node. */
   nodeOptions?: readonly string[];
-  /** The one core it may run on. */
+  /** The only CPU core that the process may use. */
   core?: number | undefined;
 }
 
-/** Longer than any question takes to answer, beyond the time that it says it needs. */
+/** The maximum time for an answer, in addition to the time that the question announces. */
 const patienceMs = 15_000;
 
-/** A process of this benchmark: it speaks first, and then gives one answer to each question. */
+/** A child process of the benchmark. It reports when it is ready, and then sends one answer to each question. */
 export class Child {
   readonly #process: ChildProcess;
   readonly #name: string;
 
   constructor({ file, arguments: fileArguments = [], nodeOptions = [], core }: ChildOptions) {
     this.#name = [file, ...fileArguments].join(" ");
-    // taskset turns into the program that it starts, so the process id is the server's own.
+    // taskset replaces itself with the program, so this is the process ID of the server.
     const prefix = core === undefined ? [] : ["taskset", "-c", String(core)];
     const [command = process.execPath, ...before] = [...prefix, process.execPath];
     this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), [...fileArguments], {
@@ -33,11 +33,11 @@ export class Child {
     });
   }
 
-  /** What the process says next. */
+  /** Returns the next message of the process. */
   async next<Answer>(withinMs = 0): Promise<Answer> {
     const given = new AbortController();
     const ended = once(this.#process, "exit", { signal: given.signal }).then(([code]) => {
-      throw new Error(`${this.#name} ended with code ${code}.`);
+      throw new Error(`${this.#name} exited with code ${code}.`);
     });
     const late = setTimeout(() => given.abort(), patienceMs + withinMs);
     try {
@@ -45,7 +45,7 @@ export class Child {
       const [answer] = await Promise.race([answered, ended]);
       return answer;
     } catch (error) {
-      throw given.signal.aborted ? new Error(`${this.#name} does not answer.`) : error;
+      throw given.signal.aborted ? new Error(`${this.#name} did not answer in time.`) : error;
     } finally {
       clearTimeout(late);
       given.abort();
@@ -58,7 +58,7 @@ export class Child {
     return answer;
   }
 
-  /** Not a polite end: what a server does at its close is not measured here. */
+  /** Kills the process, because the benchmark does not measure a shutdown. */
   async stop(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = once(this.#process, "exit");

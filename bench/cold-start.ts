@@ -5,16 +5,16 @@ import { plainSubjects, plainYardstick, startPlain } from "./plain-subjects.ts";
 import { chart, median, pairwise, printHeading, printTable, spread } from "./report.ts";
 import type { BenchOptions } from "./trial.ts";
 
-/** From the start of the process to the first delivery that is answered with success. */
+/** Measures the time from the start of the process to its first successful response to a delivery. */
 export async function measureColdStart({ rounds }: BenchOptions): Promise<void> {
   const times = new Map<string, number[]>(plainSubjects.map(({ name }) => [name, []]));
-  // The first start of each reads its files from the disk, which says nothing about the code.
+  // Starts each server once before the measurement, so that its files are in the disk cache.
   for (const { file } of plainSubjects) await timeStart(file);
   for (let round = 1; round <= rounds; round += 1) {
     for (const { name, file } of plainSubjects) times.get(name)?.push(await timeStart(file));
   }
   const reference = times.get(plainYardstick) ?? [];
-  printHeading(`Cold start: process start to first 2xx (${rounds} x each, in turn)`);
+  printHeading(`Cold start: process start to first 2xx (${rounds} rounds)`);
   printTable(
     ["", `/ ${plainYardstick}`, "ms", "min to max", `ms more than ${plainYardstick}`],
     [...times].map(([name, own]) => [
@@ -28,7 +28,7 @@ export async function measureColdStart({ rounds }: BenchOptions): Promise<void> 
   const ratios = [...times].map(
     ([name, own]) => [name, pairwise(own, reference, (value, other) => value / other)] as const,
   );
-  chart("Milliseconds to the first 2xx, beside Hono with zod and pino", "less", new Map(ratios));
+  chart("Milliseconds to the first 2xx, compared with Hono, zod and pino", "less", new Map(ratios));
 }
 
 async function timeStart(file: string): Promise<number> {

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 
-/** The secret that every subject is configured with. */
+/** The secret of every subject. */
 export const secret = "Qm7vT2xK9pLd4sWz8RbN3yHc6JfGa1Ue";
 
-/** A commit to a dataset, as the Hub tells it. */
+/** The payload of a commit to a dataset. */
 const payload = {
   event: { action: "update", scope: "repo.content" },
   repo: {
@@ -32,23 +32,23 @@ const payload = {
 
 export const body = JSON.stringify(payload);
 
-/** What the Hub sends beside the body; the load generator adds host, length and a new id for each request. */
+/** The Hub's headers of a delivery. The load generator adds host, length, and a new ID for each request. */
 export const hubHeaders = { "Content-Type": "application/json", "X-Webhook-Secret": secret };
 
-/** The same delivery as GitHub would send it: signed once, here, since signing is the sender's work. */
+/** The same delivery in GitHub's format. It is signed once, because signing is the sender's work. */
 export const githubHeaders = {
   "Content-Type": "application/json",
   "X-GitHub-Event": "push",
   "X-Hub-Signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
 };
 
-/** The fields that the subjects and their log lines look at. */
+/** The fields that the subjects read and log. */
 export interface Payload {
   event: { scope: string; action: string };
   repo: { type: string; name: string };
 }
 
-/** Whether a payload that a library has typed as GitHub's is the one from here. */
+/** Whether a payload with a GitHub type of a library is the payload of this benchmark. */
 export function isPayload(value: object): value is Payload {
   return "event" in value && "repo" in value;
 }

@@ -9,7 +9,7 @@ import { serverTimeMs } from "./server-time.ts";
 import type { DrainAnswer, DrainQuestion } from "./subjects/drain-receiver.ts";
 import type { BenchOptions } from "./trial.ts";
 
-/** Longer than any engine needs for its deliveries. */
+/** The maximum time that an engine may take to run its deliveries. */
 const patienceMs = 180_000;
 
 interface Engine {
@@ -23,14 +23,14 @@ interface Drained {
   acceptedPerSecond: number;
   workedPerSecond: number;
   mebibytes: readonly number[];
-  /** Microseconds of the server's processor for each delivery; NaN where there is no server. */
+  /** Microseconds of CPU time of the inbox server per delivery. `NaN` without a server. */
   serverAccept: number;
   serverWork: number;
   lost: number;
   twice: number;
 }
 
-/** How fast a backlog is built and worked off, by one receiver and by two, and whether each delivery is run once. */
+/** Measures how fast one and two receivers store and run a backlog, and checks that each delivery runs once. */
 export async function measureDrain({ rounds }: BenchOptions): Promise<void> {
   await using postgres = await startPostgres({ isSafe: true });
   await using redis = hasRedis ? await startRedis() : undefined;
@@ -48,7 +48,7 @@ export async function measureDrain({ rounds }: BenchOptions): Promise<void> {
     }
   }
   rmSync(inboxFolder, { recursive: true, force: true });
-  printHeading(`A backlog, accepted and then worked off, without HTTP (${rounds} x)`);
+  printHeading(`Store and run a backlog, without HTTP (${rounds} rounds)`);
   printTable(
     [
       "",

@@ -2,11 +2,11 @@ import { printDoubts, printTrials } from "./receive.ts";
 import { printHeading } from "./report.ts";
 import { type BenchOptions, runRounds, type Subject } from "./trial.ts";
 
-const yardstick = "1 endpoint";
+const reference = "1 endpoint";
 
 /** The load generator writes a path into each request in every case, so that its own work is the same. */
 const subjects: readonly Subject[] = [
-  { name: yardstick, registered: 1, requested: 1 },
+  { name: reference, registered: 1, requested: 1 },
   { name: "10,000, always the same", registered: 10_000, requested: 1 },
   { name: "10,000, one at random", registered: 10_000, requested: 10_000 },
 ].map(({ name, registered, requested }) => ({
@@ -16,10 +16,10 @@ const subjects: readonly Subject[] = [
   load: { endpoints: requested },
 }));
 
-/** Whether a delivery costs more where there are many endpoints to choose from. */
+/** Measures whether the number of endpoints affects the cost of a delivery. */
 export async function measureEndpoints(options: BenchOptions): Promise<void> {
   const rounds = await runRounds(subjects, options);
   printHeading(`hub-webhooks with many endpoints (${options.rounds} x ${options.seconds} s)`);
-  printTrials(rounds, subjects, yardstick);
+  printTrials(rounds, subjects, reference);
   printDoubts(rounds);
 }

@@ -10,17 +10,20 @@ import type { BenchOptions } from "./trial.ts";
 const events = 10_000;
 const webhooks = 10;
 const warmUpEvents = 400;
-/** Of one sender; a multiple of what it takes. */
+/** The maximum time for one sender, several times longer than necessary. */
 const patienceMs = 300_000;
 
-const yardstick = "bare fetch";
+const reference = "bare fetch";
 const senders = [
   { name: "local Hub", file: "local-hub.ts", keepsFile: false },
   { name: "local Hub, state in a file", file: "local-hub.ts", keepsFile: true },
-  { name: yardstick, file: "bare-fetch.ts", keepsFile: false },
+  { name: reference, file: "bare-fetch.ts", keepsFile: false },
 ] as const;
 
-/** Events of the local Hub, each delivered to ten webhooks, beside the same posts sent by a loop around `fetch`. */
+/**
+ * Compares events of the local Hub, each delivered to ten webhooks, with a loop that posts the same bodies with
+ * `fetch`.
+ */
 export async function measureFanOut({ rounds }: BenchOptions): Promise<void> {
   const trials = new Map<string, SendAnswer[]>(senders.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
@@ -33,12 +36,12 @@ export async function measureFanOut({ rounds }: BenchOptions): Promise<void> {
     (trials.get(name) ?? []).map(({ cpuMicroseconds }) => cpuMicroseconds / events / webhooks);
   const heap = (name: string, quarter: number) =>
     (trials.get(name) ?? []).map(({ quarters }) => (quarters[quarter]?.heapUsed ?? Number.NaN) / 2 ** 20);
-  printHeading(`Fan-out: ${events} events to ${webhooks} webhooks (${rounds} x each, in turn)`);
+  printHeading(`Fan-out: ${events} events to ${webhooks} webhooks (${rounds} rounds)`);
   printTable(
-    ["", `/ ${yardstick}`, "posts/s", "min to max", "CPU us/post", "heap MiB after 1/4", "2/4", "3/4", "4/4"],
+    ["", `/ ${reference}`, "posts/s", "min to max", "CPU us/post", "heap MiB after 1/4", "2/4", "3/4", "4/4"],
     senders.map(({ name }) => [
       name,
-      `${median(pairwise(postsPerSecond(name), postsPerSecond(yardstick), (value, other) => value / other)).toFixed(2)} x`,
+      `${median(pairwise(postsPerSecond(name), postsPerSecond(reference), (value, other) => value / other)).toFixed(2)} x`,
       median(postsPerSecond(name)).toFixed(0),
       spread(postsPerSecond(name)),
       median(cpuPerPost(name)).toFixed(0),

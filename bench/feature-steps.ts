@@ -26,7 +26,7 @@ function idsOf(context: Context) {
   return { endpoint: "bench", deliveryId: context.req.header("webhook-id") };
 }
 
-/** What a handler may do beside reading its body; each is put alone into a handler that does nothing else. */
+/** The single steps of a receiver. Each step is measured in a handler that only reads its body and runs the step. */
 export const steps: Readonly<Record<string, (context: Context, payload: Payload) => unknown>> = {
   nothing: () => undefined,
   zod: (_context, payload) => payloadSchema.parse(payload),

@@ -5,7 +5,7 @@ import { type BenchOptions, runRounds, type Subject, type Trial } from "./trial.
 const bodies = "feature-bodies.ts";
 const steps = "feature-steps.ts";
 
-/** What is added, in which handler, and to what it is compared. */
+/** A step, the handler that runs the step, and the handler to compare with. */
 const features = [
   { name: "Hono, body left unread", file: bodies, variant: "unread", base: undefined },
   { name: "body: c.req.text()", file: bodies, variant: "text", base: "Hono, body left unread" },
@@ -25,12 +25,12 @@ const features = [
   { name: "a pino child and its line", file: steps, variant: "childAndLine", base: "a pino line" },
 ] as const;
 
-/** What each part of a receiver costs, alone, on top of a small Hono handler. */
+/** Measures what each part of a receiver adds to a small Hono handler. */
 export async function measureFeatures(options: BenchOptions): Promise<void> {
   const subjects: Subject[] = features.map(({ name, file, variant }) => ({ name, file, arguments: ["log", variant] }));
   const rounds = await runRounds(subjects, options);
   const of = (name: string, figure: keyof Trial) => (rounds.get(name) ?? []).map((trial) => trial[figure]);
-  printHeading(`What a feature costs (${options.rounds} x ${options.seconds} s)`);
+  printHeading(`Cost of each feature (${options.rounds} x ${options.seconds} s)`);
   printTable(
     ["", "added CPU us, lowest", "median", "min to max", "CPU us/request, lowest", "median", "compared to"],
     features.map(({ name, base }) => {

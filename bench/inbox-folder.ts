@@ -1,5 +1,5 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Where the inbox of a benchmark lies: a subject is killed, so whoever started it cleans up. */
+/** The folder of a benchmark's inbox. The starting process deletes it, because subjects are killed. */
 export const inboxFolder = join(tmpdir(), "hub-webhooks-bench-inbox");

@@ -19,10 +19,10 @@ import { median, printHeading, printNote } from "./report.ts";
 import { storedInbox } from "./stored.ts";
 import { type BenchOptions, baselineOf, runRounds, type Store, type Subject } from "./trial.ts";
 
-const yardstick = "Hono, nothing stored";
+const reference = "Hono, nothing stored";
 const million = 1_000_000;
 
-/** What it costs to have a delivery on the disk before it is answered. */
+/** Measures the cost of storing a delivery on disk before the response. */
 export async function measureInbox(options: BenchOptions): Promise<void> {
   const ours: readonly Subject[] = [
     { name: "accepted", file: "ours-background.ts", arguments: ["log", "accept"], store: newFile },
@@ -38,12 +38,12 @@ export async function measureInbox(options: BenchOptions): Promise<void> {
           { name: "BullMQ, Redis on its core", core: pinning?.server },
         ].map(({ name, core }) => ({ name, file: "hono-bullmq.ts", arguments: ["log"], store: () => redisOn(core) }))
       : []),
-    { name: yardstick, file: "hono.ts", arguments: ["log"] },
+    { name: reference, file: "hono.ts", arguments: ["log"] },
   ];
   const rounds = await runRounds(subjects, options);
-  printHeading(`Answering 202 once it is stored (${options.rounds} x ${options.seconds} s)`);
-  printTrials(rounds, subjects, yardstick);
-  chartThroughput("Accepted into an inbox a second, beside Hono that stores nothing", rounds, subjects, yardstick);
+  printHeading(`Store a delivery before the response (202) (${options.rounds} x ${options.seconds} s)`);
+  printTrials(rounds, subjects, reference);
+  chartThroughput("Deliveries stored per second, compared with Hono without storage", rounds, subjects, reference);
   printDoubts(rounds);
   const accepted = median((rounds.get("accepted") ?? []).map(({ requestsPerSecond }) => requestsPerSecond));
   await measureStored(options);
@@ -52,7 +52,7 @@ export async function measureInbox(options: BenchOptions): Promise<void> {
   printNote(describeDisk());
 }
 
-/** Made by the subject itself: a baseline does not open the file of a newer release. */
+/** The subject creates the inbox itself, because a baseline cannot open the file of a newer release. */
 async function newFile(): Promise<Store> {
   rmSync(join(inboxFolder, "new"), { recursive: true, force: true });
   return { url: `sqlite:${join(inboxFolder, "new", "inbox.db")}` };
@@ -62,7 +62,10 @@ async function emptyFile(): Promise<Store> {
   return { url: await storedInbox(0) };
 }
 
-/** A trial adds tens of thousands that nobody works on: the next one begins with the original again. */
+/**
+ * Each trial adds tens of thousands of deliveries that do not run, so the next trial starts with a copy of the
+ * original.
+ */
 async function copyOf(url: string): Promise<Store> {
   const file = join(inboxFolder, "copy", "inbox.db");
   rmSync(dirname(file), { recursive: true, force: true });
@@ -76,7 +79,7 @@ async function redisOn(core: number | undefined): Promise<Store> {
   return { url: await redis.emptyDatabase(), close: async () => redis[Symbol.asyncDispose]() };
 }
 
-/** Whether it costs more where much is stored already. */
+/** Measures whether the number of stored deliveries affects the cost of a delivery. */
 async function measureStored(options: BenchOptions): Promise<void> {
   const original = await storedInbox(million);
   const reference = "10 stored";
@@ -85,11 +88,11 @@ async function measureStored(options: BenchOptions): Promise<void> {
     { name: "1,000,000 stored", store: () => copyOf(original) },
   ].map((subject): Subject => ({ ...subject, file: "ours-background.ts", arguments: ["log", "accept"] }));
   const rounds = await runRounds(subjects, options);
-  printHeading("Accepting into an inbox that holds much already");
+  printHeading("Store deliveries in an inbox with a million deliveries");
   printTrials(rounds, subjects, reference);
 }
 
-/** What the sender waits for when there is no rush. */
+/** Measures the response time at a low request rate. */
 async function measureHalfLoad(options: BenchOptions, perSecond: number): Promise<void> {
   const subjects: readonly Subject[] = [
     {
@@ -99,14 +102,14 @@ async function measureHalfLoad(options: BenchOptions, perSecond: number): Promis
       store: emptyFile,
       perSecond,
     },
-    { name: yardstick, file: "hono.ts", arguments: ["log"], perSecond },
+    { name: reference, file: "hono.ts", arguments: ["log"], perSecond },
   ];
   const rounds = await runRounds(subjects, options);
-  printHeading(`At half of the load that it bears: ${perSecond} requests a second`);
-  printTrials(rounds, subjects, yardstick);
+  printHeading(`At half of the maximum rate: ${perSecond} requests per second`);
+  printTrials(rounds, subjects, reference);
 }
 
-/** The file system, by the number that Linux has for its kind, and what one sync of a page costs. */
+/** Returns the type of the file system, as Linux numbers it, and the time of one page sync. */
 function describeDisk(): string {
   const folder = mkdtempSync(join(tmpdir(), "bench-sync-"));
   try {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Reads Node's request with nothing in between. */
+/** Reads the body of Node's request without any library. */
 export function readIncoming(incoming: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

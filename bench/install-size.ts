@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { chart, printHeading, printTable } from "./report.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const yardstick = "@octokit/webhooks";
+const reference = "@octokit/webhooks";
 
-/** What a production install without optional parts brings along. */
+/** Measures what a production install without optional dependencies downloads. */
 export async function measureInstallSize(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "bench-install-"));
   try {
@@ -17,20 +17,20 @@ export async function measureInstallSize(): Promise<void> {
       { name: "hub-webhooks", packages: [join(folder, packed)] },
       { name: "Hono, zod, pino", packages: ["hono", "@hono/node-server", "zod", "pino"].map(pinned) },
       { name: "probot", packages: [pinned("probot")] },
-      { name: yardstick, packages: [pinned(yardstick)] },
+      { name: reference, packages: [pinned(reference)] },
     ];
     const sizes = subjects.map(({ name, packages }, index) => ({
       name,
       ...install(join(folder, String(index)), packages),
     }));
-    printHeading("What a production install brings, without optional parts");
+    printHeading("Production install without optional dependencies");
     printTable(
       ["", "packages", "MB"],
       sizes.map(({ name, count, megabytes }) => [name, `${count}`, megabytes.toFixed(1)]),
     );
-    const base = sizes.find(({ name }) => name === yardstick)?.megabytes ?? Number.NaN;
+    const base = sizes.find(({ name }) => name === reference)?.megabytes ?? Number.NaN;
     chart(
-      `Megabytes of a production install, beside ${yardstick}`,
+      `Megabytes of a production install, compared with ${reference}`,
       "less",
       new Map(sizes.map(({ name, megabytes }) => [name, [megabytes / base]])),
     );
@@ -56,7 +56,7 @@ function bytesIn(folder: string): number {
     .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 }
 
-/** As the benchmark itself uses it. */
+/** The version that the benchmark uses. */
 function pinned(name: string): string {
   const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(
     readFileSync(new URL("package.json", import.meta.url), "utf8"),

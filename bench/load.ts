@@ -7,25 +7,27 @@ export interface LoadOptions extends RequestOptions {
   connections: number;
 }
 
-/** The other question: keep all connections busy until either bound is reached. */
+/** The second question to the load generator: keep all connections busy until one of the limits is reached. */
 export interface LoadRun {
   seconds: number;
   requests: number;
-  /** So many a second, each at its time, in place of as many as are answered. */
+  /**
+   * Requests per second, each sent at a fixed time. Default: each connection sends its next request after a response.
+   */
   perSecond?: number;
 }
 
-/** The answer to it. */
+/** The answer to a {@link LoadQuestion}. */
 export interface LoadResult {
   requests: number;
   seconds: number;
   p50Ms: number;
   p99Ms: number;
-  /** Of the load generator itself. */
+  /** The CPU time of the load generator. */
   cpuMicroseconds: number;
 }
 
-/** Latencies are counted in steps of 10 microseconds, up to the second. */
+/** Latencies are counted in steps of 10 microseconds, up to one second. */
 const steps = 100_000;
 const stepsPerMs = 100;
 
@@ -54,7 +56,7 @@ class Connection {
     this.opened = new Promise((resolve) => this.#socket.once("connect", resolve));
   }
 
-  /** @param at when it was to be sent. */
+  /** Sends a request that was due at `at`, in milliseconds of `performance.now()`. */
   send(at = performance.now()): void {
     this.sentAt = at;
     this.#socket.write(this.#request.renew());
@@ -72,7 +74,7 @@ let onAnswer: (connection: Connection) => void = () => {};
 async function open(options: LoadOptions): Promise<void> {
   connections = Array.from({ length: options.connections }, (_, number) => {
     return new Connection(options, number, (connection, status) => {
-      // A server that refuses is fast: its figure would mean nothing.
+      // A server that refuses requests is fast, so its figure would be meaningless.
       if (status < 200 || status > 299) fail(`The server answered ${status}.`);
       onAnswer(connection);
     });
@@ -80,12 +82,12 @@ async function open(options: LoadOptions): Promise<void> {
   await Promise.all(connections.map((connection) => connection.opened));
 }
 
-/** Ends when every request has its answer, so that what the server did and what is counted are the same. */
+/** Waits for every response, so that the counted requests are the requests that the server handled. */
 function run({ seconds, requests, perSecond }: LoadRun): Promise<LoadResult> {
   return perSecond === undefined ? runFlatOut({ seconds, requests }) : runEvenly({ seconds, perSecond });
 }
 
-/** A request that has to wait for a free connection is late from the time on at which it was due. */
+/** The latency of a request that waits for a free connection starts at the time at which it was due. */
 function runEvenly({ seconds, perSecond }: { seconds: number; perSecond: number }): Promise<LoadResult> {
   const latencies = new Uint32Array(steps);
   const cpuAtStart = process.cpuUsage();

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
 
-/** The cores that this process may run on; in a container that is fewer than the machine has. */
+/** The CPU cores that this process may use. In a container, the machine may have more. */
 function allowedCores(): number[] {
   try {
     const list = execFileSync("taskset", ["-cp", String(process.pid)], { encoding: "utf8" }).split(":")[1] ?? "";
@@ -20,7 +20,7 @@ function allowedCores(): number[] {
 
 const cores = allowedCores();
 
-/** One core for the server and another for the load, where there is `taskset` and there are two; else undefined. */
+/** One core for the server and one for the load generator, or `undefined` without `taskset` or a second core. */
 export const pinning = cores.length < 2 ? undefined : { server: cores[0] ?? 0, load: cores.at(-1) ?? 0 };
 
 const libraries = [
@@ -35,7 +35,7 @@ const libraries = [
   "bullmq",
   "plainjob",
 ];
-/** These are loaded twice, by the subjects from here and by the package from its root. */
+/** The subjects load these packages from this folder, and the product loads them from the root. */
 const shared = ["hono", "@hono/node-server", "zod", "bullmq", "ioredis"];
 
 function versionOf(library: string, root: string): string {
@@ -44,7 +44,7 @@ function versionOf(library: string, root: string): string {
   return version;
 }
 
-/** What the figures depend on, a line each. */
+/** Returns one line for each property of the machine that affects the figures. */
 export function describeMachine(): string {
   const [core] = cpus();
   const busy = loadavg()[0] ?? 0;
@@ -55,10 +55,8 @@ export function describeMachine(): string {
     `Node       ${process.version} on ${process.platform} ${process.arch}`,
     `Libraries  ${libraries.map((library) => `${library} ${versionOf(library, "./")}`).join(", ")}`,
     ...unlike.map(
-      (library) => `Beware     ${library} has another version in the root: compare nothing before they are the same`,
+      (library) => `Warning    ${library} has another version in the root: install the same version before you compare`,
     ),
-    ...(busy > 0.5
-      ? [`Beware     load average ${busy.toFixed(1)} before the start: something else is running here`]
-      : []),
+    ...(busy > 0.5 ? [`Warning    load average ${busy.toFixed(1)} before the start: another program is running`] : []),
   ].join("\n");
 }

@@ -15,7 +15,7 @@ import { measureReceive } from "./receive.ts";
 import { printLines, printNote, written } from "./report.ts";
 import type { BenchOptions } from "./trial.ts";
 
-/** Each with what it takes for steady medians; the whole stays under twenty minutes. */
+/** The parts with the defaults that stable medians require. All parts together take less than twenty minutes. */
 const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promise<void>; defaults: BenchOptions }>> = {
   receive: { measure: measureReceive, defaults: { rounds: 5, seconds: 2.2 } },
   cold: { measure: measureColdStart, defaults: { rounds: 15, seconds: 0 } },
@@ -33,7 +33,7 @@ const usage = `Usage: node bench/main.ts [${Object.keys(parts).join(" | ")}] [--
 interface Arguments {
   names: string[];
   options: Partial<BenchOptions>;
-  /** Where the report goes; absent: nowhere. */
+  /** The folder for the report. By default, no report is written. */
   report: string | undefined;
 }
 
@@ -51,14 +51,16 @@ function readArguments(): Arguments {
   if (values.rounds !== undefined) options.rounds = readNumber("--rounds", values.rounds, Number.isInteger);
   if (values.seconds !== undefined) options.seconds = readNumber("--seconds", values.seconds, Number.isFinite);
   if (values.baseline !== undefined) options.baseline = resolve(values.baseline);
-  for (const name of positionals) if (!Object.hasOwn(parts, name)) throw new Error(`There is no part "${name}".`);
+  for (const name of positionals)
+    if (!Object.hasOwn(parts, name))
+      throw new Error(`Unknown part "${name}". Valid parts: ${Object.keys(parts).join(", ")}.`);
   return { names: positionals.length > 0 ? positionals : Object.keys(parts), options, report: values.report };
 }
 
 function readNumber(option: string, text: string, isValid: (value: number) => boolean): number {
   const value = Number(text);
   if (value > 0 && isValid(value)) return value;
-  throw new Error(`${option} is "${text}", which is no number to measure with.`);
+  throw new Error(`Option ${option} is "${text}". Use a number above zero.`);
 }
 
 async function main(): Promise<void> {
@@ -75,7 +77,7 @@ async function main(): Promise<void> {
   if (report !== undefined) writeReport(report);
 }
 
-/** The whole as Markdown, with a plot of the ratios beside it. */
+/** Writes the report as Markdown, with a plot of the ratios. */
 function writeReport(folder: string): void {
   const { markdown, charts } = written();
   const head = [
@@ -83,9 +85,9 @@ function writeReport(folder: string): void {
     "",
     "# Benchmark report",
     "",
-    "[README.md](README.md) tells what is measured, and how to read it.",
+    "[README.md](README.md) describes the measurements and how to read them.",
     "",
-    "![The ratios of the benchmark as bars](REPORT.svg)",
+    "![Bar charts of the ratios](REPORT.svg)",
   ];
   writeFileSync(join(folder, "REPORT.md"), `${[...head, markdown].join("\n")}\n`);
   writeFileSync(join(folder, "REPORT.svg"), plot(charts));

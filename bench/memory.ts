@@ -8,7 +8,7 @@ import type { BenchOptions } from "./trial.ts";
 
 const requests = 500;
 
-/** What an idle server holds, after it has served a few hundred deliveries and collected its garbage. */
+/** Measures the memory of an idle server after several hundred deliveries and a garbage collection. */
 export async function measureMemory({ rounds, seconds }: BenchOptions): Promise<void> {
   const measured = new Map<string, NodeJS.MemoryUsage[]>(plainSubjects.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
@@ -17,7 +17,7 @@ export async function measureMemory({ rounds, seconds }: BenchOptions): Promise<
   const megabytes = (name: string, figure: keyof NodeJS.MemoryUsage) =>
     (measured.get(name) ?? []).map((usage) => usage[figure] / 2 ** 20);
   const reference = megabytes(plainYardstick, "rss");
-  printHeading(`Idle memory after ${requests} deliveries (${rounds} x each, in turn)`);
+  printHeading(`Idle memory after ${requests} deliveries (${rounds} rounds)`);
   printTable(
     ["", `/ ${plainYardstick}`, "RSS MiB", "min to max", "heap used MiB", "outside the heap MiB"],
     [...measured.keys()].map((name) => [
@@ -31,7 +31,7 @@ export async function measureMemory({ rounds, seconds }: BenchOptions): Promise<
   );
 }
 
-/** `settleSeconds`: between the last delivery and the look at the memory. */
+/** Measures the memory `settleSeconds` after the last delivery. */
 async function measureIdle(file: string, settleSeconds: number): Promise<NodeJS.MemoryUsage> {
   const server = startPlain(file, { exposeCollector: true });
   try {

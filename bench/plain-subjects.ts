@@ -1,7 +1,7 @@
 import { Child } from "./child.ts";
 import { secret } from "./delivery.ts";
 
-/** The servers of which start and memory are measured. */
+/** The servers whose start and memory are measured. */
 export const plainSubjects = [
   { name: "hub-webhooks", file: "plain-ours.js" },
   { name: "Hono, zod, pino", file: "plain-hono.js" },
@@ -10,7 +10,7 @@ export const plainSubjects = [
 
 export const plainYardstick = "Hono, zod, pino";
 
-/** Starts one on all cores, as it would run; `exposeCollector` lets it collect garbage when it is asked to. */
+/** Starts a server on all cores, as in production. `exposeCollector` enables it to collect garbage on request. */
 export function startPlain(file: string, { exposeCollector = false } = {}): Child {
   process.env.WEBHOOK_SECRET = secret;
   return new Child({ file: `subjects/${file}`, nodeOptions: exposeCollector ? ["--expose-gc"] : [] });

@@ -7,7 +7,7 @@ const rowHeight = 26;
 const headingHeight = 46;
 const gap = 26;
 
-/** Charts one below the other, each bar with its value and the range of its rounds, as an SVG for light and dark pages. */
+/** Draws the charts as one SVG for light and dark pages. Each bar has its value and the range of its rounds. */
 export function plot(charts: readonly Chart[]): string {
   let top = 16;
   const drawn = charts.map((chart) => {

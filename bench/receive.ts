@@ -2,19 +2,19 @@ import { githubHeaders } from "./delivery.ts";
 import { chart, median, pairwise, printHeading, printNote, printTable, spread } from "./report.ts";
 import { type BenchOptions, baselineOf, type Rounds, runRounds, type Subject, type Trial } from "./trial.ts";
 
-const yardstick = "Hono";
+const reference = "Hono";
 
 const subjects: readonly Omit<Subject, "arguments">[] = [
   { name: "hub-webhooks", file: "ours.ts" },
   { name: "node:http", file: "node-http.ts" },
-  { name: yardstick, file: "hono.ts" },
+  { name: reference, file: "hono.ts" },
   { name: "Fastify", file: "fastify.ts" },
   { name: "h3", file: "h3.ts" },
   { name: "probot", file: "probot.ts", load: { headers: githubHeaders, idHeader: "X-GitHub-Delivery" } },
   { name: "@octokit/webhooks", file: "octokit.ts", load: { headers: githubHeaders, idHeader: "X-GitHub-Delivery" } },
 ];
 
-/** One endpoint under full load, beside what a receiver could be written with instead. */
+/** Measures one endpoint under full load, and compares it with other ways to write a receiver. */
 export async function measureReceive(options: BenchOptions): Promise<void> {
   const logging = withBaseline(
     subjects.map((subject) => ({ ...subject, arguments: ["log"] })),
@@ -25,11 +25,11 @@ export async function measureReceive(options: BenchOptions): Promise<void> {
     options,
   );
   const rounds = await runRounds([...logging, ...silent], options);
-  printHeading(`Receiving, one log line a delivery (${options.rounds} x ${options.seconds} s)`);
-  printTrials(rounds, logging, yardstick);
-  chartThroughput("Deliveries a second, one log line each, beside bare Hono", rounds, logging, yardstick);
-  printHeading("Receiving, no log line");
-  printTrials(rounds, silent, `${yardstick}, silent`);
+  printHeading(`Receive, with one log line per delivery (${options.rounds} x ${options.seconds} s)`);
+  printTrials(rounds, logging, reference);
+  chartThroughput("Deliveries per second with one log line each, compared with Hono", rounds, logging, reference);
+  printHeading("Receive, without log lines");
+  printTrials(rounds, silent, `${reference}, silent`);
   printDoubts(rounds);
 }
 
@@ -37,29 +37,29 @@ function withBaseline(all: readonly Subject[], options: BenchOptions): readonly 
   return [...baselineOf(all.slice(0, 1), options), ...all];
 }
 
-/** The throughput of several subjects for the plot, as multiples of the yardstick's. */
+/** Plots the throughput of several subjects as multiples of the reference. */
 export function chartThroughput(
   title: string,
   rounds: Rounds,
   subjects: readonly { name: string }[],
-  yardstick: string,
+  reference: string,
 ): void {
   const throughput = (name: string) => (rounds.get(name) ?? []).map(({ requestsPerSecond }) => requestsPerSecond);
-  const base = throughput(yardstick);
+  const base = throughput(reference);
   const ratios = subjects.map(
     ({ name }) => [name, pairwise(throughput(name), base, (value, other) => value / other)] as const,
   );
   chart(title, "more", new Map(ratios));
 }
 
-/** The figures of several subjects, each as a multiple of the yardstick's. */
-export function printTrials(rounds: Rounds, subjects: readonly { name: string }[], yardstick: string): void {
-  const reference = rounds.get(yardstick) ?? [];
+/** Prints the figures of several subjects as multiples of the reference. */
+export function printTrials(rounds: Rounds, subjects: readonly { name: string }[], referenceName: string): void {
+  const reference = rounds.get(referenceName) ?? [];
   printTable(
     [
       "",
-      `throughput / ${yardstick}`,
-      `CPU / ${yardstick}`,
+      `throughput / ${referenceName}`,
+      `CPU / ${referenceName}`,
       "requests/s",
       "min to max",
       "CPU us/request",
@@ -96,8 +96,8 @@ export function printTrials(rounds: Rounds, subjects: readonly { name: string }[
 }
 
 /**
- * Says where a figure is not the server's own: a load generator with nothing left to give makes every fast server look
- * alike, and so does a neighbour on its core.
+ * Reports figures that do not describe the server alone: if the load generator is saturated, or another process uses
+ * its core, all fast servers look alike.
  */
 export function printDoubts(rounds: Rounds): void {
   const busy = [...rounds].filter(([, trials]) => median(trials.map((trial) => trial.loadCore)) > 0.95);
@@ -105,13 +105,13 @@ export function printDoubts(rounds: Rounds): void {
   printNote(
     busy.length === 0
       ? "The load generator's core was never saturated."
-      : `The load generator's core was saturated with: ${names}. Their throughput is a lower bound: trust the CPU time.`,
+      : `The load generator's core was saturated with: ${names}. Their throughput is a lower bound, so compare the CPU time.`,
   );
   const trials = [...rounds.values()].flat();
   const starved = trials.filter(({ serverCore, loadCore }) => serverCore < 0.85 && loadCore < 0.95).length;
   if (starved === 0) return;
   printNote(
-    `In ${starved} of ${trials.length} measurements the server got less than 85 % of its core, though there was work: something else ran beside it. Repeat this on a quiet machine.`,
+    `In ${starved} of ${trials.length} measurements the server got less than 85 % of its core, because another program was running. Repeat the measurement on a quiet machine.`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** The middle value; of an even number of them the mean of the middle two. */
+/** Returns the median: the middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = sorted.length / 2;
@@ -12,7 +12,7 @@ export function spread(values: readonly number[], digits = 0): string {
   return `${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)}`;
 }
 
-/** Value by value, so that what slowed a whole round down is in both and cancels out. */
+/** Divides value by value, so that a disturbance of a whole round affects both values and cancels out. */
 export function pairwise(
   left: readonly number[],
   right: readonly number[],
@@ -21,20 +21,20 @@ export function pairwise(
   return left.map((value, index) => combine(value, right[index] ?? Number.NaN));
 }
 
-/** What one measurement of a chart shows. */
+/** One bar of a chart. */
 export interface Bar {
   name: string;
-  /** As a multiple of the yardstick's. */
+  /** The value as a multiple of the reference. */
   ratio: number;
-  /** The smallest and the largest of all rounds. */
+  /** The smallest and largest value of all rounds. */
   low: number;
   high: number;
 }
 
-/** Bars beside a yardstick, which is 1. */
+/** Bars that are compared with a reference of 1. */
 export interface Chart {
   title: string;
-  /** Which direction is the better one. */
+  /** Whether higher or lower values are better. */
   better: "more" | "less";
   bars: readonly Bar[];
 }
@@ -42,7 +42,7 @@ export interface Chart {
 const markdown: string[] = [];
 const charts: Chart[] = [];
 
-/** Everything that was printed so far, as Markdown, and its charts. */
+/** Returns everything printed so far as Markdown, and its charts. */
 export function written(): { markdown: string; charts: readonly Chart[] } {
   return { markdown: markdown.join("\n"), charts };
 }
@@ -53,19 +53,19 @@ export function printNote(text: string): void {
   markdown.push("", text);
 }
 
-/** A block whose lines stay as they are. */
+/** Prints a block without line wrapping. */
 export function printLines(text: string): void {
   console.log(text);
   markdown.push("", "```", text, "```");
 }
 
-/** A heading with a line under it. */
+/** Prints an underlined heading. */
 export function printHeading(text: string): void {
   console.log(`\n${text}\n${"-".repeat(text.length)}`);
   markdown.push("", `## ${text}`, "");
 }
 
-/** A table with aligned columns: the first to the left, figures to the right. */
+/** Prints a table with aligned columns: the first left-aligned, and figures right-aligned. */
 export function printTable(columns: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)));
   for (const row of [columns, ...rows]) {
@@ -79,7 +79,7 @@ export function printTable(columns: readonly string[], rows: readonly (readonly 
   markdown.push(line(columns), line(columns.map((_, index) => (index === 0 ? "---" : "--:"))), ...rows.map(line));
 }
 
-/** The ratios of several subjects, round by round, for the plot. */
+/** Plots the ratios of several subjects, with the range of their rounds. */
 export function chart(title: string, better: Chart["better"], ratios: ReadonlyMap<string, readonly number[]>): void {
   const bars = [...ratios].map(([name, values]) => ({
     name,

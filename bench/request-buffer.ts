@@ -3,9 +3,9 @@ export interface RequestOptions {
   port: number;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** The header that carries an id of its own with each request. */
+  /** The header that contains the ID of each request. */
   idHeader: string;
-  /** How many endpoints take turns at random; 0 sends everything to the one named "bench". */
+  /** The number of endpoints that are chosen at random. With 0, every request goes to the endpoint "bench". */
   endpoints: number;
 }
 
@@ -13,8 +13,8 @@ const zero = 0x30;
 const nine = 0x39;
 
 /**
- * A request that is built once and altered in place, which is safe once its answer is there: composing each anew would
- * make the load generator as slow as what it measures.
+ * A request that is built once and then modified after each response. Building a new request each time would make the
+ * load generator as slow as the servers that it measures.
  */
 export class RequestBuffer {
   readonly bytes: Buffer;
@@ -24,7 +24,7 @@ export class RequestBuffer {
 
   constructor({ port, headers, body, idHeader, endpoints }: RequestOptions, connection: number) {
     const path = endpoints === 0 ? "/webhooks/bench" : "/webhooks/bench-00000";
-    // Another one in each run: what a store has seen in the run before would be a duplicate, and cost nothing.
+    // IDs differ in each run, because a store would treat the IDs of an earlier run as duplicates.
     const id = `${crypto.randomUUID().slice(0, 8)}-3f4e-4b${String(connection).padStart(2, "0")}-a6d8-000000000000`;
     const head = [
       `POST ${path} HTTP/1.1`,
@@ -41,7 +41,7 @@ export class RequestBuffer {
     this.#endpoints = endpoints;
   }
 
-  /** Gives the request a new id, and a new endpoint where there are several. */
+  /** Sets a new ID and, if there are several, a new endpoint. */
   renew(): Buffer {
     let at = this.#lastDigitOfId;
     while (this.bytes[at] === nine) this.bytes[at--] = zero;

@@ -2,10 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Redis } from "ioredis";
 import { Client } from "pg";
 
-/** A clock tick of Linux, of which `/proc` counts processor time. */
+/** A clock tick of Linux, the unit of processor time in `/proc`. */
 const tickMs = 10;
 
-/** Milliseconds of processor time that the server of an inbox has used so far; `undefined` where it has none. */
+/**
+ * Returns the CPU time that the server of an inbox has used so far, in milliseconds, or `undefined` without a server.
+ */
 export async function serverTimeMs(url: string): Promise<number | undefined> {
   if (url.startsWith("redis:")) return redisTimeMs(url);
   return url.startsWith("postgres:") ? postgresTimeMs(url) : undefined;
@@ -14,15 +16,15 @@ export async function serverTimeMs(url: string): Promise<number | undefined> {
 async function redisTimeMs(url: string): Promise<number> {
   const client = new Redis(url);
   try {
-    const told = await client.info("cpu");
-    const seconds = (name: string) => Number(new RegExp(`^${name}:(\\S+)`, "m").exec(told)?.[1]);
+    const info = await client.info("cpu");
+    const seconds = (name: string) => Number(new RegExp(`^${name}:(\\S+)`, "m").exec(info)?.[1]);
     return (seconds("used_cpu_user") + seconds("used_cpu_sys")) * 1_000;
   } finally {
     client.disconnect();
   }
 }
 
-/** Every connection has a process of its own, below the one that listens. */
+/** PostgreSQL runs a process for each connection, as a child of the listening process. */
 async function postgresTimeMs(url: string): Promise<number> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -39,7 +41,7 @@ async function postgresTimeMs(url: string): Promise<number> {
   }
 }
 
-/** Of what has ended, the parent keeps the time. */
+/** The parent process accumulates the CPU time of its finished children. */
 function statOf(pid: number | undefined): { pid: number; parent: number; ticks: number } | undefined {
   if (!pid) return undefined;
   try {

@@ -6,7 +6,7 @@ import { createConsoleLogger } from "../src/receiver/lifecycle/server-logger.ts"
 import { body } from "./delivery.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 
-/** Makes an inbox in which so many deliveries have succeeded already. Returns its URL. */
+/** Creates an inbox that contains this number of succeeded deliveries. */
 export async function storedInbox(count: number): Promise<string> {
   const folder = join(inboxFolder, `stored-${count}`);
   rmSync(folder, { recursive: true, force: true });
@@ -24,7 +24,7 @@ export async function storedInbox(count: number): Promise<string> {
   );
   const attempt = database.prepare("INSERT INTO attempts VALUES (?, 1, ?, 5, 'succeeded', NULL, NULL)");
   for (let number = 0; number < count; number += 1) {
-    // Of another endpoint and of this one, with ids in no order, as the Hub's are.
+    // Stores deliveries of this endpoint and of another one, with random IDs like the Hub's.
     const endpoint = number % 2 === 0 ? "bench" : "other";
     const { lastInsertRowid } = add.run(endpoint, crypto.randomUUID(), body, now, now, now);
     attempt.run(lastInsertRowid, now);

@@ -4,7 +4,7 @@ import type { Payload } from "./delivery.ts";
 
 type LogMethod = (fields: object | string, message?: string) => void;
 
-/** As much of pino's shape as the subjects use. */
+/** The methods of pino that the subjects use. */
 export interface SubjectLog {
   debug: LogMethod;
   info: LogMethod;
@@ -16,13 +16,13 @@ export interface SubjectLog {
 const ignore: LogMethod = () => {};
 const silentLog: SubjectLog = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => silentLog };
 
-/** The one log of every subject: pino writing to nowhere, or nothing at all when the first argument is "silent". */
+/** The logger of every subject: pino with a discarding destination, or no logger if the first argument is "silent". */
 export function openLog(): SubjectLog {
   if (process.argv[2] === "silent") return silentLog;
   return pino(pino.destination({ dest: devNull, sync: false }));
 }
 
-/** What is known of a delivery when it is done. */
+/** The fields of the log line of a delivery. */
 export interface Done {
   deliveryId: string | string[] | null | undefined;
   payload: Payload;
@@ -31,7 +31,7 @@ export interface Done {
   outcome?: "accepted";
 }
 
-/** The one line of a delivery: the same of every subject, since its length is a good part of what a delivery costs. */
+/** Writes the same log line in every subject, because its length is a large part of the cost of a delivery. */
 export function logDelivery(log: SubjectLog, { deliveryId, payload: { event, repo }, startedAt, outcome }: Done): void {
   const fields = {
     endpoint: "bench",

@@ -8,43 +8,43 @@ import { pinning } from "./machine.ts";
 /** A server to measure. */
 export interface Subject {
   name: string;
-  /** A file of the folder `subjects`. */
+  /** A file in the folder `subjects`. */
   file: string;
-  /** The checkout whose `bench/subjects` has the file, built and installed. Default: this one. */
+  /** The built checkout whose `bench/subjects` contains the file. */
   checkout?: string;
   arguments: readonly string[];
-  /** What differs from a delivery of the Hub to one endpoint. */
+  /** Differences from a delivery of the Hub to one endpoint. */
   load?: Partial<LoadOptions>;
-  /** Makes what it keeps deliveries in for one trial; its address is told to it as `INBOX_URL`. */
+  /** Creates the store for the deliveries of one trial. The subject receives its URL as `INBOX_URL`. */
   store?: () => Promise<Store>;
-  /** Requests a second; left out: as many as are answered. */
+  /** Requests per second. Default: as many as the server answers. */
   perSecond?: number;
 }
 
-/** What a server keeps deliveries in. */
+/** A store for deliveries. */
 export interface Store {
   url: string;
-  /** Ends what was started for it, so that the next trial has the machine for itself. */
+  /** Stops and deletes everything that was created for the store. */
   close?: () => Promise<void>;
 }
 
 /** How long to measure. */
 export interface BenchOptions {
   rounds: number;
-  /** Of one measurement, after the warm-up. */
+  /** The duration of one measurement, after the warm-up. */
   seconds: number;
-  /** Another checkout of this package, such as the commit before a change, measured in the same rounds. */
+  /** Another checkout of this package to measure in the same rounds, such as the commit before a change. */
   baseline?: string;
 }
 
-/** What one measurement of one server gave. */
+/** The results of one measurement of one server. */
 export interface Trial {
   requestsPerSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** 99th percentile, in the server. */
+  /** The 99th percentile, measured in the server. */
   loopDelayMs: number;
-  /** Microseconds of the server's CPU time for one request; a busy load generator does not change it. */
+  /** Microseconds of the server's CPU time per request, which a saturated load generator does not affect. */
   cpuPerRequest: number;
   /** Shares of one core, from 0 to 1. */
   serverCore: number;
@@ -52,17 +52,20 @@ export interface Trial {
 }
 
 const connections = 64;
-/** Until then V8 compiles: after one second a request of the slower servers takes up to twice what it takes later on. */
+/**
+ * V8 optimizes during this time: after one second, a request to the slower servers still takes up to twice as long as
+ * later.
+ */
 const warmUpSeconds = 3;
-/** A bound beside the time: no server here comes near it. */
+/** A limit in addition to the time, which no server here reaches. */
 const mostRequests = 1_000_000;
 
-/** Starts a server and a load generator, warms both up, measures and stops them. */
+/** Starts a server and a load generator, warms up both, measures them, and stops them. */
 export async function runTrial(subject: Subject, seconds: number): Promise<Trial> {
   const { file, checkout, arguments: subjectArguments, load, perSecond } = subject;
   const store = await subject.store?.();
   process.env.INBOX_URL = store?.url ?? "";
-  // What the trial before has left to be written must not delay the syncs of this one.
+  // Syncs the disk, so that writes of the previous trial do not delay this one.
   if (store) execFileSync("sync");
   const subjectFile = checkout === undefined ? `subjects/${file}` : join(checkout, "bench/subjects", file);
   const server = new Child({ file: subjectFile, arguments: subjectArguments, core: pinning?.server });
@@ -99,10 +102,10 @@ function generate(
   return generator.ask<LoadResult>(run, seconds * 1_000);
 }
 
-/** The trials of every subject, by name: the n-th of each was made in round n. */
+/** The trials of every subject by name. The nth trial of each subject belongs to round n. */
 export type Rounds = ReadonlyMap<string, readonly Trial[]>;
 
-/** Measures all subjects in turn, over and over, so that whatever else goes on in the machine meets all of them. */
+/** Measures all subjects in turn in each round, so that other activity on the machine affects all of them. */
 export async function runRounds(subjects: readonly Subject[], { rounds, seconds }: BenchOptions): Promise<Rounds> {
   const trials = new Map<string, Trial[]>(subjects.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
@@ -112,7 +115,7 @@ export async function runRounds(subjects: readonly Subject[], { rounds, seconds 
   return trials;
 }
 
-/** The same subjects of the baseline, named so; none without a baseline. */
+/** Returns the same subjects in the baseline, or an empty list without a baseline. */
 export function baselineOf(subjects: readonly Subject[], { baseline }: BenchOptions): readonly Subject[] {
   if (baseline === undefined) return [];
   return subjects.map((subject) => ({ ...subject, name: `${subject.name}, baseline`, checkout: baseline }));

@@ -17,7 +17,7 @@ for (let count = 0; count < targets.webhooks; count += 1) {
 
 serve(async () => {
   const deliveries = await hub.trigger({ ...event, repo: { ...event.repo, type: "dataset" } });
-  if (deliveries.length !== targets.webhooks) throw new Error(`${deliveries.length} webhooks have fired.`);
+  if (deliveries.length !== targets.webhooks) throw new Error(`${deliveries.length} webhooks fired.`);
   const failed = deliveries.find(({ status }) => status !== 200);
   if (failed) throw new Error(`A delivery ended with ${failed.status}.`);
 });

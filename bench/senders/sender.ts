@@ -1,21 +1,21 @@
-/** What a sender is asked: how many events, each to all webhooks. */
+/** The number of events to send to all webhooks. */
 export interface SendQuestion {
   events: number;
 }
 
-/** What a sender answers, for each quarter of the events. */
+/** The results for each quarter of the events. */
 export interface SendAnswer {
   quarters: { milliseconds: number; heapUsed: number; rss: number }[];
   cpuMicroseconds: number;
 }
 
-/** Where the senders deliver to, and to how many. */
+/** The URL and number of the receiving webhooks. */
 export const targets = {
   url: process.argv[2] ?? "",
   webhooks: Number(process.argv[3]),
 };
 
-/** Tells the process that started this one that it is ready, and sends when it is asked to. */
+/** Reports that this process is ready, and sends events on request. */
 export function serve(send: () => Promise<void>): void {
   process.on("message", async ({ events }: SendQuestion) => {
     const cpuBefore = process.cpuUsage();

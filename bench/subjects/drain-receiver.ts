@@ -3,17 +3,17 @@ import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import { createConsoleLogger } from "../../src/receiver/lifecycle/server-logger.ts";
 import { body } from "../delivery.ts";
 
-/** What a receiver is asked to do. */
+/** The questions to this process. */
 export type DrainQuestion = { accept: { from: number; count: number } } | { work: { until: number } };
 
-/** What it has to say of that. */
+/** The answers of this process. */
 export type DrainAnswer = { seconds: number; mebibytes: number[] } | { seconds: number; ids: string[] };
 
 const inFlight = 64;
 const endpoint = "bench";
 const inbox = await openInbox({ url: process.env.INBOX_URL, log: () => createConsoleLogger(), now: Date.now });
 
-/** Accepts as if so many connections were open, and tells the resident memory after each quarter. */
+/** Accepts deliveries as from this number of connections, and reports the resident memory after each quarter. */
 async function accept({ from, count }: { from: number; count: number }): Promise<DrainAnswer> {
   const startedAt = performance.now();
   const mebibytes: number[] = [];
@@ -30,7 +30,7 @@ async function accept({ from, count }: { from: number; count: number }): Promise
   return { seconds: (performance.now() - startedAt) / 1_000, mebibytes };
 }
 
-/** Works until so many have succeeded, here and elsewhere, and tells which it was that were run here. */
+/** Runs deliveries until this number has succeeded in all processes, and reports which of them ran in this process. */
 async function work({ until }: { until: number }): Promise<DrainAnswer> {
   const startedAt = performance.now();
   const ids: string[] = [];

@@ -8,7 +8,7 @@ const answer = { received: true };
 const path = "/webhooks/bench";
 const app = new Hono<{ Bindings: HttpBindings }>();
 
-// The one handler that the second argument names; each answers the same and differs in how it reads the body.
+// The handler that the second argument names. All handlers send the same response, but read the body in different ways.
 switch (process.argv[3]) {
   case "unread":
     app.post(path, async (context) => context.json(answer));

@@ -6,7 +6,7 @@ import { steps } from "../feature-steps.ts";
 import { readIncoming } from "../incoming-text.ts";
 
 const step = steps[process.argv[3] ?? ""];
-if (!step) throw new Error(`No such step: ${process.argv[3]}.`);
+if (!step) throw new Error(`Unknown step: ${process.argv[3]}.`);
 const app = new Hono<{ Bindings: HttpBindings }>();
 
 app.post("/webhooks/bench", async (context) => {

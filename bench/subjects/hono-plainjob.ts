@@ -15,7 +15,7 @@ const database = new DatabaseSync(join(inboxFolder, "plainjob.db"));
 const log = openLog();
 
 const queue = defineQueue({
-  // plainjob expects better-sqlite3; the one in Node has nearly the same shape, and the same SQLite below.
+  // plainjob expects better-sqlite3. The module of Node has nearly the same interface and the same SQLite.
   connection: {
     driver: "better-sqlite3",
     filename: "plainjob.db",
@@ -38,7 +38,7 @@ const queue = defineQueue({
   logger: log,
   serializer: (text) => String(text),
 });
-// After its own settings: a sync for each commit, as for the others.
+// Overrides the settings of plainjob: every commit is synced, as in the other subjects.
 database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
 
 const app = new Hono();

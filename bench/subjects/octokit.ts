@@ -9,7 +9,7 @@ const webhooks = new Webhooks({ secret });
 const startedAtById = new Map<string, number>();
 
 webhooks.on("push", async ({ id, payload }) => {
-  if (!isPayload(payload)) throw new Error("This is no delivery of the benchmark.");
+  if (!isPayload(payload)) throw new Error("The delivery is not from this benchmark.");
   logDelivery(log, { deliveryId: id, payload, startedAt: startedAtById.get(id) ?? Number.NaN });
   startedAtById.delete(id);
 });

@@ -3,7 +3,7 @@ import { announce } from "../announce.js";
 import { secret } from "../delivery.ts";
 import { openLog } from "../subject-log.ts";
 
-// "accept": nothing is worked on, as while handlers train models; "work": each delivery is run as well.
+// "accept" only stores deliveries, as while handlers train models. "work" also runs them.
 const works = process.argv[3] === "work";
 
 const server = new WebhooksServer({ secret, logger: openLog() });
@@ -11,7 +11,7 @@ server.webhook("bench", { background: true }, async () => {
   if (!works) await new Promise(() => {});
 });
 
-// The load generator sends everything on 64 connections, and no peer has this limit.
+// The load generator uses 64 connections, and the other subjects have no such limit.
 const maxRequestsPerSocket = Number.MAX_SAFE_INTEGER;
 const { url } = await server.launch({
   host: "127.0.0.1",

@@ -6,12 +6,12 @@ import { openLog } from "../subject-log.ts";
 const count = Number(process.argv[3]);
 const server = new WebhooksServer({ secret, logger: openLog() });
 
-// Names of one length, so that the load generator can put any of them into a request that is built already.
+// All names have the same length, so that the load generator can write any name into an existing request.
 for (let number = 0; number < count; number += 1) {
   server.webhook(`bench-${String(number).padStart(5, "0")}`, async () => ({ received: true }));
 }
 
-// The load generator sends everything on 64 connections, and no peer has this limit.
+// The load generator uses 64 connections, and the other subjects have no such limit.
 const maxRequestsPerSocket = Number.MAX_SAFE_INTEGER;
 const { url } = await server.launch({ host: "127.0.0.1", port: 0, tunnel: false, maxRequestsPerSocket });
 announce(Number(new URL(url).port));
