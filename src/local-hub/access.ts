@@ -3,7 +3,7 @@ import type { OrganizationRole } from "../hub/schemas.ts";
 import { type Caller, getAccountKind, getPlan, localUser, organizationNames, type Plan, plans } from "./accounts.ts";
 import type { Store } from "./store/store.ts";
 
-/** What an operation requires of its caller. */
+/** The access that an operation requires of the caller. */
 export interface Requirement {
   /** Any authenticated user, a member, or an admin of the organization. */
   role: "anyone" | "member" | "admin";
@@ -34,44 +34,50 @@ const planNames: Readonly<Record<Plan, string>> = {
 /**
  * Checks the access of a caller to an organization (docs/reference/hub-api.md, Authentication).
  *
- * @throws HTTPException 404 for an unknown organization; 403 if the token, the role or the plan is not sufficient.
+ * @throws HTTPException 404 if the organization is unknown, 403 if the token, the role, or the plan is not sufficient.
  */
 export function authorize(
   { store, caller, organization }: { store: Store; caller: Caller; organization: string },
   { role: required, plan: needed = "free", write = false }: Requirement,
 ): OrganizationAccess {
   const plan = getPlan(organization);
-  if (plan === undefined) throw new HTTPException(404, { message: `Organization "${organization}" does not exist.` });
+  if (plan === undefined)
+    throw new HTTPException(404, {
+      message: `Organization "${organization}" does not exist. Valid organizations: ${organizationNames.join(", ")}.`,
+    });
   if (store.revocations.get({ owner: organization, id: caller.tokenId })) {
-    throw forbidden(`The access of this token to ${organization} is revoked. Use another token.`);
+    throw forbidden(`The access of this token to "${organization}" was revoked. Use another token.`);
   }
   const role = store.members.get({ owner: organization, id: caller.user })?.role;
   const isMember = role !== undefined && role !== "no_access";
   const isAdmin = role === "admin";
   if (required === "member" && !isMember) {
-    throw forbidden(`Only members of ${organization} can do this. Use the token of a member.`);
+    throw forbidden(`Only members of "${organization}" can call this operation. Use the token of a member.`);
   }
   if (required === "admin" && !isAdmin) {
-    throw forbidden(`Only admins of ${organization} can do this. Use the token of an admin.`);
+    throw forbidden(`Only admins of "${organization}" can call this operation. Use the token of an admin.`);
   }
   if (write && caller.tokenRole !== "write") {
-    throw forbidden(`This token cannot write to ${organization}. Use hf_local.`);
+    throw forbidden(`This token cannot write to "${organization}". Use the token hf_local.`);
   }
   if (!hasPlan(plan, needed)) {
     const examples = organizationNames.filter((name) => hasPlan(getPlan(name) ?? "free", needed)).join(" or ");
     throw forbidden(
-      `This requires the ${planNames[needed]} plan, but ${organization} has the ${planNames[plan]} plan. Use ${examples}.`,
+      `This operation requires the ${planNames[needed]} plan, but "${organization}" has the ${planNames[plan]} plan. Use the organization ${examples}.`,
     );
   }
   return { organization, plan, role, isMember, isAdmin };
 }
 
-/** Whether a plan includes the features of the plan `needed`. */
+/** Whether `plan` includes all features of the plan `needed`. */
 export function hasPlan(plan: Plan, needed: Plan): boolean {
   return plans.indexOf(plan) >= plans.indexOf(needed);
 }
 
-/** Whether a user can read the private repositories of `owner`. The developer can read those of unknown owners. */
+/**
+ * Whether a user can read the private repositories of `owner`. The developer can also read the private repositories of unknown
+ * owners.
+ */
 export function canReadPrivate(store: Store, { user, owner }: { user: string; owner: string }): boolean {
   if (user === owner) return true;
   const role = store.members.get({ owner, id: user })?.role;

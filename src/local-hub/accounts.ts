@@ -3,22 +3,22 @@ import type { Store } from "./store/store.ts";
 
 /** The user and token of a request. */
 export interface Caller {
-  /** Name of the user. */
+  /** The name of the user. */
   user: string;
-  /** `fineGrained` tokens can write to the resources of the user, and only read those of organizations. */
+  /** `fineGrained` tokens can read everything, but can only write to the resources of the user, not to resources of organizations. */
   tokenRole: "read" | "write" | "fineGrained";
   /** Identifies the token without revealing it. */
   tokenId: string;
 }
 
-/** Plans of organizations, cheapest first: each includes the features of those before it. */
+/** The plans of organizations, cheapest first. Each plan includes the features of the cheaper plans. */
 export const plans = ["free", "team", "enterprise", "enterprise-plus"] as const;
 /** The plan of an organization. */
 export type Plan = (typeof plans)[number];
 
 /** The developer who runs the local Hub. */
 export const localUser = "local-user";
-/** A second user, to test what other users can see. */
+/** A second user for tests of access by other users. */
 export const otherUser = "other-user";
 
 /** The tokens of a local Hub. They are not valid on the real Hub. */
@@ -43,22 +43,22 @@ const organizations: ReadonlyMap<string, Plan> = new Map<string, Plan>([
 /** The organizations of a local Hub. */
 export const organizationNames: readonly string[] = [...organizations.keys()];
 
-/** Returns the caller of a token; `undefined` for an unknown token. */
+/** Returns the caller of a token, or `undefined` if the token is unknown. */
 export function findCaller(token: string): Caller | undefined {
   return callers.get(token);
 }
 
-/** Returns the caller of the token with this id; `undefined` for an unknown id. */
+/** Returns the caller of the token with this ID, or `undefined` if the ID is unknown. */
 export function findCallerByTokenId(id: string): Caller | undefined {
   return [...callers.values()].find(({ tokenId }) => tokenId === id);
 }
 
-/** Returns the plan of an organization; `undefined` for an unknown organization. */
+/** Returns the plan of an organization, or `undefined` if the organization is unknown. */
 export function getPlan(organization: string): Plan | undefined {
   return organizations.get(organization);
 }
 
-/** Returns whether a name belongs to a user or an organization; `undefined` for an unknown name. */
+/** Returns whether a name belongs to a user or an organization, or `undefined` if the name is unknown. */
 export function getAccountKind(name: string): "user" | "org" | undefined {
   if (organizations.has(name)) return "org";
   return name === localUser || name === otherUser ? "user" : undefined;
@@ -69,17 +69,17 @@ export function getOwner({ name }: { name: string }): string {
   return name.slice(0, name.indexOf("/"));
 }
 
-/** Derives the id of a user or an organization from the name: it is the same in every local Hub. */
+/** Derives the ID of a user or an organization from the name. The ID is the same in every local Hub. */
 export function accountId(name: string): string {
   return deriveId(`account ${name}`);
 }
 
-/** Derives the full name of a user: `Ada Lovelace` for `ada-lovelace`. */
+/** Derives the full name of a user, such as `Ada Lovelace` for `ada-lovelace`. */
 export function formatFullName(user: string): string {
   return user.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => (dash && " ") + letter.toUpperCase());
 }
 
-/** Derives the id of a token, which does not reveal the token. */
+/** Derives the ID of a token. The ID does not reveal the token. */
 export function deriveTokenId(token: string): string {
   return deriveId(`token ${token}`);
 }
@@ -87,7 +87,7 @@ export function deriveTokenId(token: string): string {
 /** The users who have a token of the local Hub. */
 export const tokenUsers: readonly string[] = [...new Set(developmentTokens.map(({ user }) => user))];
 
-/** Returns the user with this id: a user with a token, or a member of an organization. */
+/** Finds a user by ID among the users with a token and the members of organizations. */
 export function findUserById(store: Store, id: string): string | undefined {
   const hasId = (user: string) => accountId(user) === id;
   const found = tokenUsers.find(hasId);

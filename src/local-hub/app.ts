@@ -14,14 +14,14 @@ import { type ApiEnvironment, authenticate } from "./routes/authentication.ts";
 import { controlApi } from "./routes/control.ts";
 import { resourceApis } from "./routes/index.ts";
 
-/** Larger than any valid request. */
+/** The maximum size of a request body. Valid requests are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
 
-/** For handlers that use `hub.fetch` with other paths of the Hub. */
+/** The remedy for handlers that call `hub.fetch` with unsupported paths of the Hub. */
 const unsupportedCallHint =
-  "The local Hub serves only the operations that GET /openapi.json lists. To test a handler that calls others, pass a fake: new HubClient({ fetch }).";
+  "The local Hub serves only the operations that GET /openapi.json lists. To test a handler that calls other operations, pass a fake fetch function: new HubClient({ fetch }).";
 
-/** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document and the page. */
+/** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document, and the page. */
 export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
   const { hubUrl, createId, log } = hub;
   const app = new Hono<ApiEnvironment>();
@@ -31,10 +31,10 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     context.res.headers.set("x-request-id", createId());
   });
   app.use(async (context, next) => {
-    // Against DNS rebinding: any site can point its host name to this machine, and has the same origin then.
+    // Prevents DNS rebinding: a website whose host name resolves to this machine has the same origin as the local Hub.
     const host = URL.parse(`http://${context.req.header("host")}`)?.hostname ?? "";
     if (!isLoopbackHost(host)) {
-      throw new HTTPException(403, { message: `Use the URL of the local Hub: ${hubUrl}.` });
+      throw new HTTPException(403, { message: `Host "${host}" is not allowed. Use the URL of the local Hub: ${hubUrl}.` });
     }
     await next();
   });
@@ -42,7 +42,7 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     bodyLimit({
       maxSize: maxBodyBytes,
       onError: () => {
-        throw new HTTPException(413, { message: `The body is larger than ${maxBodyBytes} bytes.` });
+        throw new HTTPException(413, { message: `The body is larger than ${maxBodyBytes} bytes. Send a smaller body.` });
       },
     }),
   );
@@ -53,7 +53,7 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
 
   app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: hubUrl })));
   app.get("/", (context) => hubPage(readPageInfo(hub, { theme: context.req.query("__theme") })));
-  // The errors of the client link to this page.
+  // Error messages of the client link to this page.
   app.get("/settings/tokens", (context) =>
     context.text(
       developmentTokens
@@ -68,7 +68,7 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     const { method, path } = context.req;
     return errorResponse({
       status: 404,
-      message: `There is no ${method} ${path} here. ${path.startsWith("/api/") ? unsupportedCallHint : ""}`.trim(),
+      message: `The local Hub has no ${method} ${path}. ${path.startsWith("/api/") ? unsupportedCallHint : ""}`.trim(),
     });
   });
   app.onError((error) => {
@@ -79,7 +79,7 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
       return errorResponse({ status: error.status, message: error.message });
     }
     log.error({ err: error }, "A request failed.");
-    return errorResponse({ status: 500, message: "The local Hub failed. See its log." });
+    return errorResponse({ status: 500, message: "The local Hub failed. See the log of the local Hub for the cause." });
   });
   return app;
 }

@@ -12,12 +12,12 @@ const errorCodes: Readonly<Record<number, string>> = {
   415: "UnsupportedMediaType",
 };
 
-/** Creates the error for an invalid request. Each problem starts with its field. */
+/** Creates the error for an invalid request. Each problem must start with the name of the invalid field. */
 export function invalidRequest(problems: readonly string[]): HTTPException {
   return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
 }
 
-/** Creates an error response in the format of the Hub: `{error}`, with the same message in headers. */
+/** Creates an error response in the format of the Hub. The field `error` and the header `X-Error-Message` contain the message. */
 export function errorResponse({ status, message }: { status: number; message: string }): Response {
   return Response.json(
     { error: message },
@@ -25,7 +25,7 @@ export function errorResponse({ status, message }: { status: number; message: st
       status,
       headers: {
         "x-error-code": errorCodes[status] ?? "InternalError",
-        // Headers can contain only printable ASCII, and clients reject long ones.
+        // Headers can contain only printable ASCII, and clients reject long headers.
         "x-error-message": message.slice(0, 4_000).replace(/[^ -~]/g, "?"),
         ...(status === 401 && { "www-authenticate": "Bearer" }),
       },

@@ -3,22 +3,22 @@ import type { Dispatcher } from "./delivery/dispatcher.ts";
 import type { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { Store } from "./store/store.ts";
 
-/** The parts and settings of a local Hub that its events, its routes and its page share. */
+/** The parts and settings of a local Hub that the events, routes, and page share. */
 export interface HubContext {
   store: Store;
   dispatcher: Dispatcher;
   auditLog: AuditLog;
-  /** URL of the local Hub, without a trailing slash. */
+  /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   createId: () => string;
-  /** Creates the id of a commit. */
+  /** Creates the ID of a commit. */
   createSha: () => string;
   /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
-  /** Whether the commands of jobs run as local processes. */
+  /** Whether to run the commands of jobs as local processes. */
   runJobs: boolean;
-  /** Whether webhooks can call other machines. */
+  /** Whether to deliver to other machines. */
   allowRemote: boolean;
   startedAt: Date;
   /** Restores the initial data. */

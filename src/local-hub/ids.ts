@@ -1,16 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** Creates an id in the format of the Hub. */
+/** Creates a random ID in the format of the Hub. */
 export function createId(): string {
   return randomBytes(12).toString("hex");
 }
 
-/** Creates the id of a commit. */
+/** Creates a random ID of a commit. */
 export function createSha(): string {
   return randomBytes(20).toString("hex");
 }
 
-/** Derives an id from a text: always the same for the same text. */
+/** Derives an ID from a text. The same text always results in the same ID. */
 export function deriveId(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 24);
 }

@@ -22,25 +22,25 @@ import { openStore, type Store } from "./store/store.ts";
 
 /** The options of `LocalHub.launch`. */
 export interface LocalHubOptions {
-  /** Default 0: any free port. */
+  /** The port. Default `0`, which chooses a free port. */
   port?: number;
-  /** SQLite file that keeps all data across restarts. Default: in memory. */
+  /** A SQLite file that stores all data across restarts. By default, data is stored in memory. */
   state?: string;
-  /** Runs the commands of jobs as local processes. Default `false`: jobs are only recorded. */
+  /** Whether to run the commands of jobs as local processes. By default, jobs are only recorded. */
   runJobs?: boolean;
-  /** Delivers to other machines too. Default `false`: only to this one. */
+  /** Whether to deliver to other machines. By default, the local Hub delivers only to this machine. */
   allowRemote?: boolean;
-  /** Attempts per delivery. Default 3. */
+  /** The maximum number of attempts per delivery. Default `3`. */
   attempts?: number;
-  /** Time before the second attempt, doubled before each further one. Default `"500ms"`. */
+  /** The pause before the second attempt. The pause doubles before each later attempt. Default `"500ms"`. */
   backoff?: Duration;
-  /** Time for the whole response of a receiver. Default `"30s"`, as on the Hub. */
+  /** The timeout for the complete response of a receiver. Default `"30s"`, as on the Hub. */
   timeout?: Duration;
-  /** Consecutive failed deliveries after which a webhook is suspended. Default 5. */
+  /** The number of consecutive failed deliveries after which a webhook is suspended. Default `5`. */
   suspendAfter?: number;
-  /** Triggers of a webhook per 24 hours. Default 1000, as on the Hub; `Infinity` for no limit. */
+  /** The maximum number of triggers of a webhook per 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
   triggersPerDay?: number;
-  /** Logs each delivery. Default: no log. */
+  /** Receives log lines, including one for each delivery. By default, the local Hub logs nothing. */
   logger?: Logger;
 }
 
@@ -60,8 +60,7 @@ const optionNames = {
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
 /**
- * A Hub on this machine: it serves the webhooks API, triggers events and delivers them, without an account and without
- * internet access.
+ * A Hub on this machine. Serves the webhooks API, triggers events, and sends deliveries, without an account or internet access.
  *
  * @example
  * ```ts
@@ -72,7 +71,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
  * ```
  */
 export class LocalHub {
-  /** Address without a trailing slash, for `HF_ENDPOINT`. */
+  /** The URL without a trailing slash, for `HF_ENDPOINT`. */
   readonly url: string;
   readonly port: number;
   readonly #parts: Parts;
@@ -87,7 +86,8 @@ export class LocalHub {
   /**
    * Launches a local Hub on 127.0.0.1.
    *
-   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `LOCAL_HUB_STATE_UNUSABLE`, `OPTION_INVALID`.
+   * @throws `PORT_IN_USE` or `LISTEN_FAILED` if the port cannot be used, `LOCAL_HUB_STATE_UNUSABLE` if the state file cannot be
+   *   used, `OPTION_INVALID` if an option is invalid.
    */
   static async launch(options: LocalHubOptions = {}): Promise<LocalHub> {
     checkOptionNames(options, { valid: Object.keys(optionNames), kind: "LocalHub" });
@@ -133,20 +133,20 @@ export class LocalHub {
   }
 
   /**
-   * Triggers a push to a repository and waits until every delivery has succeeded or failed its last attempt. Creates
-   * the repository if necessary. `fields` override fields of the payload.
+   * Triggers a push to a repository, and waits until each delivery has succeeded or has failed its last attempt. Creates the
+   * repository if necessary. `fields` override fields of the payload.
    *
-   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
+   * @throws `ARGUMENT_INVALID` if `fields` are invalid, `CLOSING` if the local Hub is closed.
    */
   async push(repo: HubEvent["repo"], fields: Omit<Partial<HubEvent>, "repo" | "event"> = {}): Promise<HubDelivery[]> {
     return this.trigger({ ...fields, repo, event: { scope: "repo.content", action: "update" } });
   }
 
   /**
-   * Triggers an event and waits until every delivery has succeeded or failed its last attempt. Any further field of the
-   * payload can be set, such as `comment`, `discussion` or `updatedRefs`. The local Hub fills in the fields that you omit.
+   * Triggers an event, and waits until each delivery has succeeded or has failed its last attempt. You can set all other fields of
+   * the payload, such as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you omit.
    *
-   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
+   * @throws `ARGUMENT_INVALID` if the event is invalid, `CLOSING` if the local Hub is closed.
    * @example
    * ```ts
    * await localHub.trigger({
@@ -173,18 +173,18 @@ export class LocalHub {
     return this.#context().store.jobs.all();
   }
 
-  /** Restores the initial state: deletes webhooks, deliveries, jobs and all changes. */
+  /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */
   reset(): void {
     this.#context().reset();
   }
 
-  /** Stops serving and delivering, and cancels running jobs. A state file keeps the pending deliveries. */
+  /** Stops the server and the deliveries, and cancels running jobs. Pending deliveries stay in the state file. */
   close(): Promise<void> {
     this.#closed ??= close(this.#parts);
     return this.#closed;
   }
 
-  /** The same as {@link close}. */
+  /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -208,7 +208,7 @@ function resetStore({ store, dispatcher, now }: HubContext): void {
   seedStore(store, { now: now() });
 }
 
-/** Time for open requests to finish during {@link LocalHub.close}. */
+/** How long {@link LocalHub.close} waits for open requests, in milliseconds. */
 const closeGraceMs = 5_000;
 
 async function close({ context, listener, sender, jobs }: Parts): Promise<void> {
@@ -228,14 +228,14 @@ async function listenOn(
     return await listen({ fetch, host: "127.0.0.1", port, timeouts, log: () => log });
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
-    throw new WebhookError(`Port ${port} is in use. Stop the program that listens there, or choose another port.`, {
+    throw new WebhookError(`Port ${port} is in use. Stop the program that uses the port, or choose another port.`, {
       code: "PORT_IN_USE",
       cause: error,
     });
   }
 }
 
-/** Runs after listening, so that a failed launch creates no state file. */
+/** Opens the store. Call this function after the server listens, so that a failed launch creates no state file. */
 async function openStoreOrClose(file: string | undefined, listener: Listener): Promise<Store> {
   try {
     return openStore({ file });

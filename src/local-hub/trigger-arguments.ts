@@ -5,10 +5,10 @@ import type { Watched } from "../payload/watch.ts";
 const defaultScope = "repo.content";
 
 /**
- * Returns arguments of `hub-webhooks trigger` whose event fires a webhook and matches the filter of its endpoint.
+ * Returns arguments for `hub-webhooks trigger`. The event fires a webhook and matches the filter of the webhook's endpoint.
  *
- * @param options.watched What the webhook watches. Default, if empty: `dataset:me/data`.
- * @param options.scopes The domains of the webhook, or the scopes of the endpoint's filter. Empty for all.
+ * @param options.watched The watched items of the webhook. Default if empty: `dataset:me/data`.
+ * @param options.scopes The domains of the webhook, or the scopes of the endpoint's filter. An empty list stands for all scopes.
  * @param options.repos The repositories of the endpoint's filter. Default: all.
  * @example
  * ```ts

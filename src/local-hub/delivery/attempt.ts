@@ -15,17 +15,17 @@ export interface PostContext {
 
 export interface AttemptContext extends PostContext {
   jobs: JobRunner;
-  /** URL of the local Hub, without a trailing slash. */
+  /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
 }
 
-/** The delivery to attempt, and its webhook. */
+/** The delivery to attempt and its webhook. */
 export interface AttemptOptions {
   webhook: StoredWebhook;
   delivery: Pick<PendingDelivery, "deliveryId" | "logId" | "attempt" | "body">;
 }
 
-/** The delivery to post, and where. */
+/** The delivery to post, with the target URL and the secret. */
 export interface PostOptions extends Pick<AttemptOptions, "delivery"> {
   url: string;
   secret: string | undefined;
@@ -33,7 +33,7 @@ export interface PostOptions extends Pick<AttemptOptions, "delivery"> {
 
 /** The result of an attempt. */
 export interface AttemptResult {
-  /** Its `error` is `null` if it succeeded. */
+  /** The recorded attempt. The `error` of a successful attempt is `null`. */
   attempt: HubDeliveryAttempt;
   /** Whether another attempt could succeed. */
   retryable: boolean;
@@ -44,7 +44,7 @@ type SendResult = Pick<HubDeliveryAttempt, "url" | "status" | "response" | "erro
   retryable: boolean;
 };
 
-/** Attempts a delivery once: posts it to the URL of the webhook, or starts its job. Never throws. */
+/** Attempts a delivery once: posts the payload to the URL of the webhook, or starts the job of the webhook. Never throws. */
 export async function attemptDelivery(context: AttemptContext, options: AttemptOptions): Promise<AttemptResult> {
   const { webhook, delivery } = options;
   const { url, secret } = webhook.definition;
@@ -91,10 +91,10 @@ async function post(context: PostContext, { delivery, url, secret }: PostOptions
     url: maskUrl(url),
     headers: secret === undefined ? headers : { ...headers, "x-webhook-secret": "***" },
   };
-  // HTTP headers cannot hold 0x7F and lose surrounding white space: the receiver would get another secret.
+  // DEL (0x7F) is not valid in an HTTP header, and HTTP removes surrounding whitespace, so the receiver would get another secret.
   if (secret !== undefined && (secret.includes("\x7f") || secret.trim() !== secret)) {
     const error =
-      "invalid secret: HTTP headers cannot hold a DEL character or leading and trailing white space. Change the secret";
+      "invalid secret: DEL characters and leading or trailing whitespace are not valid in an HTTP header. Change the secret";
     return { ...logged, status: null, response: null, error, retryable: false };
   }
   const { sender, timeoutMs, signal } = context;
@@ -119,20 +119,23 @@ async function post(context: PostContext, { delivery, url, secret }: PostOptions
 function describeFailure(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : "";
-  return `the receiver answered ${status}: only 200 to 299 is a success${redirect}`;
+  return `the receiver answered ${status}: only 200 to 299 counts as success${redirect}`;
 }
 
-/** The delivery succeeds once the job exists: the record of the job shows how it ends. */
+/**
+ * Starts the job of a webhook. The delivery succeeds when the job was created. The status of the job shows whether the job
+ * succeeds.
+ */
 function startJob({ jobs, hubUrl }: AttemptContext, { webhook, delivery }: AttemptOptions): SendResult {
   const { id } = jobs.start({ webhook, deliveryId: delivery.deliveryId, body: delivery.body });
   const response = { headers: {}, body: JSON.stringify({ jobId: id }), truncated: false };
   return { url: `${hubUrl}/_local/jobs#${id}`, headers: {}, status: 200, response, error: null, retryable: false };
 }
 
-/** Shorter secrets occur within ordinary words, where masking would reveal more than it hides. */
+/** Shorter secrets are not masked, because they occur within ordinary words, where a mask would reveal the secret. */
 const minMaskedLength = 4;
 
-/** Removes the secrets of the request from a response, so that a receiver that echoes them does not log them. */
+/** Masks the secrets of the request in a response, so that they are not logged if the receiver echoes them. */
 function maskSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret.length >= minMaskedLength)

@@ -20,15 +20,15 @@ import { WebhookQueues } from "./webhook-queues.ts";
 
 /** The limits of deliveries. */
 export interface DeliveryLimits {
-  /** Attempts per delivery. */
+  /** The maximum number of attempts per delivery. */
   attempts: number;
-  /** Milliseconds before the second attempt, doubled before each further one. */
+  /** The pause before the second attempt, in milliseconds. The pause doubles before each later attempt. */
   backoffMs: number;
-  /** Milliseconds per attempt, until the response is complete. */
+  /** The timeout of an attempt, in milliseconds, including the complete response. */
   timeoutMs: number;
-  /** Consecutive failed deliveries after which the webhook is suspended. */
+  /** The number of consecutive failed deliveries after which a webhook is suspended. */
   suspendAfter: number;
-  /** Triggers of a webhook per 24 hours. */
+  /** The maximum number of triggers of a webhook per 24 hours. */
   triggersPerDay: number;
 }
 
@@ -37,7 +37,7 @@ export interface DispatcherOptions {
   sender: HttpSender;
   jobs: JobRunner;
   limits: DeliveryLimits;
-  /** URL of the local Hub, without a trailing slash. */
+  /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -45,7 +45,7 @@ export interface DispatcherOptions {
   log: Logger;
 }
 
-/** Concurrent attempts per webhook: a burst of events must not open a socket for each delivery. */
+/** The maximum number of concurrent attempts per webhook. Without a limit, a burst of events would open a socket for each delivery. */
 const maxConcurrentAttempts = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -54,7 +54,7 @@ interface Waiter {
   resolve: (delivery: HubDelivery) => void;
 }
 
-/** Delivers to URLs and jobs, retries failed deliveries, suspends failing webhooks and records the attempts. */
+/** Sends deliveries to URLs and jobs, retries failed deliveries, suspends failing webhooks, and records the attempts. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues = new WebhookQueues({ maxConcurrent: maxConcurrentAttempts });
@@ -68,8 +68,8 @@ export class Dispatcher {
   }
 
   /**
-   * Fires webhooks: stores a delivery for each and starts sending. `body` serializes the payload for a webhook. Skips
-   * webhooks that have reached their daily limit.
+   * Fires webhooks: stores a delivery for each webhook, and starts to send the deliveries. Skips webhooks that have reached their
+   * daily limit. `body` serializes the payload for a webhook.
    */
   fire(webhooks: readonly StoredWebhook[], body: (webhook: StoredWebhook) => string): HubDelivery[] {
     const { store, createId, now, hubUrl } = this.#options;
@@ -92,12 +92,12 @@ export class Dispatcher {
     return this.#triggersToday(webhook, this.#options.now()) < this.#options.limits.triggersPerDay;
   }
 
-  /** Resolves when a delivery that was just fired has succeeded, has failed its last attempt or was canceled. */
+  /** Resolves when a delivery that was just fired has succeeded, has failed its last attempt, or was canceled. */
   waitUntilSettled(delivery: HubDelivery): Promise<HubDelivery> {
     return new Promise((resolve) => this.#waiters.set(delivery.deliveryId, { delivery, resolve }));
   }
 
-  /** Sends the delivery of an earlier attempt again, once, to the current URL or job of the webhook. */
+  /** Sends the delivery of an earlier attempt once more, to the current URL or job of the webhook, without retries. */
   async replay(webhook: StoredWebhook, { deliveryId, request }: HubDeliveryAttempt): Promise<HubDeliveryAttempt> {
     const { store, createId } = this.#options;
     const delivery = { deliveryId, logId: createId(), attempt: 1, body: request.body };
@@ -116,10 +116,14 @@ export class Dispatcher {
       store.deliveries.deletePending(deliveryId);
       this.#settle(deliveryId);
     }
-    if (canceled.length > 0) log.warn({ webhook: webhookId, deliveries: canceled.length }, "deliveries canceled");
+    if (canceled.length > 0)
+      log.warn(
+        { webhook: webhookId, deliveries: canceled.length },
+        "The pending deliveries of the webhook were canceled.",
+      );
   }
 
-  /** Aborts running attempts and sends nothing more. Pending deliveries stay in the store. */
+  /** Stops sending deliveries and aborts running attempts. Pending deliveries stay in the store. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const timer of this.#timers.values()) clearTimeout(timer);
@@ -132,7 +136,10 @@ export class Dispatcher {
     const { store, limits, log } = this.#options;
     const triggersToday = this.#triggersToday(webhook, at);
     if (triggersToday >= limits.triggersPerDay) {
-      log.warn({ webhook: webhook.id, triggersPerDay: limits.triggersPerDay }, "not fired: daily limit reached");
+      log.warn(
+        { webhook: webhook.id, triggersPerDay: limits.triggersPerDay },
+        "The webhook did not fire, because it has reached its daily limit.",
+      );
       return false;
     }
     const dayBeganAt = isSameDay(webhook, at) ? webhook.dayBeganAt : at;
@@ -159,7 +166,7 @@ export class Dispatcher {
       this.#deliver(deliveryId).catch((error: unknown) => {
         this.#options.log.error(
           { err: error, deliveryId },
-          "Cannot process a delivery. If the local Hub has a state file, it retries the delivery after a restart.",
+          "A delivery could not be processed. If the local Hub uses a state file, the delivery is retried at the next start.",
         );
       }),
     );
@@ -172,10 +179,10 @@ export class Dispatcher {
     if (!pending || !webhook) return;
     const { attempt, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
     const succeeded = attempt.error === null;
-    // The next start sends a delivery again whose attempt was aborted by closing.
+    // `close` aborted this attempt. The delivery is sent again at the next start.
     if (this.#closing.signal.aborted && !succeeded) return;
     if (!store.deliveries.getPending(deliveryId)) {
-      // Canceled during the attempt. The attempts of a deleted webhook are deleted too.
+      // The delivery was canceled during the attempt. If the webhook was deleted, its attempts are not stored.
       if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, attempt);
       return;
     }
@@ -203,7 +210,7 @@ export class Dispatcher {
     else this.#settle(deliveryId, recorded);
   }
 
-  /** Resolves {@link waitUntilSettled} with the latest attempt, if there was one. */
+  /** Resolves {@link waitUntilSettled} with the latest attempt, or as canceled if there was no attempt. */
   #settle(deliveryId: string, latest?: HubDeliveryAttempt): void {
     const waiter = this.#waiters.get(deliveryId);
     if (!waiter) return;
@@ -213,7 +220,7 @@ export class Dispatcher {
     waiter.resolve(attempt ? describeAttempted(delivery.webhookId, attempt) : describeCanceled(delivery));
   }
 
-  /** Counts consecutive failed deliveries, and suspends the webhook at the limit. */
+  /** Counts consecutive failed deliveries. Suspends the webhook at the limit. */
   #countResult(webhookId: string, succeeded: boolean): void {
     const { store, limits, log } = this.#options;
     const webhook = store.webhooks.get(webhookId);
@@ -222,14 +229,17 @@ export class Dispatcher {
     const isSuspended = failures >= limits.suspendAfter && webhook.disabled === false;
     store.webhooks.put({ ...webhook, failures, ...(isSuspended && { disabled: suspendedAfterFailure }) });
     if (!isSuspended) return;
-    log.warn({ webhook: webhookId, failures }, "webhook suspended: too many failed deliveries in a row");
+    log.warn(
+      { webhook: webhookId, failures },
+      "The webhook was suspended, because too many consecutive deliveries failed. Fix the receiver, then enable the webhook again.",
+    );
     this.cancel(webhookId);
   }
 
   #recordAttempt(webhookId: string, sent: HubDeliveryAttempt): HubDeliveryAttempt {
     const { store, log } = this.#options;
     const { deliveryId } = sent;
-    // Numbered only now: a replay may have run between an attempt and its retry.
+    // Attempts are numbered when they are stored, because a replay can run between an attempt and its retry.
     const latest = store.deliveries.latestAttempt(deliveryId)?.attempt ?? 0;
     const numbered = { ...sent, attempt: Math.max(sent.attempt, latest + 1) };
     store.deliveries.addAttempt(webhookId, numbered);

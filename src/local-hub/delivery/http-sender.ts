@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { messageOf } from "../../core/describe-error.ts";
 import { isLoopbackAddress } from "../../core/loopback.ts";
 
-/** Bytes of a response body that are read. */
+/** The maximum number of bytes that are read of a response body. */
 const maxResponseBytes = 64 * 1024;
 
 /** A POST request. */
@@ -13,17 +13,17 @@ export interface HttpRequest {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** Covers connecting, sending and reading the whole response. */
+  /** The timeout for connecting, sending the request, and reading the whole response, in milliseconds. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-/** The response, or the reason why there is none. */
+/** The response, or the reason why there is no response. */
 export type HttpResult =
   | { response: { status: number; headers: Record<string, string>; body: string; truncated: boolean } }
   | { failure: string };
 
-/** `lookup` of `node:dns`, or a replacement. */
+/** The signature of `lookup` in `node:dns`. */
 export type Lookup = (
   hostname: string,
   options: LookupOptions,
@@ -39,22 +39,25 @@ export class HttpSender {
     "https:": new HttpsAgent({ keepAlive: true }),
   };
 
-  /** `lookup` resolves host names; by default the system does. */
+  /** @param options.lookup resolves host names. Default: `lookup` of `node:dns`. */
   constructor({ allowRemote, lookup }: { allowRemote: boolean; lookup?: Lookup }) {
     this.#allowRemote = allowRemote;
     this.#lookup = loopbackOnly(lookup);
   }
 
-  /** Sends one request. Does not follow redirects: the Hub does not either, and the new location would receive the secret. */
+  /**
+   * Sends one request. Does not follow redirects, because the Hub does not follow them, and the new location would receive the
+   * secret.
+   */
   async send(request: HttpRequest): Promise<HttpResult> {
     const url = new URL(request.url);
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    // Node does not look up IP addresses, so the lookup cannot reject them.
+    // Node does not call `lookup` for IP addresses, so addresses are checked here.
     if (!this.#allowRemote && isIP(host) && !isLoopbackAddress(host)) return { failure: remoteHostFailure(host) };
     try {
       return await this.#send(url, request);
     } catch (error) {
-      // Node throws for requests that it refuses to send, such as for an invalid header.
+      // Node throws for invalid requests, such as a request with an invalid header.
       return { failure: messageOf(error) };
     }
   }
@@ -84,7 +87,7 @@ export class HttpSender {
       }, timeoutMs);
       outgoing.on("response", (incoming) => readResponse(incoming, finish));
       outgoing.on("upgrade", ({ statusCode }, socket) => {
-        finish({ failure: `unsupported response: status ${statusCode} upgrades to another protocol` });
+        finish({ failure: `unsupported response: status ${statusCode} switches to another protocol` });
         socket.destroy();
       });
       outgoing.on("error", (error) => finish({ failure: messageOf(error) }));
@@ -94,8 +97,8 @@ export class HttpSender {
 }
 
 /**
- * Creates a DNS lookup that fails if any resolved address is not loopback. A check before connecting is not enough:
- * the name could resolve to another address by then (DNS rebinding).
+ * Creates a DNS lookup that fails if a resolved address is not a loopback address. A check before connecting would not be enough,
+ * because the name can resolve to another address during the connection (DNS rebinding).
  */
 export function loopbackOnly(lookupAny: Lookup = lookup): Lookup {
   return (hostname, options, callback) => {
@@ -108,7 +111,7 @@ export function loopbackOnly(lookupAny: Lookup = lookup): Lookup {
 }
 
 function remoteHostFailure(host: string): string {
-  return `"${host}" is not this machine. To deliver to it, start the local Hub with --allow-remote (LocalHub.launch({ allowRemote: true }))`;
+  return `"${host}" is not this machine. To deliver to other machines, start the local Hub with --allow-remote (LocalHub.launch({ allowRemote: true }))`;
 }
 
 function readResponse(incoming: IncomingMessage, finish: (result: HttpResult) => void): void {

@@ -5,41 +5,41 @@ export interface HubDelivery {
   webhookId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
-  /** Id of the latest attempt; before the first attempt, the id that it will have. */
+  /** The ID of the latest attempt. Before the first attempt, the ID that the first attempt will have. */
   logId: string;
-  /** Target URL with its secrets masked; for a job, the URL under which the local Hub lists it. */
+  /** The target URL with masked secrets. For a job, the URL at which the local Hub lists the job. */
   url: string;
-  /** Number of attempts so far. */
+  /** The number of attempts so far. */
   attempts: number;
-  /** HTTP status of the latest attempt; `null` without a response. */
+  /** The HTTP status of the latest attempt, or `null` if there was no response. */
   status: number | null;
-  /** Duration of the latest attempt in milliseconds; `null` before the first attempt. */
+  /** The duration of the latest attempt in milliseconds, or `null` before the first attempt. */
   durationMs: number | null;
-  /** The first 2,000 characters of the response body; `null` without a response. */
+  /** The first 2,000 characters of the response body, or `null` if there was no response. */
   answer: string | null;
-  /** Why the latest attempt failed, for people to read; `null` if it succeeded and before the first attempt. */
+  /** A readable reason why the latest attempt failed. `null` if the attempt succeeded, and before the first attempt. */
   error: string | null;
 }
 
-/** One attempt at a delivery. The Hub calls its id `logId`. */
+/** One attempt of a delivery. The Hub calls the ID of an attempt `logId`. */
 export interface HubDeliveryAttempt {
   logId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
-  /** Number of the attempt, from 1. Replays are counted too. */
+  /** The number of the attempt, starting at 1. Replays count as attempts. */
   attempt: number;
-  /** When the attempt started (ISO 8601). */
+  /** The start time of the attempt, in ISO 8601 format. */
   at: string;
   durationMs: number;
-  /** Target URL with its secrets masked. */
+  /** The target URL with masked secrets. */
   url: string;
-  /** HTTP status of the response; `null` without a response. */
+  /** The HTTP status of the response, or `null` if there was no response. */
   status: number | null;
-  /** The secret header is masked as `***`. */
+  /** The request. The value of the secret header is masked as `***`. */
   request: { headers: Record<string, string>; body: string };
-  /** The response, with at most 64 KiB of its body. */
+  /** The response, with up to 64 KiB of the body. */
   response: { headers: Record<string, string>; body: string; truncated: boolean } | null;
-  /** Why the attempt failed, for people to read; `null` if it succeeded. */
+  /** A readable reason why the attempt failed, or `null` if the attempt succeeded. */
   error: string | null;
 }
 

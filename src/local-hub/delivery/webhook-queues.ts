@@ -1,11 +1,11 @@
-/** Runs deliveries in one queue per webhook, so that a slow receiver does not hold up the other webhooks. */
+/** Runs deliveries in one queue per webhook, so that a slow receiver does not delay other webhooks. */
 export class WebhookQueues {
   readonly #queues = new Map<string, WebhookQueue>();
   readonly #maxConcurrent: number;
   #running = 0;
   #stopped: PromiseWithResolvers<void> | undefined;
 
-  /** `maxConcurrent`: how many tasks of one webhook run at the same time. */
+  /** @param options.maxConcurrent the maximum number of tasks of one webhook that run at the same time. */
   constructor({ maxConcurrent }: { maxConcurrent: number }) {
     this.#maxConcurrent = maxConcurrent;
   }
@@ -18,7 +18,7 @@ export class WebhookQueues {
     this.#runNext(webhookId, queue);
   }
 
-  /** Starts no further task. Resolves when the running ones have ended. */
+  /** Stops starting tasks. Resolves when all running tasks have ended. */
   stop(): Promise<void> {
     this.#stopped ??= Promise.withResolvers();
     if (this.#running === 0) this.#stopped.resolve();
@@ -54,7 +54,7 @@ interface Link<Item> {
   next?: Link<Item>;
 }
 
-/** A linked list, because `shift` of a long array moves every remaining item. */
+/** A queue as a linked list, because `shift` of a long array moves all remaining items. */
 class Queue<Item> {
   #first: Link<Item> | undefined;
   #last: Link<Item> | undefined;

@@ -9,9 +9,9 @@ import type { ParsedEvent } from "./event-request.ts";
 
 export interface ResolveOptions {
   event: ParsedEvent;
-  /** The repository before the event. Default: a new one. */
+  /** The repository before the event. Default: a new repository. */
   repository?: StoredRepository | undefined;
-  /** Origin of the URLs in the payload, without a trailing slash. */
+  /** The origin of the URLs in the payload, without a trailing slash. */
   hubUrl: string;
   createId: () => string;
   createSha: () => string;
@@ -22,16 +22,16 @@ export interface ResolvedEvent {
   before: StoredRepository;
   /** `undefined` if the event deletes the repository. */
   after: StoredRepository | undefined;
-  /** The payload without its `webhook`, before the edits. */
+  /** The payload without the field `webhook`, before the edits. */
   payload: Record<string, unknown>;
-  /** Serializes the payload for a webhook, with the edits. */
+  /** Applies the edits to the payload, and serializes the payload for a webhook. */
   bodyFor(webhookId: string): string;
 }
 
 /**
  * Computes the payload of an event and its effect on the repository. Stores nothing.
  *
- * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or its edits do not fit the payload.
+ * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or the edits do not fit the payload.
  */
 export function resolveEvent(options: ResolveOptions): ResolvedEvent {
   const { event, hubUrl, createId, createSha } = options;
@@ -39,11 +39,11 @@ export function resolveEvent(options: ResolveOptions): ResolvedEvent {
   try {
     const { payload, repository: after } = applyEvent({ event, repository: before, hubUrl, newSha: createSha() });
     const bodyFor = bodySerializer(payload, event.edits ?? []);
-    // Fails now for a payload that cannot be serialized, before anything is stored.
+    // If the payload cannot be serialized, this call throws before anything is stored.
     bodyFor(createId());
     return { before, after, payload, bodyFor };
   } catch (error) {
-    // JSON with thousands of levels overflows the stack.
+    // Serializing JSON with thousands of levels overflows the stack.
     if (!(error instanceof RangeError)) throw error;
     throw new WebhookError("The event is nested too deeply to be serialized. Remove nested fields.", {
       code: "ARGUMENT_INVALID",
@@ -55,7 +55,7 @@ function bodySerializer(payload: object, edits: NonNullable<ParsedEvent["edits"]
   if (edits.length > 0) {
     return (id) => JSON.stringify(editPayload({ ...payload, webhook: { id, version: 3 } }, edits));
   }
-  // Serialized once for all webhooks: only the last field differs.
+  // The payload is serialized once for all webhooks, because only the last field differs.
   const start = JSON.stringify(payload).slice(0, -1);
   return (id) => `${start},"webhook":{"id":"${id}","version":3}}`;
 }
@@ -72,7 +72,7 @@ interface ApplyOptions {
   /** The repository before the event. */
   repository: StoredRepository;
   hubUrl: string;
-  /** Id of the new commit. */
+  /** The ID of the new commit. */
   newSha: string;
 }
 
@@ -97,14 +97,14 @@ function applyEvent(options: ApplyOptions): Pick<ResolvedEvent, "payload"> & {
     },
     ...scopeFacts(options, { knownScope, after }),
   };
-  // The Hub reports only the changed settings: without any in the event, none.
+  // The payload contains only changed settings. If the event has no settings, `updatedConfig` is empty.
   const noChange = knownScope === "repo.config" && { updatedConfig: {} };
   const given = { ...event, webhook: undefined, edits: undefined };
   const payload = deepMerge(deepMerge(sample, facts), { ...noChange, ...given });
   return { payload, repository: scope === "repo" && action === "delete" ? undefined : after };
 }
 
-/** Drops subscopes until the scope is known: the Hub documents that new subscopes extend the broader scope. */
+/** Removes subscopes until the scope is known. According to the Hub's documentation, new subscopes extend the broader scope. */
 function findKnownScope(scope: string): KnownScope {
   let known = scope;
   while (!isKnownScope(known)) known = known.slice(0, known.lastIndexOf("."));
@@ -115,7 +115,7 @@ function updateRepository({ event, repository, newSha }: ApplyOptions, knownScop
   const after = { ...repository };
   const { scope, action } = event.event;
   if (event.repo.private !== undefined) after.private = event.repo.private;
-  // The exact scope: an unknown subscope of `repo` is an update.
+  // This compares the exact scope, because an unknown subscope of `repo` is an update.
   if (scope === "repo" && action === "move" && event.movedTo) after.name = event.movedTo.name;
   if (knownScope === "repo.content" && after.headSha !== undefined) {
     after.headSha = event.updatedRefs ? (findNewHead(event.updatedRefs) ?? after.headSha) : newSha;
@@ -131,7 +131,7 @@ function findNewHead(updatedRefs: readonly { ref: string; newSha: string | null 
   return updatedRefs.find(({ ref }) => ref === mainRef)?.newSha ?? undefined;
 }
 
-/** The fields of a scope in which this event differs from the sample payload. */
+/** Returns the fields of a scope that differ from the sample payload. */
 function scopeFacts(
   { event, repository }: ApplyOptions,
   { knownScope, after }: { knownScope: KnownScope; after: StoredRepository },
@@ -153,7 +153,10 @@ function scopeFacts(
   }
 }
 
-/** The latest discussion, unless the event names one. Its id is stable; the comment is new. */
+/**
+ * Returns the discussion of the event, or the latest discussion by default. The ID of the discussion is stable, and the ID of the
+ * comment is new.
+ */
 function discussionIds({ event, newSha }: ApplyOptions, { id, discussions }: StoredRepository) {
   const num = event.discussion?.num ?? Math.max(1, discussions);
   return {
@@ -164,12 +167,12 @@ function discussionIds({ event, newSha }: ApplyOptions, { id, discussions }: Sto
   };
 }
 
-/** Returns the id of a discussion: always the same for the same repository and number. */
+/** Returns the ID of a discussion. The ID depends only on the repository and the number. */
 export function discussionId({ repositoryId, num }: { repositoryId: string; num: number }): string {
   return deriveId(`${repositoryId}/${num}`);
 }
 
-/** Overrides the sample, which is a pull request. */
+/** Overrides the discussion in the sample payload, which is a pull request. */
 const plainDiscussion = { discussion: { isPullRequest: false, changes: undefined } };
 
 function isNewDiscussion({ scope, action }: { scope: string; action: string }): boolean {

@@ -14,7 +14,7 @@ const edit = z
   })
   .check(z.refine((given) => "value" in given !== (given.remove === true), 'give either a "value" or "remove": true'));
 
-/** An event to trigger: the repository, the event, and any further field of the payload. */
+/** An event to trigger: the repository, the event, and other fields of the payload. */
 export const eventRequest = z
   .looseObject({
     repo: z.looseObject({ ...repoRef.shape, private: z.optional(z.boolean()) }),
@@ -40,9 +40,9 @@ export const eventRequest = z
   );
 
 /**
- * An event on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field of the payload.
- * The local Hub fills in the fields that you leave out. `edits` are applied to the payload last, over everything else;
- * they change neither the repository nor which webhooks fire.
+ * An event on a repository: `repo` with `type` and `name`, `event` with `scope` and `action`, and other fields of the payload. The
+ * local Hub adds the fields that you omit. `edits` are applied to the payload last. They affect neither the repository nor the
+ * choice of webhooks that fire.
  */
 export type HubEvent = z.input<typeof eventRequest>;
 
@@ -52,7 +52,7 @@ export type ParsedEvent = z.output<typeof eventRequest>;
 /**
  * Validates an event.
  *
- * @throws `ARGUMENT_INVALID`, naming the invalid fields.
+ * @throws `ARGUMENT_INVALID` with the invalid fields.
  */
 export function parseEvent(event: unknown): ParsedEvent {
   const parsed = eventRequest.safeParse(event, { error: describeIssue });

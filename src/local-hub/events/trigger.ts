@@ -14,17 +14,18 @@ import { type ResolvedEvent, resolveEvent } from "./event-payload.ts";
 import type { ParsedEvent } from "./event-request.ts";
 
 /**
- * Why a webhook that watches the repository does not fire: its `domains` exclude the event, the repository is `private`
- * and its owner cannot read it, a user `disabled` it, or failures `suspended` it.
+ * The reason why a webhook that watches the repository does not fire. `domain`: the domains of the webhook exclude the event.
+ * `private`: the repository is private, and the owner of the webhook cannot read the repository. `disabled`: a user disabled the
+ * webhook. `suspended`: the webhook was suspended after failed deliveries.
  */
 export type SkipReason = "domain" | "private" | "disabled" | "suspended";
 
-/** A webhook that watches the repository of an event, but did not fire. */
+/** A webhook that watches the repository of an event but did not fire. */
 export interface UnfiredWebhook {
   webhookId: string;
-  /** Target URL with its secrets masked. */
+  /** The target URL with masked secrets. */
   url: string;
-  /** `daily-limit`: it reached its daily limit. */
+  /** `daily-limit`: the webhook has reached its daily limit. */
   reason: SkipReason | "daily-limit";
 }
 
@@ -32,13 +33,13 @@ export interface UnfiredWebhook {
 export interface TriggerResult {
   deliveries: HubDelivery[];
   notFired: UnfiredWebhook[];
-  /** Names of the users who got a notification. */
+  /** The names of the users who received a notification. */
   notified: string[];
 }
 
 /** The result that an event would have. */
 export interface TriggerPreview {
-  /** As the first of `webhooks` would get it; without any, with the id of a webhook that does not exist. */
+  /** The payload for the first of `webhooks`. If no webhook would fire, the payload contains a made-up webhook ID. */
   payload: unknown;
   /** The webhooks that would fire. */
   webhooks: { webhookId: string; url: string }[];
@@ -46,9 +47,10 @@ export interface TriggerPreview {
 }
 
 /**
- * Triggers an event: applies it to the repository, creating that if necessary, and fires the webhooks that watch it.
+ * Triggers an event: applies the event to the repository, and fires the webhooks that watch the repository. Creates the repository
+ * if necessary.
  *
- * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or its edits do not fit the payload.
+ * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or the edits do not fit the payload.
  */
 export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerResult {
   const { store, dispatcher, auditLog, log } = context;
@@ -68,10 +70,10 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
   });
   const fields = { repo: `${type}:${name}`, scope, action };
   if (!isKnownScope(scope) || !actions.some((known) => known === action)) {
-    log.warn(fields, "unknown scope or action: the Hub does not document it");
+    log.warn(fields, "The Hub does not document this scope or action. Check the event for typing errors.");
   }
   const { enabled, skipped } = selectWebhooks(context, { event, resolved });
-  if (enabled.length === 0) log.info(fields, "nothing to deliver: no enabled webhook watches this event");
+  if (enabled.length === 0) log.info(fields, "No enabled webhook watches this event, so no delivery was sent.");
   const deliveries = dispatcher.fire(enabled, ({ id }) => bodyFor(id));
   const fired = new Set(deliveries.map(({ webhookId }) => webhookId));
   const limited = enabled.filter(({ id }) => !fired.has(id));
@@ -79,9 +81,9 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
 }
 
 /**
- * Computes what {@link triggerEvent} would do, without doing it.
+ * Returns the payload and the webhooks of an event without triggering the event.
  *
- * @throws `ARGUMENT_INVALID` as {@link triggerEvent} does.
+ * @throws `ARGUMENT_INVALID` in the same cases as {@link triggerEvent}.
  */
 export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPreview {
   const { createId, hubUrl, dispatcher } = context;
@@ -101,7 +103,7 @@ function resolve(context: HubContext, event: ParsedEvent): ResolvedEvent {
   return resolveEvent({ event, repository: store.repositories.get(event.repo), hubUrl, createId, createSha });
 }
 
-/** Splits the webhooks that watch the repository, oldest first, into those to fire and those to skip. */
+/** Divides the webhooks that watch the repository into webhooks to fire and webhooks to skip, oldest first. */
 function selectWebhooks(
   { store, hubUrl }: HubContext,
   { event, resolved }: { event: ParsedEvent; resolved: ResolvedEvent },
@@ -137,7 +139,7 @@ function describeLimited({ hubUrl }: HubContext, webhooks: readonly StoredWebhoo
 export interface RepositoryEvent {
   repo: RepoRef;
   isReadableBy: (user: string) => boolean;
-  /** Such as `repo.content`. */
+  /** The scope of the event, such as `repo.content`. */
   scope: string;
 }
 
@@ -146,12 +148,12 @@ function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEven
   const owner = getOwner(repo);
   return definition.watched.some(({ type, name }) => {
     if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
-    // An unknown name could belong to a user or to an organization.
+    // An unknown name can belong to a user or an organization.
     return name === owner && type === (getAccountKind(owner) ?? type);
   });
 }
 
-/** Returns why a webhook that watches the repository does not fire; `undefined` if it does. */
+/** Returns the reason why a webhook that watches the repository does not fire, or `undefined` if the webhook fires. */
 function findSkipReason(webhook: StoredWebhook, event: RepositoryEvent): SkipReason | undefined {
   const { scope, isReadableBy } = event;
   if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";

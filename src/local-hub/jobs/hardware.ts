@@ -5,13 +5,13 @@ interface Hardware {
   prettyName: string;
   vcpus: number;
   ramGb: number;
-  /** Count, model and total memory in GB, such as `4 L40S 192`. */
+  /** The number, model, and total memory in GB of the GPUs, such as `4 L40S 192`. */
   gpus?: string;
-  /** Price per minute. */
+  /** The price per minute, in millionths of a US dollar. */
   microUsd: number;
 }
 
-/** The names are those of the Hub; sizes and prices are approximate. */
+/** The hardware for jobs. Names match the Hub. Sizes and prices are approximate. */
 const flavors: readonly Hardware[] = [
   { flavor: "cpu-basic", prettyName: "CPU Basic", vcpus: 2, ramGb: 16, microUsd: 167 },
   { flavor: "cpu-upgrade", prettyName: "CPU Upgrade", vcpus: 8, ramGb: 32, microUsd: 500 },
@@ -97,7 +97,7 @@ const flavors: readonly Hardware[] = [
   },
 ];
 
-/** Hardware for jobs, in the format of the Hub. */
+/** The hardware for jobs, in the format of the Hub's API. */
 export const hardware: readonly JobHardware[] = flavors.map(({ flavor, prettyName, vcpus, ramGb, gpus, microUsd }) => ({
   name: flavor,
   prettyName,

@@ -6,17 +6,17 @@ import type { JobStore } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { runCommand } from "./run-command.ts";
 
-/** Edits can remove fields that every payload has. The job still starts. */
+/** Uses empty strings for missing fields, because a job must also start if edits removed required fields of the payload. */
 const editedPayload = z.object({
   repo: z.object({ name: z.string().catch(""), type: z.string().catch("") }).catch({ name: "", type: "" }),
 });
 
-/** Further jobs wait. */
+/** The maximum number of jobs that run at the same time. Other jobs wait. */
 const maxConcurrentProcesses = 4;
 
 export interface JobRunnerOptions {
   store: JobStore;
-  /** Whether to run commands as local processes. Otherwise, jobs are only recorded. */
+  /** Whether to run the commands of jobs as local processes. Otherwise, jobs are only recorded. */
   runJobs: boolean;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -24,7 +24,7 @@ export interface JobRunnerOptions {
   log: Logger;
 }
 
-/** A delivery to a job. */
+/** A delivery that starts a job. */
 export interface JobDelivery {
   webhook: StoredWebhook;
   deliveryId: string;
@@ -32,7 +32,7 @@ export interface JobDelivery {
   body: string;
 }
 
-/** The definition of a job, whether from its webhook or from an earlier job. */
+/** The definition of a job, from a webhook or from an earlier job. */
 interface JobTemplate {
   record: Omit<Job, "id" | "createdAt" | "owner" | "createdBy" | "status" | "secrets">;
   secretValues: Readonly<Record<string, string>>;
@@ -54,16 +54,16 @@ export class JobRunner {
     this.#options = options;
     for (const job of options.store.all()) {
       const { stage, message } = job.status;
-      // A job that is only recorded has a message, and never starts.
+      // Jobs that are only recorded have a message and never start.
       const isWaiting = stage === "SCHEDULING" && message === null;
       if (stage === "RUNNING" || isWaiting) {
-        const reason = `the local Hub stopped ${isWaiting ? "before" : "while"} the job ran`;
+        const reason = `the local Hub stopped ${isWaiting ? "before the job ran" : "while the job was running"}`;
         options.store.update(withStatus(job, { stage: "ERROR", message: reason }));
       }
     }
   }
 
-  /** Creates the job of a delivery. Its process starts later. */
+  /** Creates the job of a delivery. The process of the job starts later. */
   start({ webhook, deliveryId, body }: JobDelivery): Job {
     const { store, now, createId, runJobs } = this.#options;
     const account = { id: accountId(webhook.owner), name: webhook.owner };
@@ -91,7 +91,7 @@ export class JobRunner {
       ...(Object.keys(secrets).length > 0 && { secrets: hideValues(secrets) }),
       status: {
         stage: "SCHEDULING",
-        message: runJobs ? null : "only recorded: start the local Hub with --run-jobs to run jobs",
+        message: runJobs ? null : "not run, only recorded: start the local Hub with --run-jobs to run jobs",
       },
     };
     store.add(job, secrets);
@@ -114,7 +114,7 @@ export class JobRunner {
   #schedule(task: () => Promise<void>): void {
     if (this.#running.size >= maxConcurrentProcesses) return void this.#waiting.push(task);
     const running = task()
-      .catch((error: unknown) => this.#options.log.error({ err: error }, "Cannot run a job."))
+      .catch((error: unknown) => this.#options.log.error({ err: error }, "A job could not be run."))
       .finally(() => {
         this.#running.delete(running);
         const next = this.#waiting.shift();
@@ -133,13 +133,17 @@ export class JobRunner {
       lines.info({ stage, ...(message !== null && { reason: message }) }, "job");
     };
     if (command.length === 0) {
-      return setStage("ERROR", "it has no command: the local Hub cannot run the default command of an image", 0);
+      return setStage(
+        "ERROR",
+        "the job has no command, and the local Hub cannot run the default command of an image. Set a command",
+        0,
+      );
     }
     for (let failures = 0; ; failures += 1) {
       if (!signal.aborted) setStage("RUNNING", null, failures);
       const reason = await runCommand({
         command,
-        // The variables take precedence over secrets of the same name.
+        // Variables override secrets with the same name.
         environment: { ...job.environment, ...secrets, ...variables },
         timeoutSeconds: job.timeout ?? null,
         signal,
@@ -165,7 +169,7 @@ function templateOfDefinition(definition: NonNullable<StoredWebhook["definition"
   };
 }
 
-/** Drops the secret of the webhook that started the earlier job. */
+/** Creates the definition from an earlier job, without the secret of the webhook that started the earlier job. */
 function templateOfJob(job: Job, { WEBHOOK_SECRET: _secret, ...secretValues }: Record<string, string>): JobTemplate {
   const { id: _id, createdAt: _at, owner: _owner, createdBy: _by, status: _status, secrets: _names, ...record } = job;
   return { record, secretValues };
@@ -175,7 +179,7 @@ function hideValues(secretValues: Readonly<Record<string, string>>): Record<stri
   return Object.fromEntries(Object.keys(secretValues).map((name) => [name, null]));
 }
 
-/** Jobs can print their secrets, which must not be logged. */
+/** Masks secrets in a line of output, because jobs can print their secrets. */
 function maskSecrets(line: string, secrets: Readonly<Record<string, string>>): string {
   return Object.values(secrets)
     .filter((value) => value !== "")

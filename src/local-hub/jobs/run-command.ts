@@ -2,21 +2,24 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { maxTimerMs } from "../../core/duration.ts";
 
-/** Time between SIGTERM and SIGKILL. */
+/** The time between SIGTERM and SIGKILL, in milliseconds. */
 const killAfterMs = 5_000;
-/** Time to read the remaining output after the process exits. Its child processes can keep the pipes open. */
+/** The timeout for reading the remaining output after the process exits, in milliseconds. Child processes can keep the pipes open. */
 const outputTimeoutMs = 500;
-/** Longer lines of output are cut. */
+/** The maximum length of a line of output. Longer lines are truncated. */
 const maxLineLength = 2_000;
-/** Not the whole environment, because that of a developer contains tokens. */
+/**
+ * The environment variables that a job inherits. Other variables are not passed on, because they can contain tokens of the
+ * developer.
+ */
 const inheritedVariables = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
 export interface CommandOptions {
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
-  /** `null` for no limit. */
+  /** The timeout of the command, or `null` for no timeout. */
   timeoutSeconds: number | null;
-  /** Stops the process and its child processes. */
+  /** Aborting this signal stops the process and its child processes. */
   signal: AbortSignal;
   /** Called with each line of output. */
   onOutput: (line: string) => void;
@@ -28,7 +31,7 @@ function killRunning(): void {
   for (const child of running) signalGroup(child, "SIGKILL");
 }
 
-/** Kills the jobs when this process exits. One listener for all jobs: Node warns about more than ten. */
+/** Kills the job when this process exits. All jobs share one listener, because Node warns about more than ten listeners. */
 function addRunning(child: ChildProcess): void {
   if (running.size === 0) process.on("exit", killRunning);
   running.add(child);
@@ -39,7 +42,10 @@ function removeRunning(child: ChildProcess): void {
   if (running.size === 0) process.off("exit", killRunning);
 }
 
-/** Runs the command of a job as a local process. Resolves with why it failed; `undefined` if it exited with 0. */
+/**
+ * Runs the command of a job as a local process. Resolves with the reason for a failure, or with `undefined` if the process exited
+ * with 0.
+ */
 export function runCommand(options: CommandOptions): Promise<string | undefined> {
   const { signal, timeoutSeconds, onOutput } = options;
   return new Promise((resolve) => {
@@ -77,7 +83,7 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
       }, outputTimeoutMs).unref();
     });
     child.on("close", (code, killedBy) => {
-      // Its child processes may still run.
+      // Child processes may still be running.
       kill();
       finish(code === 0 ? undefined : killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
     });
@@ -89,7 +95,7 @@ function start({ command: [program = "", ...values], environment }: CommandOptio
     return spawn(program, values, {
       env: { ...inheritedEnvironment(), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
-      // A process group of its own, to kill its child processes with it.
+      // With its own process group, the process can be killed together with its child processes.
       detached: true,
     });
   } catch (error) {
@@ -97,7 +103,7 @@ function start({ command: [program = "", ...values], environment }: CommandOptio
   }
 }
 
-/** Splits the output into lines. Keeps only the start of a long line, which could otherwise fill the memory. */
+/** Splits the output into lines. Keeps only the start of long lines, which could otherwise fill the memory. */
 function readLines(stream: Readable, onLine: (line: string) => void): void {
   let line = "";
   stream.setEncoding("utf8");
@@ -119,7 +125,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // It has already exited.
+    // The process has already exited.
   }
 }
 
@@ -133,7 +139,7 @@ function describeStartError(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT") return "the program is not installed on this machine";
   if (code === "E2BIG") return "the payload is too large for an environment variable";
-  // The message of Node quotes the value, which could be a secret.
-  if (code === "ERR_INVALID_ARG_VALUE") return "the command, an argument or a variable contains a NUL character";
+  // Node's message is not used, because it quotes the value, which can be a secret.
+  if (code === "ERR_INVALID_ARG_VALUE") return "the command, an argument, or a variable contains a NUL character";
   return `cannot start the program (${String(code ?? "unknown error")})`;
 }

@@ -2,7 +2,7 @@ import { routes } from "../routes/index.ts";
 import type { ResponseHeaders, Route } from "../routes/route.ts";
 import { componentSchemas, errorBody, type JsonSchema, propertySchemas, toJsonSchema } from "./openapi-schemas.ts";
 
-/** The areas of the API, by the names in the specification of the Hub. */
+/** The tags of the OpenAPI document, named as in the Hub's specification. */
 const tags = [
   { name: "webhooks", description: "Webhooks, which call a URL or run a job when a repository changes." },
   { name: "notifications", description: "Notifications of a user, and their settings." },
@@ -17,7 +17,7 @@ const tags = [
 
 /** Options of {@link openApiDocument}. */
 export interface OpenApiDocumentOptions {
-  /** The base URL of the paths, as in `http://localhost:5050`. */
+  /** The base URL of the paths, such as `http://localhost:5050`. */
   serverUrl: string;
 }
 
@@ -59,7 +59,7 @@ interface OpenApiResponse {
 type JsonContent = { "application/json": { schema: JsonSchema } };
 
 /**
- * Creates the OpenAPI 3.1 document of the local Hub, from the schemas that validate the requests.
+ * Creates the OpenAPI 3.1 document of the local Hub from the schemas that validate requests.
  *
  * @example
  * ```ts
@@ -123,9 +123,9 @@ function describeParameters({ request, parameters: details = {} }: Route): OpenA
 }
 
 const errorDescriptions = {
-  invalid: [400, "The request is invalid; the message contains the field."],
-  forbidden: [403, "The token, its user or the plan does not allow this."],
-  notFound: [404, "There is nothing with this ID or name."],
+  invalid: [400, "The request is invalid. The message contains the invalid field."],
+  forbidden: [403, "The token, the role of the user, or the plan does not allow this operation."],
+  notFound: [404, "No resource has this ID or name."],
 } as const;
 
 const errorHeaders: ResponseHeaders = {

@@ -4,7 +4,7 @@ import { findJsonRule } from "../../hub/validation/json-rule.ts";
 import { resourceApis } from "../routes/index.ts";
 import type { ResourceApi } from "../routes/route.ts";
 
-/** A JSON Schema, as an OpenAPI 3.1 document contains it. */
+/** A JSON Schema in an OpenAPI 3.1 document. */
 export type JsonSchema = core.JSONSchema.BaseSchema;
 
 /** The body of every error response. */
@@ -20,8 +20,8 @@ const names = z.registry<{ id: string }>();
 for (const [id, schema] of components.flatMap(Object.entries<z.ZodMiniType>)) names.add(schema, { id });
 
 /**
- * Converts a schema to JSON Schema. Components become references. Queries are described by their decoded types, since a
- * parameter in a URL has no other type than string.
+ * Converts a schema to JSON Schema. Components become references. Query parameters get their decoded types, because the encoded
+ * type is always string.
  */
 export function toJsonSchema(schema: core.$ZodType): JsonSchema {
   const id = names.get(schema)?.id;
@@ -54,8 +54,8 @@ function componentPath(id: string): string {
 }
 
 /**
- * zod describes the output of a schema: fields with defaults are required, and objects have no further fields. This
- * describes the input, with the decoded types of the output.
+ * Changes the JSON Schema of the output, which zod creates, to the input with the decoded types of the output. In the output of
+ * zod, fields with defaults are required, and objects have no additional fields.
  */
 function applyRules({ zodSchema, jsonSchema }: { zodSchema: core.$ZodType; jsonSchema: JsonSchema }): void {
   if (zodSchema instanceof core.$ZodObject) {
@@ -65,7 +65,7 @@ function applyRules({ zodSchema, jsonSchema }: { zodSchema: core.$ZodType; jsonS
     else delete jsonSchema.required;
     if (!catchall) delete jsonSchema.additionalProperties;
   }
-  // The pattern of zod is only an approximation of `format: email`.
+  // zod's pattern only approximates `format: email`.
   if (zodSchema instanceof core.$ZodEmail) delete jsonSchema.pattern;
   // In JSON Schema, `readOnly` has another meaning.
   if (zodSchema instanceof core.$ZodReadonly) delete jsonSchema.readOnly;

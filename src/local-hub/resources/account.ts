@@ -7,7 +7,7 @@ import { listAccessibleGroups } from "./organizations/resource-groups.ts";
 export interface WhoamiSource {
   store: Store;
   hubUrl: string;
-  /** Start of the local Hub, which is also the creation date of its tokens. */
+  /** The start time of the local Hub, which is also the creation date of the tokens. */
   startedAt: Date;
 }
 
@@ -18,7 +18,7 @@ const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> 
   "enterprise-plus": "plus",
 };
 
-/** Returns the user of a request with organizations and token. */
+/** Returns the user of a request, with the user's organizations and the token. */
 export function getWhoami(caller: Caller, source: WhoamiSource): Whoami {
   const { user, tokenRole } = caller;
   return {
@@ -70,7 +70,7 @@ function organizationOf(name: string, caller: Caller, { store, hubUrl }: WhoamiS
   ];
 }
 
-/** A fine-grained token can write to the resources of the user, not to those of organizations. */
+/** Returns the permissions of a fine-grained token, which can write to resources of the user but not of organizations. */
 function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["accessToken"]>["fineGrained"]> {
   const entity = { _id: accountId(user), name: user, type: "user" } as const;
   return {

@@ -1,13 +1,13 @@
 import { html } from "hono/html";
 import { accountId } from "../accounts.ts";
 
-/** The image must not load or run anything, even when opened as a document. */
+/** Prevents the image from loading resources or running scripts, even if it is opened as a document. */
 const contentSecurityPolicy =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 /**
- * Responds with the avatar of a user or an organization: the initial of the name on a color derived from it. Returns
- * `undefined` for a file name that does not end in `.svg`.
+ * Returns a response with the avatar of a user or an organization, or `undefined` if the file name does not end in `.svg`. The
+ * avatar shows the initial of the name on a color that is derived from the name.
  *
  * @example
  * ```ts

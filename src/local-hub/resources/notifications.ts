@@ -25,9 +25,9 @@ interface UserOptions {
 
 /** The notifications to change. */
 export interface NotificationSelection {
-  /** Ids of their discussions. */
+  /** The IDs of the notifications' discussions. */
   discussionIds: readonly string[];
-  /** Selects everything that matches `search`, on every page, instead of `discussionIds`. */
+  /** Whether to select all notifications that match `search`, on all pages, instead of `discussionIds`. */
   applyToAll: boolean;
   search: NotificationSearch;
 }
@@ -84,7 +84,7 @@ function select(
   );
 }
 
-/** Leaves out notifications of repositories that have become private to other users. */
+/** Returns the notifications of a user, without notifications of private repositories that the user can no longer read. */
 function readableNotifications({ store, user }: UserOptions): KeyedNotification[] {
   return store.notifications.listByOwner(user).filter(({ record: { about } }) => {
     if (about.type !== "repo" || !store.repositories.get(about.repo)?.private) return true;
@@ -115,7 +115,7 @@ function matches(
   return lastUpdate === undefined || record.updatedAt <= Date.parse(lastUpdate);
 }
 
-/** Papers have two ids: their own, and that of the preprint. */
+/** Whether an object is a paper. A paper has two IDs: its own ID and the ID of the preprint. */
 function isPaper(objectId: string, { paperId, store }: { paperId: string; store: Store }): boolean {
   return objectId === paperId || store.papers.get({ owner: "", id: paperId })?.objectId === objectId;
 }
@@ -153,7 +153,7 @@ function toNotification({ id, record }: KeyedNotification, { hubUrl }: { hubUrl:
   }
 }
 
-/** Updates notifications after a repository was moved, and deletes them after it was deleted. */
+/** Updates the notifications of a repository after the repository was moved, or deletes them after it was deleted. */
 export function syncNotifications(
   store: Store,
   { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
@@ -185,9 +185,9 @@ const discussionPayload = z.object({
 });
 
 /**
- * Notifies the users who watch a repository or its owner of an event on a discussion. Each discussion has one
- * notification per user: a further event marks it unread again, and deleting the discussion deletes it. Returns the
- * names of the notified users.
+ * Notifies the users who watch a repository or its owner about an event on a discussion. Returns the names of the notified users.
+ * Each user has one notification per discussion. Later events mark the notification as unread again. Deleting the discussion
+ * deletes the notification.
  */
 export function notifyWatchers(
   { store, now }: { store: Store; now: () => number },
@@ -195,7 +195,7 @@ export function notifyWatchers(
 ): string[] {
   const { scope, action, repository, payload } = event;
   if (!coversScope("discussion", scope)) return [];
-  // A custom event may lack what a notification needs.
+  // A custom event can lack fields that a notification needs.
   const parsed = discussionPayload.safeParse(payload).data;
   if (!parsed) return [];
   const { author: opener, id, ...discussion } = parsed.discussion;
@@ -239,7 +239,7 @@ function shouldNotify(store: Store, { user, repository }: { user: string; reposi
 function isWatchItemOf({ type, id }: NotificationWatchItem, repository: StoredRepository): boolean {
   if (type === "repo") return id === repository.id;
   const owner = getOwner(repository);
-  // An unknown name could belong to a user or to an organization.
+  // An unknown name can belong to a user or an organization.
   return id === accountId(owner) && type === (getAccountKind(owner) ?? type);
 }
 

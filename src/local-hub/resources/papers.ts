@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 /**
  * Claims a paper for `user`, or for the user `targetUserId`. `ok` is `false` if another user has claimed the author.
  *
- * @throws HTTPException 404 for an unknown paper; 400 for an unknown user or author.
+ * @throws HTTPException 404 if the paper is unknown, 400 if the user or the author is unknown.
  */
 export function claimPaper(
   { store, user: claimant }: { store: Store; user: string },
@@ -16,7 +16,7 @@ export function claimPaper(
 ): PaperClaimResult {
   const key = { owner: "", id: paperId };
   const paper = store.papers.get(key);
-  if (!paper) throw new HTTPException(404, { message: `There is no paper ${paperId}.` });
+  if (!paper) throw new HTTPException(404, { message: `There is no paper "${paperId}".` });
   const user = targetUserId === undefined ? claimant : findUserById(store, targetUserId.toLowerCase());
   if (user === undefined) {
     throw new HTTPException(400, { message: `targetUserId: there is no user with the ID ${targetUserId}.` });
@@ -40,7 +40,10 @@ function authorOf({ authors }: StoredPaper, id: string): Author {
   throw new HTTPException(400, { message: `claimAuthorId: the authors of this paper are ${ids}.` });
 }
 
-/** Returns the author that a user has claimed, an unclaimed author with the name of the user, or the first unclaimed one. */
+/**
+ * Returns the author that a user has claimed, otherwise an unclaimed author with the name of the user, otherwise the first
+ * unclaimed author.
+ */
 function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | undefined {
   const free = authors.filter(({ claimedBy }) => claimedBy === undefined);
   return (

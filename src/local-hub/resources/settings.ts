@@ -12,7 +12,7 @@ interface UserOptions {
 
 const settingsId = "settings";
 
-/** Returns the settings of a user; empty ones if the user has changed none. */
+/** Returns the settings of a user, or empty settings if the user has not changed any. */
 export function getSettings({ store, user }: UserOptions): StoredSettings {
   return store.settings.get({ owner: user, id: settingsId }) ?? { notifications: {}, watched: [] };
 }
@@ -30,7 +30,7 @@ export function updateNotificationSettings(
   });
 }
 
-/** Adds and deletes watched items of a user. An item in both lists is deleted. */
+/** Adds and deletes watched items of a user. An item that is in both lists is deleted. */
 export function updateWatchSettings(options: UserOptions, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
   const before = getSettings(options);
   const watched = new Map([...before.watched, ...change.add].map((item) => [keyOf(item), item]));
@@ -38,7 +38,7 @@ export function updateWatchSettings(options: UserOptions, change: { add: Watched
   save(options, { ...before, watched: [...watched.values()] });
 }
 
-/** Example tools of the Hub's MCP server. The local Hub has no MCP server: these cannot be called. */
+/** Example tools of the Hub's MCP server. The tools cannot be called, because the local Hub has no MCP server. */
 export const mcpTools: McpSettings = {
   builtInTools: ["hub_repo_details", "hub_repo_search", "paper_search", "space_search"],
   spaceTools: [

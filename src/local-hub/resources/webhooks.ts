@@ -2,10 +2,10 @@ import { maskUrl } from "../../core/urls.ts";
 import { suspendedAfterFailure, type Webhook } from "../../hub/webhooks/schemas.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 
-/** A webhook with its secrets masked, for pages, logs and the control API. */
+/** A webhook with masked secrets, for pages, logs, and the control API. */
 export interface WebhookSummary {
   id: string;
-  /** Name of the user. */
+  /** The name of the user. */
   owner: string;
   target: { kind: "url"; url: string } | { kind: "job"; description: string } | { kind: "jobSource"; id: string };
   state: "enabled" | "disabled" | "suspended";
@@ -16,7 +16,7 @@ export interface WebhookSummary {
   lastTriggerAt?: string;
 }
 
-/** Summarizes a webhook without its secrets. */
+/** Summarizes a webhook, with masked secrets. */
 export function summarizeWebhook(webhook: StoredWebhook): WebhookSummary {
   const { id, owner, definition, lastTriggerAt } = webhook;
   return {
@@ -37,7 +37,7 @@ export function webhookState({ disabled }: StoredWebhook): WebhookSummary["state
   return disabled ? "disabled" : "enabled";
 }
 
-/** Returns the target URL with its secrets masked; for a job, the URL under which the local Hub lists jobs. */
+/** Returns the target URL with masked secrets, or, for a job, the URL at which the local Hub lists jobs. */
 export function maskedTargetUrl({ definition }: StoredWebhook, { hubUrl }: { hubUrl: string }): string {
   return definition.url === undefined ? `${hubUrl}/_local/jobs` : maskUrl(definition.url);
 }
@@ -50,7 +50,7 @@ function describeTarget({ definition: { url, job, jobSourceId } }: StoredWebhook
 
 type WebhookDefinition = StoredWebhook["definition"];
 
-/** Returns an update with the target of the current definition, if the update has none. */
+/** Returns the update. If the update has no target, the target of the current definition is added. */
 export function keepTarget(update: WebhookDefinition, current: WebhookDefinition): WebhookDefinition {
   const hasTarget = update.url !== undefined || update.job !== undefined || update.jobSourceId !== undefined;
   if (hasTarget) return update;
@@ -63,7 +63,7 @@ export function keepTarget(update: WebhookDefinition, current: WebhookDefinition
   };
 }
 
-/** Removes an empty secret, which is the same as none. */
+/** Removes an empty secret, because a webhook with an empty secret has no secret. */
 export function withoutEmptySecret({ secret, ...definition }: WebhookDefinition): WebhookDefinition {
   return secret ? { ...definition, secret } : definition;
 }
@@ -80,7 +80,7 @@ export function toReturnedWebhook({ id, definition, disabled, lastTriggerAt }: S
   };
 }
 
-/** The API returns the names of secrets without their values, and not all fields of a job. */
+/** Converts a job to its API representation, which contains the names of secrets without values and not all fields. */
 function toReturnedJob(job: NonNullable<WebhookDefinition["job"]>): NonNullable<Webhook["job"]> {
   const { dockerImage, spaceId, environment, arguments: args, command, flavor, timeoutSeconds, labels, secrets } = job;
   return {

@@ -10,15 +10,15 @@ export interface ApiEnvironment {
 
 const knownTokens = developmentTokens.map(({ token }) => token).join(", ");
 
-/** The details of a request for the audit log. */
+/** Returns the details of a request for the audit log. */
 export function requestOf(context: Context<ApiEnvironment>): ApiRequest {
   return { caller: context.var.caller, userAgent: context.req.header("user-agent") };
 }
 
 /**
- * Authenticates a request by its bearer token. A token with the role `read` can only read.
+ * Authenticates a request by its bearer token. Tokens with the role `read` can only read.
  *
- * @throws `HTTPException` 401 and 403.
+ * @throws `HTTPException` 401 if the token is missing or unknown, 403 if the token cannot write.
  */
 export async function authenticate(context: Context<ApiEnvironment>, next: () => Promise<void>): Promise<void> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "") ?? [];

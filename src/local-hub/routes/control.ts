@@ -24,9 +24,9 @@ const triggerOperation = {
 } as const satisfies Operation;
 
 /**
- * The API that controls the local Hub: it triggers events and returns logs, without a token. Web pages of other sites must
- * not have access: requests with another origin are answered with 403, and so are POST requests that are not JSON, which
- * browsers send without asking the server.
+ * Serves the API that controls the local Hub: it triggers events and returns logs, without a token. Pages of other websites must
+ * not have access, so requests with another origin are answered with 403. POST requests without JSON are also answered with 403,
+ * because browsers send such requests to other origins without a preflight request.
  */
 export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
   const { store, dispatcher, reset } = hub;
@@ -34,7 +34,7 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
 
   const webhook = (id: string): StoredWebhook => {
     const found = store.webhooks.get(id);
-    if (!found) throw new HTTPException(404, { message: `There is no webhook ${id}.` });
+    if (!found) throw new HTTPException(404, { message: `There is no webhook "${id}".` });
     return found;
   };
 
@@ -42,11 +42,17 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
     const { method } = context.req;
     const isJson = /^application\/json\s*(;|$)/i.test(context.req.header("content-type") ?? "");
     if (method !== "GET" && method !== "HEAD" && !isJson) {
-      throw new HTTPException(403, { message: "Send control requests as content-type: application/json." });
+      throw new HTTPException(403, {
+        message:
+          "The content type is not application/json. Send control requests with the header content-type: application/json.",
+      });
     }
     const origin = context.req.header("origin");
     if (origin !== undefined && origin !== new URL(context.req.url).origin) {
-      throw new HTTPException(403, { message: "Control requests from other sites are not allowed." });
+      throw new HTTPException(403, {
+        message:
+          "Control requests from other websites are not allowed. Send the request from the page of the local Hub or from a program.",
+      });
     }
     await next();
   });

@@ -12,7 +12,7 @@ const jobRoutes = {
   }),
 } as const;
 
-/** Serves the hardware for jobs. Only webhooks start jobs. */
+/** Serves the hardware for jobs. The API does not start jobs, because only webhooks start jobs on the local Hub. */
 export const jobApi = {
   routes: jobRoutes,
   components: { JobHardware: jobHardware },

@@ -30,7 +30,8 @@ const notificationRoutes = {
 } as const;
 
 /**
- * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access to their own only.
+ * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access only to their own
+ * notifications.
  */
 export const notificationApi = {
   routes: notificationRoutes,

@@ -4,16 +4,16 @@ import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 
-/** The fields of a webhook that the Python client sends in another form than the specification of the Hub requires. */
+/** The fields of a webhook in which requests of the Python client differ from the Hub's specification. */
 const requestedWebhook = z.looseObject({
   watched: z.array(z.unknown()).optional(),
   domains: z.array(z.unknown()).optional(),
 });
 
 /**
- * Corrects the requests of the Python client (`hf webhooks`, `HfApi`), which omits `domains`, sends the domain
- * `discussions`, and updates webhooks with an empty `watched`. The specification allows none of these, so other clients get 400.
- * The response has a warning, which the Python client prints.
+ * Corrects requests of the Python client (`hf webhooks`, `HfApi`). The Python client omits `domains`, sends the domain
+ * `discussions`, and updates webhooks with an empty `watched`. The Hub's specification does not allow such requests, so other
+ * clients get 400. The response contains a warning, which the Python client prints.
  */
 export function completeForPythonClient(
   find: (webhookId: string) => StoredWebhook | undefined,
@@ -33,7 +33,7 @@ export function completeForPythonClient(
     if (context.res.ok) {
       context.res.headers.set(
         "x-hf-warning",
-        `webhooks; The published API of the Hub does not allow this request: ${notes.join("; ")}.`,
+        `webhooks; The Hub's published API does not allow this request: ${notes.join("; ")}.`,
       );
     }
   };

@@ -7,7 +7,7 @@ import { invalidRequest } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 
-/** One resource of the API, as the local Hub documents and serves it. */
+/** A resource of the API that the local Hub serves, with its documentation. */
 export interface ResourceApi {
   routes: Readonly<Record<string, Route>>;
   /** The schemas that the OpenAPI document lists under `components`, by name. */
@@ -16,30 +16,30 @@ export interface ResourceApi {
   serve: (app: Hono<ApiEnvironment>, context: HubContext) => void;
 }
 
-/** An operation, as the local Hub documents and serves it. */
+/** An operation that the local Hub serves, with its documentation. */
 export type Route<Served extends Operation = Operation> = Served & RouteDetails;
 
-/** The parts of a route that only the document contains. */
+/** The details of a route that only the OpenAPI document contains. */
 export interface RouteDetails {
   tag: string;
   description?: string;
-  /** Headers that the operation reads, and descriptions of query parameters. */
+  /** The headers that the operation reads, and descriptions of query parameters. */
   parameters?: Readonly<Record<string, { in: "query" | "header"; description: string }>>;
   /** The response with status 200. */
   success: { description: string; headers?: ResponseHeaders };
   /** The response with status 302, if the operation can redirect. */
   redirect?: { description: string; headers: ResponseHeaders };
-  /** The possible errors, apart from those of the token (401) and of the body (413 and 415). */
+  /** The possible errors, except for errors of the token (401) and of the body (413 and 415). */
   errors: readonly RouteError[];
 }
 
-/** 400, 403 and 404. */
+/** An error with status 400, 403, or 404. */
 export type RouteError = "invalid" | "forbidden" | "notFound";
 
-/** Descriptions of response headers, by name. */
+/** The descriptions of response headers, by name. */
 export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
 
-/** Describes how the local Hub serves an operation. */
+/** Adds documentation to an operation. */
 export function describeRoute<const Served extends Operation>(operation: Served, details: RouteDetails): Route<Served> {
   return { ...operation, ...details };
 }
@@ -59,16 +59,13 @@ export interface RouteRequest<Served extends Operation> {
   body: BodyOf<RequestOf<Served>>;
 }
 
-/** Returns the JSON of a successful response, or a whole response. */
+/** Handles a valid request. Returns the JSON of a successful response, or a complete response. */
 export type RouteHandler<Served extends Operation> = (
   request: RouteRequest<Served>,
   context: Context<ApiEnvironment>,
 ) => z.output<Served["response"]> | Response | Promise<z.output<Served["response"]> | Response>;
 
-/**
- * Serves a route. Invalid requests are answered with 400 and the invalid fields, bodies in other formats than JSON with
- * 415.
- */
+/** Serves a route. Answers invalid requests with 400 and the invalid fields, and bodies that are not JSON with 415. */
 export function serveRoute<Served extends Operation>(
   app: Hono<ApiEnvironment>,
   route: Served,
@@ -99,7 +96,7 @@ function parse(schema: z.ZodMiniType, value: unknown, name: string): unknown {
   throw invalidRequest(fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`));
 }
 
-/** The query as an object; repeated parameters are arrays. */
+/** Returns the query parameters as an object. The values of repeated parameters are arrays. */
 function readQuery(context: Context<ApiEnvironment>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(context.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
@@ -114,7 +111,10 @@ async function readBody({ content, required }: OperationBody, context: Context<A
   const contentType = context.req.header("content-type");
   if (contentType === undefined && text === "") return required ? parse(schema, {}, "body") : {};
   if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType ?? "")) {
-    throw new HTTPException(415, { message: "Send the body as content-type: application/json." });
+    throw new HTTPException(415, {
+      message:
+        "The content type is not application/json. Send the body with the header content-type: application/json.",
+    });
   }
   return parse(schema, parseJson(text), "body");
 }
@@ -123,6 +123,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new HTTPException(400, { message: "The body is not JSON: check its quotes, commas and brackets." });
+    throw new HTTPException(400, { message: "The body is not valid JSON. Check the quotes, commas, and brackets." });
   }
 }

@@ -68,7 +68,7 @@ export const webhookApi = {
     const { webhooks, deliveries } = store;
     const findOwn = (id: string, caller: Caller): StoredWebhook => {
       const found = webhooks.get(id);
-      if (found?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook ${id}.` });
+      if (found?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook "${id}".` });
       return found;
     };
 

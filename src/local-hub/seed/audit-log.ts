@@ -4,7 +4,7 @@ import type { StoredAuditEvent } from "../store/audit-log-store.ts";
 import { mainOrganization, memberName } from "./organizations.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** Age of the oldest event. */
+/** The age of the oldest event, in milliseconds. */
 const periodMs = 90 * dayMs;
 
 const frequentTypes = [
@@ -25,7 +25,7 @@ const oregon = { formatted: "Boardman, Oregon, United States", country: "US", ci
 const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const script = "huggingface_hub/1.2.0; python/3.13.1";
 
-/** Addresses reserved for documentation (RFC 5737, RFC 3849), and tokens that do not exist. */
+/** Example origins. The addresses are reserved for documentation (RFC 5737, RFC 3849), and the tokens do not exist. */
 const origins: readonly Origin[] = [
   { ip: "192.0.2.10", location: paris, userAgent: browser },
   { ip: "198.51.100.23", location: oregon, userAgent: script, token: accessToken("a1", "write", { last4: "kQ7d" }) },
@@ -45,7 +45,7 @@ function accessToken(
   return { type: "access_token", id, deleted, role, ...(last4 !== undefined && { last4 }) };
 }
 
-/** Example events of all organizations, oldest first. */
+/** Creates example events of all organizations, oldest first. */
 export function seedAuditLog({ now }: { now: number }): StoredAuditEvent[] {
   const others = organizationNames.filter((name) => name !== mainOrganization);
   return [...others.flatMap((name) => foundingEvents(name, now)), ...mainEvents(now)].map((event, number) => ({
@@ -69,7 +69,7 @@ function foundingEvents(organization: string, now: number): NewEvent[] {
   ];
 }
 
-/** One event of each type, with frequent events in between. */
+/** Creates one event of each type, with frequent events in between. */
 function mainEvents(now: number): NewEvent[] {
   const events: [SpecifiedAuditLogType, ExampleEvent][] = [];
   for (const [index, type] of specifiedAuditLogTypes.entries()) {
@@ -96,7 +96,7 @@ function describeOrigin(
   index: number,
 ): Omit<NewEvent, "organization" | "type" | "at"> {
   if (bySystem) return event;
-  // Seven origins and five authors: every combination occurs.
+  // With seven origins and five authors, all combinations occur.
   const author = authors[index % authors.length];
   return {
     ...event,
@@ -106,7 +106,7 @@ function describeOrigin(
   };
 }
 
-/** An event without author and time. */
+/** An event without an author and a time. */
 interface ExampleEvent {
   message: string;
   data?: Record<string, unknown>;

@@ -14,10 +14,10 @@ const lastNames =
     " ",
   );
 
-/** Three pages with the default limit of 500. */
+/** The number of members, which results in three pages with the default limit of 500. */
 const memberCount = 1_200;
 
-/** The organization with example data. The others only differ in their plans. */
+/** The organization with example data. The other organizations have no example data and differ only in their plans. */
 export const mainOrganization = "acme";
 
 /** Returns a different name for each number from 0. */
@@ -29,7 +29,7 @@ export function memberName(number: number): string {
   return `${first}-${last}${namesakes > 0 ? namesakes + 1 : ""}`;
 }
 
-/** The developer owns every organization; acme has many members. */
+/** Creates the members of all organizations. The developer is an admin of each organization, and acme has many members. */
 export function seedMembers(): KeyedRecord<StoredMember>[] {
   const owners = organizationNames.map((owner) => ({ owner, id: localUser, record: member("admin") }));
   const others = Array.from({ length: memberCount - 2 }, (_, number) => ({
@@ -54,7 +54,7 @@ function roleOf(number: number): string {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** One group includes the other user, one has no repositories. */
+/** Creates the resource groups of acme. One group includes the other user, and one group has no repositories. */
 export function seedResourceGroups({ now }: { now: number }): KeyedResourceGroup[] {
   const [ada = "", alan = "", barbara = "", bjarne = ""] = [0, 1, 2, 3].map(memberName);
   return [
@@ -119,7 +119,7 @@ function group(owner: string, record: StoredResourceGroup): KeyedResourceGroup {
   return { owner, id: deriveId(`resource group ${owner} ${record.name}`), record };
 }
 
-/** One organization has requested high rate limits. */
+/** Creates the network security of one organization, which has requested high rate limits. */
 export function seedNetworkSecurity(): KeyedRecord<NetworkSecurity>[] {
   const record: NetworkSecurity = { ...defaultNetworkSecurity, highRateLimits: "pending" };
   return [{ owner: mainOrganization, id: "network-security", record }];

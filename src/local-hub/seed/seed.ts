@@ -8,9 +8,9 @@ import type { Store } from "../store/store.ts";
 import { seedAuditLog } from "./audit-log.ts";
 import { memberName, seedMembers, seedNetworkSecurity, seedResourceGroups } from "./organizations.ts";
 
-/** Fills an empty store with example data. Does nothing for any other store. */
+/** Fills an empty store with example data. Does not change a store that already contains data. */
 export function seedStore(store: Store, { now }: { now: number }): void {
-  // An organization always has an owner.
+  // Every store with data contains this member, because each organization has at least one admin.
   if (store.members.get({ owner: "acme", id: "local-user" })) return;
   store.transaction(() => {
     store.members.put(...seedMembers());
@@ -36,7 +36,7 @@ const repositories: readonly (KnownRepoRef & { discussions: number; private?: tr
   { type: "model", name: "local-user/drafts", discussions: 0, private: true },
 ];
 
-/** Every type of repository, some private, and one of acme without a resource group. */
+/** Creates repositories of all types. Some repositories are private, and one repository of acme has no resource group. */
 function seedRepositories(): StoredRepository[] {
   return repositories.map(({ type, name, discussions, private: isPrivate = false }) => {
     const id = seededRepositoryId({ type, name });
@@ -46,7 +46,7 @@ function seedRepositories(): StoredRepository[] {
   });
 }
 
-/** The ids are the same in every local Hub. */
+/** Derives the ID of an example repository, which is the same in every local Hub. */
 function seededRepositoryId({ type, name }: KnownRepoRef): string {
   return deriveId(`repository ${type}:${name}`);
 }
@@ -81,7 +81,7 @@ const papers: readonly { id: string; title: string; authors: readonly Authorship
   },
 ];
 
-/** Some authorships are claimed; for one paper, all of them. */
+/** Creates papers. Some authorships are claimed. For one paper, all authorships are claimed. */
 function seedPapers(): KeyedRecord<StoredPaper>[] {
   return papers.map(({ id, title, authors }) => ({
     owner: "",
@@ -101,7 +101,7 @@ function seedPapers(): KeyedRecord<StoredPaper>[] {
 type About = StoredNotification["about"];
 type AboutOf<Type extends About["type"]> = Extract<About, { type: Type }>;
 
-/** The subject of a notification, with the id of its discussion. */
+/** The subject of a notification, with the ID of the discussion. */
 interface Subject {
   id: string;
   about: About;
@@ -109,13 +109,16 @@ interface Subject {
 
 const notificationIntervalMs = 7 * 3_600_000;
 
-/** Two pages of notifications of all types for the developer, and some for the other user. */
+/** Creates two pages of notifications of all types for the developer, and some notifications for the other user. */
 function seedNotifications(options: { now: number }): KeyedRecord<StoredNotification>[] {
   const all = subjects();
   return [...notify(localUser, all, options), ...notify(otherUser, all.slice(0, 6), options)];
 }
 
-/** Newest first. Alternates participation, mentions and read status, so that every combination occurs. */
+/**
+ * Creates the notifications of a user, newest first. Alternates participation, mentions, and read status, so that all combinations
+ * occur.
+ */
 function notify(owner: string, about: Subject[], { now }: { now: number }): KeyedRecord<StoredNotification>[] {
   return about.map((subject, index) => ({
     owner,
@@ -201,7 +204,7 @@ function blog(facts: Omit<AboutOf<"community_blog">, "type">): Subject {
   return { id: deriveId(`blog ${facts.slug}`), about: { type: "community_blog", ...facts } };
 }
 
-/** The developer watches a dataset and so gets notifications of its discussions. */
+/** Creates the settings of the developer, who watches a dataset and therefore gets notifications about its discussions. */
 function seedSettings(): KeyedRecord<StoredSettings>[] {
   return [
     {

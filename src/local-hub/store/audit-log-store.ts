@@ -8,7 +8,7 @@ const record = z.object({
   id: z.string(),
   organization: z.string(),
   type: z.enum(auditLogTypes),
-  /** Name of the user; omitted for an action of the Hub itself. */
+  /** The name of the user. Omitted for actions of the Hub itself. */
   author: z.string().optional(),
   /** Whether the user was deleted. */
   isAuthorDeleted: z.boolean().optional(),
@@ -23,13 +23,13 @@ const record = z.object({
   oauth,
 });
 
-/** Author name of actions of the Hub itself. */
+/** The author of actions of the Hub itself, as filters name it. */
 export const systemAuthor = "system";
 
 /** An event in the audit log of an organization. */
 export type StoredAuditEvent = z.output<typeof record>;
 
-/** Matches events that have a value of each list, ignoring the case of authors and IP addresses. Empty lists match all. */
+/** Matches events that have a value of each list. An empty list matches all events. The case of authors and IP addresses is ignored. */
 export interface AuditFilter {
   authors: readonly string[];
   ips: readonly string[];
@@ -39,7 +39,7 @@ export interface AuditFilter {
 /** A page of an audit log, newest first. */
 export interface AuditPage {
   events: StoredAuditEvent[];
-  /** Pass it to get the next page; `undefined` on the last page. */
+  /** The `before` option for the next page, or `undefined` on the last page. */
   before: number | undefined;
 }
 
@@ -53,7 +53,7 @@ export class AuditLogStore {
 
   /** Adds events, oldest first. */
   add(...events: StoredAuditEvent[]): void {
-    // Not with the JSON functions of SQLite: events can be nested deeper than those allow.
+    // The values are not read with SQLite's JSON functions, because events can be nested deeper than these functions allow.
     const insert = this.#database.prepare(
       "INSERT INTO audit_log (organization, author, ip, type, record) VALUES (?, ?, ?, ?, ?)",
     );

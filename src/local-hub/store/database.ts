@@ -5,15 +5,15 @@ import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { makePrivateFolder } from "../../core/private-folder.ts";
 
-/** "hwlh": distinguishes state files from databases of other programs. */
+/** The `application_id` of state files: "hwlh" in ASCII. It distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;
-/** Increase it when a table changes. Files with another version are rejected, never migrated. */
+/** The version of the tables. Increase the version when a table changes. Files with another version are rejected, not migrated. */
 const schemaVersion = 3;
 
-/** One page of the smallest size. */
+/** The minimum size of a database, which is the smallest page size of SQLite. */
 const minDatabaseBytes = 512;
 
-/** `record` columns contain JSON; `sequence` orders the rows by the time of their insertion. */
+/** Columns named `record` contain JSON. `sequence` is the order in which rows were inserted. */
 const schema = `
   CREATE TABLE webhooks (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -72,10 +72,10 @@ const schema = `
 `;
 
 /**
- * Opens the database of a local Hub, in memory without a file. Creates a missing file, readable only by its owner
- * because it contains the secrets of webhooks, and locks it against other processes.
+ * Opens the database of a local Hub, in memory if `file` is `undefined`. Creates a missing file with access only for the current
+ * user, because the file contains the secrets of webhooks. Locks the file, so that other processes cannot open it.
  *
- * @throws `LOCAL_HUB_STATE_UNUSABLE`; the file stays unchanged.
+ * @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used. The file is then unchanged.
  */
 export function openDatabase(file: string | undefined): DatabaseSync {
   if (file === undefined) {
@@ -88,13 +88,13 @@ export function openDatabase(file: string | undefined): DatabaseSync {
     makePrivateFolder(dirname(resolve(file)), "LOCAL_HUB_STATE_UNUSABLE");
     closeSync(openSync(file, "a", 0o600));
     const { size } = statSync(file);
-    // SQLite treats a file that is too short for a database as empty, and overwrites it.
+    // SQLite would treat a file that is too short for a database as empty and overwrite the file.
     if (size > 0 && size < minDatabaseBytes) throw new Error("file is not a database");
     database = new DatabaseSync(file);
     database.exec("PRAGMA locking_mode = EXCLUSIVE;");
     const isNew = checkIsNew(database, file);
-    // These write to the file, so they run after the check. Commits survive a killed process, but not a power failure:
-    // syncing each commit would cost a third of the throughput.
+    // These settings write to the file, so they are set after the check. Commits survive a killed process, but not a power failure,
+    // because syncing each commit would reduce the throughput by a third.
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;");
     if (isNew) database.exec(`BEGIN; ${schema} COMMIT;`);
     return database;
@@ -111,7 +111,7 @@ function checkIsNew(database: DatabaseSync, file: string): boolean {
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   if (!isOurs && isEmpty && read("user_version") === 0) return true;
   throw new WebhookError(
-    `"${file}" is not a state file of this version of the local Hub. Choose another file, or move this one away.`,
+    `"${file}" is not a state file of this version of the local Hub. Choose another file, or move this file away.`,
     { code: "LOCAL_HUB_STATE_UNUSABLE" },
   );
 }
@@ -120,10 +120,10 @@ function checkIsNew(database: DatabaseSync, file: string): boolean {
 export function stateUnusable(file: string, cause: unknown): WebhookError {
   const reason = messageOf(cause);
   const remedy = /locked|busy/.test(reason)
-    ? "another process has opened it. Stop that process, or choose another file"
+    ? "another process uses the file. Stop that process, or choose another file"
     : /not a database|malformed/.test(reason)
-      ? "it is damaged or not a state file of the local Hub. Choose another file, or move this one away"
-      : `${reason}. Choose a file that you can read and write`;
+      ? "the file is damaged or is not a state file of the local Hub. Choose another file, or move this file away"
+      : `${reason}. Choose a readable and writable file`;
   return new WebhookError(`Cannot open the state file "${file}": ${remedy}.`, {
     code: "LOCAL_HUB_STATE_UNUSABLE",
     cause,

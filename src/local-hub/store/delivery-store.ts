@@ -2,16 +2,16 @@ import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 
-/** Attempts that are kept per webhook. Older ones are deleted. */
+/** The maximum number of attempts per webhook. Older attempts are deleted. */
 const maxKeptAttempts = 100;
 
-/** A delivery that waits for its first attempt or a retry. */
+/** A delivery that is waiting for its first attempt or a retry. */
 export interface PendingDelivery {
   deliveryId: string;
   webhookId: string;
-  /** Id of the next attempt. */
+  /** The ID of the next attempt. */
   logId: string;
-  /** Number of the next attempt, from 1. */
+  /** The number of the next attempt, starting at 1. */
   attempt: number;
   /** Milliseconds since the epoch. */
   dueAt: number;
@@ -35,7 +35,7 @@ const attemptRecord = z.object({
   error: z.string().nullable(),
 });
 
-/** The pending deliveries, and the attempts that were made. */
+/** Stores pending deliveries and the attempts of all deliveries. */
 export class DeliveryStore {
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -45,7 +45,7 @@ export class DeliveryStore {
     this.#statements = prepareStatements(database);
   }
 
-  /** Adds a pending delivery, or replaces it for its next attempt. */
+  /** Adds a pending delivery, or replaces a pending delivery with the same ID. */
   putPending({ deliveryId, webhookId, logId, attempt, dueAt, body }: PendingDelivery): void {
     this.#statements.putPending.run(deliveryId, webhookId, logId, attempt, dueAt, body);
   }
@@ -64,7 +64,7 @@ export class DeliveryStore {
     }));
   }
 
-  /** Returns the ids of the pending deliveries of a webhook. */
+  /** Returns the IDs of the pending deliveries of a webhook. */
   pendingOf(webhookId: string): string[] {
     return this.#statements.pendingOf.all(webhookId).map((row) => String(row.delivery_id));
   }
@@ -90,7 +90,7 @@ export class DeliveryStore {
     return row && toAttempt(row);
   }
 
-  /** Returns the latest attempt of a delivery; `undefined` before the first one. */
+  /** Returns the latest attempt of a delivery, or `undefined` before the first attempt. */
   latestAttempt(deliveryId: string): HubDeliveryAttempt | undefined {
     const row = this.#statements.latestAttempt.get(deliveryId);
     return row && toAttempt(row);

@@ -2,12 +2,12 @@ import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { type Job, job } from "../../hub/jobs.ts";
 
-/** Older jobs are deleted. */
+/** The maximum number of jobs. Older jobs are deleted. */
 const maxJobs = 1_000;
 
 const secretValues = z.record(z.string(), z.string());
 
-/** The jobs that webhooks have started. */
+/** Stores the jobs that webhooks have started. */
 export class JobStore {
   readonly #database: DatabaseSync;
 
@@ -26,7 +26,7 @@ export class JobStore {
     return row && job.parse(JSON.parse(String(row.record)));
   }
 
-  /** Returns the values of the secrets of a job, which its record does not contain. */
+  /** Returns the values of a job's secrets. The record of the job does not contain these values. */
   secretsOf(id: string): Record<string, string> {
     const row = this.#database.prepare("SELECT secrets FROM jobs WHERE id = ?").get(id);
     return row ? secretValues.parse(JSON.parse(String(row.secrets))) : {};

@@ -10,11 +10,11 @@ import { notificationSettings, notificationWatchItem } from "../../hub/settings.
 const time = z.number();
 const userName = z.string();
 
-/** A notification. Its owner is the user, and its ID is the ID of the discussion. */
+/** A notification. The owner of the record is the user, and the ID is the ID of the discussion. */
 export const storedNotification = z.object({
   updatedAt: time,
   read: z.boolean(),
-  /** Participants of the discussion. */
+  /** The participants of the discussion. */
   participating: z.array(userName),
   /** Whether the discussion mentions the user. */
   mentions: z.boolean(),
@@ -42,35 +42,35 @@ export const storedNotification = z.object({
   ]),
 });
 
-/** The settings of a user: its owner is the user, its id `settings`. */
+/** The settings of a user. The owner of the record is the user, and the ID is `settings`. */
 export const storedSettings = z.object({
   notifications: notificationSettings,
   prepaidAmount: z.string().optional(),
   watched: z.array(notificationWatchItem),
 });
 
-/** A paper: its owner is empty, its id that of the preprint. */
+/** A paper. The owner of the record is empty, and the ID is the ID of the preprint. */
 export const storedPaper = z.object({
-  /** Its id in notifications. */
+  /** The ID of the paper in notifications. */
   objectId: z.string(),
   title: z.string(),
   authors: z.array(
     z.object({
       id: z.string(),
       name: z.string(),
-      /** Id of the user who claimed this authorship. */
+      /** The ID of the user who claimed this authorship. */
       claimedBy: z.string().optional(),
     }),
   ),
 });
 
-/** A member. Its owner is the organization, and its ID is the username. */
+/** A member. The owner of the record is the organization, and the ID is the username. */
 export const storedMember = z.object({
   role: organizationRole,
   isExternalCollaborator: z.boolean(),
 });
 
-/** A resource group: its owner is the organization. */
+/** A resource group. The owner of the record is the organization. */
 export const storedResourceGroup = z.object({
   name: z.string(),
   description: z.string().optional(),
@@ -83,7 +83,7 @@ export const storedResourceGroup = z.object({
   others: z.array(resource).optional(),
 });
 
-/** The revoked access of a token: its owner is the organization, its id that of the token. */
+/** The revoked access of a token. The owner of the record is the organization, and the ID is the ID of the token. */
 const storedRevocation = z.object({ at: time });
 
 /** A notification of a user. */
@@ -97,7 +97,7 @@ export type StoredMember = z.output<typeof storedMember>;
 /** A resource group of an organization. */
 export type StoredResourceGroup = z.output<typeof storedResourceGroup>;
 
-/** Opens the record stores of all kinds. */
+/** Opens the stores of all kinds of records. */
 export function openRecords(database: DatabaseSync) {
   return {
     notifications: new RecordStore(database, { kind: "notification", schema: storedNotification }),
@@ -105,7 +105,7 @@ export function openRecords(database: DatabaseSync) {
     papers: new RecordStore(database, { kind: "paper", schema: storedPaper }),
     members: new RecordStore(database, { kind: "member", schema: storedMember }),
     resourceGroups: new RecordStore(database, { kind: "resource-group", schema: storedResourceGroup }),
-    /** Its owner is the organization, its id `network-security`. */
+    /** The owner of the record is the organization, and the ID is `network-security`. */
     networkSecurity: new RecordStore(database, { kind: "network-security", schema: networkSecurity }),
     revocations: new RecordStore(database, { kind: "revocation", schema: storedRevocation }),
   };
@@ -123,7 +123,7 @@ export interface KeyedRecord<Record> extends RecordKey {
   record: Record;
 }
 
-/** Records of one kind, each with an owner and an id. */
+/** Stores records of one kind. Each record has an owner and an ID. */
 class RecordStore<Schema extends z.core.$ZodType> {
   readonly #database: DatabaseSync;
   readonly #kind: string;
@@ -142,7 +142,7 @@ class RecordStore<Schema extends z.core.$ZodType> {
     return row && z.parse(this.#schema, JSON.parse(String(row.record)));
   }
 
-  /** Returns the records of an owner, ordered by id. */
+  /** Returns the records of an owner, sorted by ID. */
   listByOwner(owner: string): KeyedRecord<z.output<Schema>>[] {
     const rows = this.#database
       .prepare("SELECT id, record FROM records WHERE kind = ? AND owner = ? ORDER BY id")
@@ -154,9 +154,9 @@ class RecordStore<Schema extends z.core.$ZodType> {
     }));
   }
 
-  /** Adds records, or replaces those with the same owner and id. */
+  /** Adds records. Replaces records with the same owner and ID. */
   put(...records: KeyedRecord<z.input<Schema>>[]): void {
-    // One statement for all records: one per record would slow down the start by milliseconds.
+    // All records are written with one statement, because one statement per record would slow down the start by milliseconds.
     this.#database
       .prepare(
         `INSERT INTO records (kind, owner, id, record)

@@ -7,16 +7,16 @@ const record = z.object({
   name: z.string(),
   id: z.string(),
   private: z.boolean(),
-  /** Head commit of the main branch. Buckets have none. */
+  /** The head commit of the main branch. Missing for buckets, which have no commits. */
   headSha: z.string().optional(),
-  /** Number of the latest discussion or pull request. */
+  /** The number of the latest discussion or pull request. */
   discussions: z.number(),
 });
 
 /** A repository. */
 export type StoredRepository = z.output<typeof record>;
 
-/** The repositories. */
+/** Stores the repositories. */
 export class RepositoryStore {
   readonly #database: DatabaseSync;
 
@@ -29,13 +29,13 @@ export class RepositoryStore {
     return row && record.parse(JSON.parse(String(row.record)));
   }
 
-  /** Returns all repositories, ordered by type and name. */
+  /** Returns all repositories, sorted by type and name. */
   all(): StoredRepository[] {
     const rows = this.#database.prepare("SELECT record FROM repositories ORDER BY type, name").all();
     return rows.map((row) => record.parse(JSON.parse(String(row.record))));
   }
 
-  /** Adds a repository, or replaces the one with the same type and name. */
+  /** Adds a repository. Replaces a repository with the same type and name. */
   put(repository: StoredRepository): void {
     this.#database
       .prepare("INSERT OR REPLACE INTO repositories (type, name, record) VALUES (?, ?, ?)")

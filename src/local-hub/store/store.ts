@@ -22,9 +22,9 @@ export interface Store extends ReturnType<typeof openRecords> {
 }
 
 /**
- * Opens the store of a local Hub, in memory without a `file`.
+ * Opens the store of a local Hub, in memory if `file` is omitted.
  *
- * @throws `LOCAL_HUB_STATE_UNUSABLE`.
+ * @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used.
  */
 export function openStore({ file }: { file?: string | undefined }): Store {
   const database = openDatabase(file);
@@ -32,7 +32,7 @@ export function openStore({ file }: { file?: string | undefined }): Store {
     return createStore(database);
   } catch (error) {
     database.close();
-    // A record that no release has written.
+    // The store contains a record that no release of this version has written.
     throw stateUnusable(file ?? ":memory:", error);
   }
 }
@@ -42,7 +42,7 @@ function createStore(database: DatabaseSync): Store {
   const repositories = new RepositoryStore(database);
   const deliveries = new DeliveryStore(database);
   const jobs = new JobStore(database);
-  // Fails now for unreadable records.
+  // Reads the records, so that an unreadable record is found now.
   jobs.all();
   const store: Store = {
     webhooks,

@@ -4,7 +4,7 @@ import { suspendedAfterFailure, webhookRequest } from "../../hub/webhooks/schema
 
 const record = z.object({
   id: z.string(),
-  /** Name of the user. */
+  /** The name of the user. */
   owner: z.string(),
   /** The latest create or update request. */
   definition: webhookRequest,
@@ -13,7 +13,7 @@ const record = z.object({
   lastTriggerAt: z.number().optional(),
   /** Consecutive failed deliveries. */
   failures: z.number(),
-  /** First trigger of the current 24 hours (milliseconds since the epoch). */
+  /** The time of the first trigger in the current 24 hours, in milliseconds since the epoch. */
   dayBeganAt: z.number(),
   triggersToday: z.number(),
 });
@@ -21,7 +21,7 @@ const record = z.object({
 /** A webhook with its state. */
 export type StoredWebhook = z.output<typeof record>;
 
-/** The webhooks, cached in memory because every event reads all of them. */
+/** Stores the webhooks. Caches all webhooks in memory, because each event reads all webhooks. */
 export class WebhookStore {
   readonly #database: DatabaseSync;
   readonly #putStatement: StatementSync;
@@ -35,7 +35,7 @@ export class WebhookStore {
     this.reload();
   }
 
-  /** Reloads the cache from the database, as after a rollback. */
+  /** Reloads the cache from the database, for example after a rollback. */
   reload(): void {
     this.#webhooks.clear();
     for (const row of this.#database.prepare("SELECT record FROM webhooks ORDER BY sequence").all()) {
@@ -53,7 +53,7 @@ export class WebhookStore {
     return this.#webhooks.get(id);
   }
 
-  /** Adds a webhook, or replaces the one with the same id. */
+  /** Adds a webhook. Replaces a webhook with the same ID. */
   put(webhook: StoredWebhook): void {
     this.#putStatement.run(webhook.id, JSON.stringify(webhook));
     this.#webhooks.set(webhook.id, webhook);

@@ -104,7 +104,7 @@ describe("A 404 is returned", () => {
     for (const id of ids) {
       const said = refused(await hub.request(line(id), { body }), notFound);
       // A webhook of another user gets the same error.
-      expect(said.replace(decodeURIComponent(id), "ID")).toBe("There is no webhook ID.");
+      expect(said.replace(decodeURIComponent(id), "ID")).toBe('There is no webhook "ID".');
     }
     expect((await hub.request(`GET ${path}/${foreign.id}`, { token: "hf_other" })).body).toEqual({ webhook: foreign });
   });
@@ -320,6 +320,6 @@ function says(field: string) {
 test("An unknown path returns 404, with a hint for handlers that call it", async () => {
   const hub = await openLocalHub();
   const called = refused(await hub.request("POST /api/datasets/me/data/discussions", { body: {} }), notFound);
-  expect(called).toMatch(/^There is no POST \/api\/datasets.*openapi\.json.*new HubClient\(\{ fetch \}\)/);
-  expect(refused(await hub.request("GET /nothing"), notFound)).toBe("There is no GET /nothing here.");
+  expect(called).toMatch(/^The local Hub has no POST \/api\/datasets.*openapi\.json.*new HubClient\(\{ fetch \}\)/);
+  expect(refused(await hub.request("GET /nothing"), notFound)).toBe("The local Hub has no GET /nothing.");
 });

@@ -22,15 +22,15 @@ export interface ApiRequest {
 
 /** An action to record in an audit log. */
 export interface AuditEntry {
-  /** Name of the organization; entries for a user are ignored, because only organizations have an audit log. */
+  /** The name of the organization. Entries for a user are ignored, because only organizations have an audit log. */
   organization: string;
   type: SpecifiedAuditLogType;
-  /** Name of the user. */
+  /** The name of the user. */
   author: string;
-  /** What the author did, as a sentence. */
+  /** Describes the action, such as `Created the organization`. */
   message: string;
   data?: Record<string, unknown>;
-  /** Absent if an event caused the action. */
+  /** Missing if an event caused the action. */
   request?: ApiRequest;
 }
 
@@ -53,7 +53,7 @@ export class AuditLog {
       at: now(),
       message,
       ...(data && { data }),
-      // The local Hub only listens on loopback.
+      // The local Hub listens only on the loopback interface.
       ip: "127.0.0.1",
       location: { formatted: "This machine" },
       ...(request?.userAgent !== undefined && { userAgent: request.userAgent }),
@@ -80,9 +80,9 @@ export interface RepositoryChange {
 }
 
 /**
- * Returns the audit entries of an event: creating, moving and deleting a repository and changing its settings are
- * recorded, changes to contents and discussions are not. A move is recorded for both owners. Any event creates its
- * repository if necessary.
+ * Returns the audit log entries of an event. Creating, moving, and deleting a repository and changing its settings are recorded.
+ * Changes to contents and discussions are not recorded, except that an event that created the repository is recorded as its
+ * creation. A move is recorded for both owners.
  */
 export function repositoryAuditEntries({ event, isNew, before, after }: RepositoryChange): AuditEntry[] {
   const { scope, action } = event.event;
@@ -114,10 +114,9 @@ export function repositoryAuditEntries({ event, isNew, before, after }: Reposito
 }
 
 /**
- * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`: an event must match one term of each
- * kind.
+ * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`. An event must match one term of each kind.
  *
- * @throws HTTPException 400 for an unknown type.
+ * @throws HTTPException 400 if a type is unknown.
  */
 export function parseAuditQuery(q: string): AuditFilter {
   const types = termValues("type", q);
@@ -138,30 +137,30 @@ function termValues(kind: "author" | "ip" | "type", q: string): string[] {
     .map((term) => term.slice(prefix.length));
 }
 
-/** The newest events are exported (docs/reference/hub-api.md, Limits). */
+/** The maximum number of exported events, newest first (docs/reference/hub-api.md, Limits). */
 const maxExportedEvents = 100_000;
-/** Events that are in memory at a time. */
+/** The number of events that are read into memory at a time. */
 const pageSize = 500;
 
 export interface AuditLogExportOptions {
   store: AuditLogStore;
   organization: string;
   filter: AuditFilter;
-  /** URL of the local Hub, without a trailing slash. */
+  /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   log: Logger;
 }
 
 /**
- * Streams the events of an organization as a JSON array, newest first. Reads a page when the reader asks for more, so
- * that slow readers need no memory. Events that are recorded during the export are not included. If the store fails
- * during the export, the array stays unclosed, so that the reader notices invalid JSON.
+ * Streams the events of an organization as a JSON array, newest first. Reads one page at a time, when the stream needs more data,
+ * so that slow clients use little memory. Events that are recorded during the export are not included. If the store fails during
+ * the export, the JSON array is not closed, so that the client gets invalid JSON instead of an incomplete list.
  */
 export function exportAuditLog(options: AuditLogExportOptions): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { organization, log } = options;
   const encoder = new TextEncoder();
   const pages = jsonPages(options);
-  // Reads the first page before the response starts: its error can still be answered with a status.
+  // The first page is read before the response starts, so that an error can still be answered with an HTTP status.
   let page = pages.next();
   return new ReadableStream(
     {
@@ -171,8 +170,8 @@ export function exportAuditLog(options: AuditLogExportOptions): ReadableStream<U
         try {
           page = pages.next();
         } catch (error) {
-          // The adapter would write a stream error into the response body.
-          log.error({ err: error, organization }, "audit log export failed: the response is incomplete");
+          // An error of the stream is not thrown, because the adapter would write it into the response body.
+          log.error({ err: error, organization }, "The export of an audit log failed, so the response is incomplete.");
           controller.close();
         }
       },

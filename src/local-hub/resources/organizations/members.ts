@@ -18,16 +18,16 @@ export interface MemberListOptions extends MemberSearch {
   limit: number;
 }
 
-/** A page of members, and the cursor of the next page, if there is one. */
+/** A page of members, with the cursor of the next page if there is a next page. */
 export interface MemberPage {
   members: OrganizationMember[];
   next: string | undefined;
 }
 
 /**
- * Returns a page of the members of an organization, ordered by name, with the fields that the caller can access.
+ * Returns a page of the members of an organization, sorted by name, with the fields that the caller can access.
  *
- * @throws HTTPException 403 if the caller searches by email without access to emails; 400 for an invalid cursor.
+ * @throws HTTPException 403 if the caller searches by email without access to email addresses, 400 if the cursor is invalid.
  */
 export function listMembers(
   { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
@@ -64,7 +64,7 @@ export interface MemberChangeOptions {
 /**
  * Changes the role of a member in an organization and in its resource groups, and records each change in the audit log.
  *
- * @throws HTTPException 404 for an unknown member; 400 for an unknown group, or if the organization would have no admin.
+ * @throws HTTPException 404 if the member is unknown, 400 if a group is unknown or the organization would have no admin.
  */
 export function setMemberRole(
   { store, auditLog }: Pick<HubContext, "store" | "auditLog">,
@@ -73,7 +73,7 @@ export function setMemberRole(
   const { role, resourceGroups = [] } = change;
   const author = request.caller.user;
   const member = store.members.get({ owner: organization, id: user });
-  if (!member) throw new HTTPException(404, { message: `${organization} has no member ${user}.` });
+  if (!member) throw new HTTPException(404, { message: `"${organization}" has no member "${user}".` });
   if (member.role === "admin" && role !== "admin") checkIsNotLastAdmin(store, { organization, user });
   const groups = groupsOfChange(store, { organization, changes: resourceGroups });
 
@@ -98,12 +98,12 @@ export function setMemberRole(
   });
 }
 
-/** Whether the caller has access to the e-mail addresses of members. */
+/** Whether the caller can read the email addresses of members. */
 function seesEmails({ isAdmin, plan }: OrganizationAccess): boolean {
   return isAdmin && hasPlan(plan, "team");
 }
 
-/** A cursor is the name of the last member of a page. */
+/** Encodes the name of the last member of a page as a cursor. */
 function writeCursor(user: string): string {
   return Buffer.from(user).toString("base64url");
 }
@@ -123,7 +123,7 @@ function matches(
   return email === undefined || emailOf({ organization: owner, user: id, member: record }) === email.toLowerCase();
 }
 
-/** The e-mail address of single sign-on, which external collaborators do not use. */
+/** Returns the email address of single sign-on, or `null` for external collaborators, who do not use single sign-on. */
 function emailOf(options: { organization: string; user: string; member: StoredMember }): string | null {
   const { organization, user, member } = options;
   return member.isExternalCollaborator ? null : `${user}@${organization}.example`.toLowerCase();
@@ -153,7 +153,7 @@ function toReturnedMember(
     _id,
     avatarUrl: getAvatarUrl(user, { hubUrl }),
     fullname: formatFullName(user),
-    // Derived from the ID: one user in four, and always the same ones.
+    // This value is derived from the ID, so that it is true for the same quarter of users in every local Hub.
     isPro: _id.charAt(0) < "4",
     user,
     type: "user",
@@ -163,7 +163,7 @@ function toReturnedMember(
       resourceGroups: groups,
       isExternalCollaborator: member.isExternalCollaborator,
     }),
-    // Derived from the ID: 15 users in 16.
+    // This value is derived from the ID and is true for 15 of 16 users.
     ...(access.isAdmin && { twoFaEnabled: _id.charAt(1) !== "0" }),
     ...(seesEmails(access) && { verifiedEmail: emailOf({ organization: owner, user, member }) }),
   };
@@ -177,7 +177,7 @@ function checkIsNotLastAdmin(store: Store, { organization, user }: { organizatio
   });
 }
 
-/** The groups to change, with the new roles. If a group is listed twice, the last role applies. */
+/** Returns the groups to change, with the new roles. If a group is listed twice, the last role applies. */
 function groupsOfChange(
   store: Store,
   { organization, changes }: { organization: string; changes: NonNullable<MemberRoleChange["resourceGroups"]> },
@@ -187,7 +187,7 @@ function groupsOfChange(
     const group = groups.get(id.toLowerCase());
     if (!group) {
       throw new HTTPException(400, {
-        message: `resourceGroups[${index}].id: ${organization} has no resource group of this id`,
+        message: `resourceGroups[${index}].id: ${organization} has no resource group with this ID`,
       });
     }
     return [group, role] as const;
@@ -201,7 +201,7 @@ interface GroupUser {
   addedBy: string;
 }
 
-/** Returns the group with the new role of the user. */
+/** Returns a copy of the group with the new role of the user. */
 function withUser(group: KeyedResourceGroup, { user, role, addedBy }: GroupUser): KeyedResourceGroup {
   const { users } = group.record;
   const isIn = users.some((inGroup) => inGroup.user === user);

@@ -10,7 +10,7 @@ export const defaultNetworkSecurity: NetworkSecurity = {
   enforceIpRestriction: false,
   highRateLimits: false,
   ipRanges: [],
-  // Each list has two names. The Hub does not document how it converts between them, so each keeps its own values.
+  // Each list has two names. The Hub does not document how the two lists are related, so each list has its own values.
   blockedContents: [],
   allowedContents: [],
   keepReposMetadataVisible: false,
@@ -20,14 +20,14 @@ export const defaultNetworkSecurity: NetworkSecurity = {
 
 /** Returns the network security settings of an organization. */
 export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
-  // State files of earlier releases lack newer fields.
+  // Records in state files of earlier releases lack newer fields, so the defaults apply.
   return {
     ...defaultNetworkSecurity,
     ...store.networkSecurity.get({ owner: organization, id: "network-security" }),
   };
 }
 
-/** Changes network security settings of an organization, records the change in the audit log, and returns all settings. */
+/** Changes network security settings of an organization, and records the change in the audit log. Returns all settings. */
 export function updateNetworkSecurity(
   { store, auditLog }: Pick<HubContext, "store" | "auditLog">,
   { organization, change, request }: { organization: string; change: NetworkSecurityChange; request: ApiRequest },

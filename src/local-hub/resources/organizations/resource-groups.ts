@@ -20,7 +20,10 @@ export function listResourceGroups(store: Pick<Store, "resourceGroups">, organiz
     .sort((left, right) => left.record.createdAt - right.record.createdAt);
 }
 
-/** Returns the groups that a user can access: all for an admin, for others those in which they have a role. */
+/**
+ * Returns the groups that a user can access. An admin can access all groups. Other users can access groups in which they have a
+ * role.
+ */
 export function listAccessibleGroups(
   store: Pick<Store, "resourceGroups">,
   { organization, user, isAdmin }: { organization: string; user: string; isAdmin: boolean },
@@ -35,15 +38,13 @@ export function hasRepository({ record }: KeyedResourceGroup, { type, name }: Re
   return record.repos.some((held) => held.type === type && held.name === name);
 }
 
-/**
- * Updates the groups of an organization after a repository was moved within it, deleted, or moved to another owner.
- */
+/** Updates the groups of an organization after a repository was moved within the organization, moved to another owner, or deleted. */
 export function syncResourceGroups(
   store: Pick<Store, "resourceGroups">,
   { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
 ): void {
   if (after?.name === before.name) return;
-  // A move replaces the repository that had the new name.
+  // A repository that already had the new name is replaced, so it is removed from its group.
   if (after) replaceInGroup(store, { repo: after, by: [] });
   const stays = after !== undefined && getOwner(after) === getOwner(before);
   replaceInGroup(store, { repo: before, by: stays ? [after.name] : [] });
@@ -58,7 +59,7 @@ function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { re
   store.resourceGroups.put({ ...group, record: { ...group.record, repos } });
 }
 
-/** Converts a group to its API representation. Looks up whether its repositories are private. */
+/** Converts a group to its API representation. Adds whether each repository is private. */
 export function toResourceGroup(
   { id, record }: KeyedResourceGroup,
   { store, hubUrl }: { store: Pick<Store, "repositories">; hubUrl: string },
@@ -81,7 +82,7 @@ export function toResourceGroup(
       avatarUrl: getAvatarUrl(user, { hubUrl }),
       ...same,
     })),
-    // `repos` is the name from before 2026-07-01. It lists only repositories.
+    // `repos` is the name that the Hub used before 2026-07-01. It contains only repositories.
     resources: [...repos, ...others],
     repos,
   };
@@ -91,7 +92,7 @@ export function toResourceGroup(
 type ResourceGroupFields = z.output<typeof resourceGroupRequest>;
 
 /**
- * Creates a resource group, and records it and each of its repositories in the audit log.
+ * Creates a resource group. Records the group and each repository of the group in the audit log.
  *
  * @throws HTTPException 400 if the fields conflict with existing data.
  */
@@ -107,7 +108,7 @@ export function createResourceGroup(
   const addedBy = request.caller.user;
   const record = {
     ...others,
-    // Unique, so that groups of the same millisecond have an order.
+    // Creation times are unique, so that groups that were created in the same millisecond have an order.
     createdAt: Math.max(now(), (groups.at(-1)?.record.createdAt ?? Number.NEGATIVE_INFINITY) + 1),
     users: users.map((user) => ({ ...user, addedBy })),
     repos: repos.map((repo) => ({ ...repo, addedBy })),
@@ -141,7 +142,7 @@ interface ExistingGroups {
   groups: readonly KeyedResourceGroup[];
 }
 
-/** Finds the conflicts of a valid request with existing data. Each problem starts with its field. */
+/** Finds conflicts between a valid request and existing data. Each problem starts with the name of the invalid field. */
 function problemsOf(
   { name, users, repos }: ResourceGroupFields,
   { store, organization, groups }: ExistingGroups,
@@ -154,7 +155,7 @@ function problemsOf(
   const seenUsers = new Set<string>();
   for (const [index, { user }] of users.entries()) {
     const field = `users[${index}].user`;
-    if (seenUsers.has(user)) problems.push(`${field}: this user is listed twice. Remove one`);
+    if (seenUsers.has(user)) problems.push(`${field}: this user is listed twice. Remove one of the entries`);
     else if (!store.members.get({ owner: organization, id: user })) {
       problems.push(`${field}: this user is not a member of ${organization}`);
     }
@@ -166,7 +167,7 @@ function problemsOf(
     const field = `repos[${index}].name`;
     const key = `${repo.type}:${repo.name}`;
     const group = groups.find((other) => hasRepository(other, repo));
-    if (seenRepos.has(key)) problems.push(`${field}: this ${repo.type} is listed twice. Remove one`);
+    if (seenRepos.has(key)) problems.push(`${field}: this ${repo.type} is listed twice. Remove one of the entries`);
     else if (getOwner(repo) !== organization)
       problems.push(`${field}: this ${repo.type} does not belong to ${organization}`);
     else if (!store.repositories.get(repo)) problems.push(`${field}: this ${repo.type} does not exist`);

@@ -1,4 +1,4 @@
-/** The configuration of a SCIM service provider (RFC 7643, section 5), without its location. */
+/** The configuration of a SCIM service provider (RFC 7643, section 5), without `meta.location`. */
 export const scimServiceProvider = {
   schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
   documentationUri: "https://huggingface.co/docs/hub/enterprise-scim",

@@ -4,17 +4,17 @@ import type { HubContext } from "../../hub-context.ts";
 import type { ApiRequest } from "./audit-log.ts";
 
 /**
- * Revokes the access of a token to an organization. Does nothing if it is revoked already.
+ * Revokes the access of a token to an organization. Has no effect if the access is already revoked.
  *
- * @throws HTTPException 404 if the token is unknown or belongs to no member.
+ * @throws HTTPException 404 if the token is unknown or does not belong to a member.
  */
 export function revokeToken(
   { store, auditLog, now }: Pick<HubContext, "store" | "auditLog" | "now">,
   { organization, token, request }: { organization: string; token: Caller | undefined; request: ApiRequest },
 ): void {
-  // The same response as for an unknown token, so that the caller cannot find out that it exists.
+  // Tokens of other users get the same response as unknown tokens, so that the response does not reveal whether a token exists.
   if (!token || !store.members.get({ owner: organization, id: token.user })) {
-    throw new HTTPException(404, { message: `No member of ${organization} has this token.` });
+    throw new HTTPException(404, { message: `No member of "${organization}" has this token.` });
   }
   const { user, tokenId } = token;
   const key = { owner: organization, id: tokenId };

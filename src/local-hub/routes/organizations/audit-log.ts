@@ -19,9 +19,12 @@ const auditLogRoutes = {
   }),
 } as const;
 
-/** Only the documented terms: on the local Hub, any other term is a typing error. */
+/**
+ * Matches queries that contain only documented terms. The local Hub rejects all other terms, because they are probably typing
+ * errors.
+ */
 const terms = /^\s*(?:(?:author|ip|type):\S+(?:\s+|$))*$/;
-const expectedTerms = "expected terms such as author:ada, ip:192.0.2.1 or type:org.add_user";
+const expectedTerms = "expected terms such as author:ada, ip:192.0.2.1, or type:org.add_user";
 const search = z.object({ q: z.optional(z.string().check(z.regex(terms, expectedTerms))) });
 
 const exportOperation = {

@@ -33,7 +33,7 @@ export const memberApi = {
       const access = authorize({ store, caller, organization: params.name }, { role: "anyone" });
       const { members, next } = listMembers({ store, hubUrl }, { access, user: caller.user, ...query });
       if (next !== undefined) {
-        // With the host of the request, since clients do not follow links to another host.
+        // The link has the host of the request, because clients do not follow links to another host.
         const url = new URL(context.req.url);
         url.searchParams.set("cursor", next);
         context.header("link", `<${url.href}>; rel="next"`);

@@ -27,7 +27,7 @@ const networkSecurityRoutes = {
 
 const { ipRanges, ...fields } = networkSecurityChange.shape;
 
-/** The specification of the Hub requires at least one range. The Hub of today does not. */
+/** The Hub's specification requires at least one IP range, so the local Hub does too. The real Hub also accepts an empty list. */
 const updateOperation = {
   ...networkSecurityOperations.update,
   request: {
@@ -37,8 +37,8 @@ const updateOperation = {
 };
 
 /**
- * Serves the network security of an organization (docs/reference/hub-api.md, Organizations). The local Hub does not enforce
- * it.
+ * Serves the network security of an organization (docs/reference/hub-api.md, Organizations). The local Hub does not enforce these
+ * settings.
  */
 export const networkSecurityApi = {
   routes: networkSecurityRoutes,

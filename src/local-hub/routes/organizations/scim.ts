@@ -16,8 +16,8 @@ const scimRoutes = {
 } as const;
 
 /**
- * Serves the SCIM configuration (docs/reference/hub-api.md, Organizations). Requires a token with write access, unlike other
- * GET requests.
+ * Serves the SCIM configuration (docs/reference/hub-api.md, Organizations). Unlike other GET requests, this operation requires a
+ * token with write access.
  */
 export const scimApi = {
   routes: scimRoutes,

@@ -22,7 +22,7 @@ const tokenRoutes = {
   }),
 } as const;
 
-/** Serves the operations on tokens (docs/reference/hub-api.md, Organizations). Never stores a token. */
+/** Serves the operations on tokens (docs/reference/hub-api.md, Organizations). Tokens are never stored. */
 export const tokenApi = {
   routes: tokenRoutes,
   components: { TokenRevocation: tokenRevocation },

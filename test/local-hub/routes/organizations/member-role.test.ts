@@ -205,7 +205,7 @@ describe("Changing the role of a member", () => {
       const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
       expect({ status, body }).toEqual({
         status: 404,
-        body: { error: `acme has no member ${decodeURIComponent(user)}.` },
+        body: { error: `"acme" has no member "${decodeURIComponent(user)}".` },
       });
     },
   );

@@ -47,7 +47,7 @@ describe("The SCIM configuration of an organization", () => {
       const { status, body } = await hub.request(`GET ${pathOf(organization)}`);
       expect({ status, body }).toEqual({
         status: 403,
-        body: { error: expect.stringMatching(/Enterprise Plus.* Use acme\.$/) },
+        body: { error: expect.stringMatching(/Enterprise Plus.* Use the organization acme\.$/) },
       });
     }
     expect((await hub.request(`GET ${pathOf("nobody")}`)).status).toBe(404);
