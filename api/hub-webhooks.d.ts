@@ -3452,50 +3452,50 @@ interface HubDelivery {
   webhookId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
-  /** Id of the latest attempt; before the first attempt, the id that it will have. */
+  /** The ID of the latest attempt. Before the first attempt, the ID that the first attempt will have. */
   logId: string;
-  /** Target URL with its secrets masked; for a job, the URL under which the local Hub lists it. */
+  /** The target URL with masked secrets. For a job, the URL at which the local Hub lists the job. */
   url: string;
-  /** Number of attempts so far. */
+  /** The number of attempts so far. */
   attempts: number;
-  /** HTTP status of the latest attempt; `null` without a response. */
+  /** The HTTP status of the latest attempt, or `null` if there was no response. */
   status: number | null;
-  /** Duration of the latest attempt in milliseconds; `null` before the first attempt. */
+  /** The duration of the latest attempt in milliseconds, or `null` before the first attempt. */
   durationMs: number | null;
-  /** The first 2,000 characters of the response body; `null` without a response. */
+  /** The first 2,000 characters of the response body, or `null` if there was no response. */
   answer: string | null;
-  /** Why the latest attempt failed, for people to read; `null` if it succeeded and before the first attempt. */
+  /** A readable reason why the latest attempt failed. `null` if the attempt succeeded, and before the first attempt. */
   error: string | null;
 }
-/** One attempt at a delivery. The Hub calls its id `logId`. */
+/** One attempt of a delivery. The Hub calls the ID of an attempt `logId`. */
 interface HubDeliveryAttempt {
   logId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
   deliveryId: string;
-  /** Number of the attempt, from 1. Replays are counted too. */
+  /** The number of the attempt, starting at 1. Replays count as attempts. */
   attempt: number;
-  /** When the attempt started (ISO 8601). */
+  /** The start time of the attempt, in ISO 8601 format. */
   at: string;
   durationMs: number;
-  /** Target URL with its secrets masked. */
+  /** The target URL with masked secrets. */
   url: string;
-  /** HTTP status of the response; `null` without a response. */
+  /** The HTTP status of the response, or `null` if there was no response. */
   status: number | null;
-  /** The secret header is masked as `***`. */
+  /** The request. The value of the secret header is masked as `***`. */
   request: {
     headers: Record<string, string>;
     body: string;
   };
-  /** The response, with at most 64 KiB of its body. */
+  /** The response, with up to 64 KiB of the body. */
   response: {
     headers: Record<string, string>;
     body: string;
     truncated: boolean;
   } | null;
-  /** Why the attempt failed, for people to read; `null` if it succeeded. */
+  /** A readable reason why the attempt failed, or `null` if the attempt succeeded. */
   error: string | null;
 }
-/** An event to trigger: the repository, the event, and any further field of the payload. */
+/** An event to trigger: the repository, the event, and other fields of the payload. */
 declare const eventRequest: z.ZodMiniObject<{
   repo: z.ZodMiniObject<{
     name: z.ZodMiniString<string>;
@@ -3526,37 +3526,36 @@ declare const eventRequest: z.ZodMiniObject<{
   }, z.core.$strict>>>;
 }, z.core.$loose>;
 /**
- * An event on a repository: its `repo {type, name}`, its `event {scope, action}`, and any further field of the payload.
- * The local Hub fills in the fields that you leave out. `edits` are applied to the payload last, over everything else;
- * they change neither the repository nor which webhooks fire.
+ * An event on a repository: `repo` with `type` and `name`, `event` with `scope` and `action`, and other fields of the payload. The
+ * local Hub adds the fields that you omit. `edits` are applied to the payload last. They affect neither the repository nor the
+ * choice of webhooks that fire.
  */
 type HubEvent = z.input<typeof eventRequest>;
 /** The options of `LocalHub.launch`. */
 interface LocalHubOptions {
-  /** Default 0: any free port. */
+  /** The port. Default `0`, which chooses a free port. */
   port?: number;
-  /** SQLite file that keeps all data across restarts. Default: in memory. */
+  /** A SQLite file that stores all data across restarts. By default, data is stored in memory. */
   state?: string;
-  /** Runs the commands of jobs as local processes. Default `false`: jobs are only recorded. */
+  /** Whether to run the commands of jobs as local processes. By default, jobs are only recorded. */
   runJobs?: boolean;
-  /** Delivers to other machines too. Default `false`: only to this one. */
+  /** Whether to deliver to other machines. By default, the local Hub delivers only to this machine. */
   allowRemote?: boolean;
-  /** Attempts per delivery. Default 3. */
+  /** The maximum number of attempts per delivery. Default `3`. */
   attempts?: number;
-  /** Time before the second attempt, doubled before each further one. Default `"500ms"`. */
+  /** The pause before the second attempt. The pause doubles before each later attempt. Default `"500ms"`. */
   backoff?: Duration;
-  /** Time for the whole response of a receiver. Default `"30s"`, as on the Hub. */
+  /** The timeout for the complete response of a receiver. Default `"30s"`, as on the Hub. */
   timeout?: Duration;
-  /** Consecutive failed deliveries after which a webhook is suspended. Default 5. */
+  /** The number of consecutive failed deliveries after which a webhook is suspended. Default `5`. */
   suspendAfter?: number;
-  /** Triggers of a webhook per 24 hours. Default 1000, as on the Hub; `Infinity` for no limit. */
+  /** The maximum number of triggers of a webhook per 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
   triggersPerDay?: number;
-  /** Logs each delivery. Default: no log. */
+  /** Receives log lines, including one for each delivery. By default, the local Hub logs nothing. */
   logger?: Logger;
 }
 /**
- * A Hub on this machine: it serves the webhooks API, triggers events and delivers them, without an account and without
- * internet access.
+ * A Hub on this machine. Serves the webhooks API, triggers events, and sends deliveries, without an account or internet access.
  *
  * @example
  * ```ts
@@ -3568,28 +3567,29 @@ interface LocalHubOptions {
  */
 declare class LocalHub {
   #private;
-  /** Address without a trailing slash, for `HF_ENDPOINT`. */
+  /** The URL without a trailing slash, for `HF_ENDPOINT`. */
   readonly url: string;
   readonly port: number;
   private constructor();
   /**
    * Launches a local Hub on 127.0.0.1.
    *
-   * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `LOCAL_HUB_STATE_UNUSABLE`, `OPTION_INVALID`.
+   * @throws `PORT_IN_USE` or `LISTEN_FAILED` if the port cannot be used, `LOCAL_HUB_STATE_UNUSABLE` if the state file cannot be
+   *   used, `OPTION_INVALID` if an option is invalid.
    */
   static launch(options?: LocalHubOptions): Promise<LocalHub>;
   /**
-   * Triggers a push to a repository and waits until every delivery has succeeded or failed its last attempt. Creates
-   * the repository if necessary. `fields` override fields of the payload.
+   * Triggers a push to a repository, and waits until each delivery has succeeded or has failed its last attempt. Creates the
+   * repository if necessary. `fields` override fields of the payload.
    *
-   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
+   * @throws `ARGUMENT_INVALID` if `fields` are invalid, `CLOSING` if the local Hub is closed.
    */
   push(repo: HubEvent["repo"], fields?: Omit<Partial<HubEvent>, "repo" | "event">): Promise<HubDelivery[]>;
   /**
-   * Triggers an event and waits until every delivery has succeeded or failed its last attempt. Any further field of the
-   * payload can be set, such as `comment`, `discussion` or `updatedRefs`. The local Hub fills in the fields that you omit.
+   * Triggers an event, and waits until each delivery has succeeded or has failed its last attempt. You can set all other fields of
+   * the payload, such as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you omit.
    *
-   * @throws `ARGUMENT_INVALID`; `CLOSING` after it was closed.
+   * @throws `ARGUMENT_INVALID` if the event is invalid, `CLOSING` if the local Hub is closed.
    * @example
    * ```ts
    * await localHub.trigger({
@@ -3604,11 +3604,11 @@ declare class LocalHub {
   deliveries(webhookId: string): HubDeliveryAttempt[];
   /** Returns the jobs that webhooks have started, newest first. */
   jobs(): Job[];
-  /** Restores the initial state: deletes webhooks, deliveries, jobs and all changes. */
+  /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */
   reset(): void;
-  /** Stops serving and delivering, and cancels running jobs. A state file keeps the pending deliveries. */
+  /** Stops the server and the deliveries, and cancels running jobs. Pending deliveries stay in the state file. */
   close(): Promise<void>;
-  /** The same as {@link close}. */
+  /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 declare namespace local_hub_d_exports {

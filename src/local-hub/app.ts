@@ -34,7 +34,9 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     // Prevents DNS rebinding: a website whose host name resolves to this machine has the same origin as the local Hub.
     const host = URL.parse(`http://${context.req.header("host")}`)?.hostname ?? "";
     if (!isLoopbackHost(host)) {
-      throw new HTTPException(403, { message: `Host "${host}" is not allowed. Use the URL of the local Hub: ${hubUrl}.` });
+      throw new HTTPException(403, {
+        message: `Host "${host}" is not allowed. Use the URL of the local Hub: ${hubUrl}.`,
+      });
     }
     await next();
   });
@@ -42,7 +44,9 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     bodyLimit({
       maxSize: maxBodyBytes,
       onError: () => {
-        throw new HTTPException(413, { message: `The body is larger than ${maxBodyBytes} bytes. Send a smaller body.` });
+        throw new HTTPException(413, {
+          message: `The body is larger than ${maxBodyBytes} bytes. Send a smaller body.`,
+        });
       },
     }),
   );

@@ -139,7 +139,9 @@ describe("The plan of an organization", () => {
     async ({ line, body, organization, names }) => {
       const hub = await openLocalHub();
       const answer = await hub.request(line(organization), { body });
-      const error = expect.stringMatching(new RegExp(`requires the ${names} plan.*${organization}.* Use the organization acme`));
+      const error = expect.stringMatching(
+        new RegExp(`requires the ${names} plan.*${organization}.* Use the organization acme`),
+      );
       expect(answer).toMatchObject({ status: 403, body: { error } });
     },
   );

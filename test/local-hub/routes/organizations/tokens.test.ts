@@ -29,7 +29,10 @@ describe("A token that an organization revoked", () => {
     expect((await hub.request(line("acme"), { token: "hf_other", body })).status).toBe(200);
     await revoke(hub, "hf_other");
     const answer = await hub.request(line("acme"), { token: "hf_other", body });
-    expect(answer).toMatchObject({ status: 403, body: { error: expect.stringMatching(/token to "acme" was revoked/) } });
+    expect(answer).toMatchObject({
+      status: 403,
+      body: { error: expect.stringMatching(/token to "acme" was revoked/) },
+    });
   });
 
   test("works in other organizations, and other tokens of its user still work", async () => {
@@ -89,7 +92,10 @@ describe("Revoking a token", () => {
     const events = () => auditEvents(hub, { organization, type: revoked });
     const before = await events();
     const { status, body } = await hub.request(`POST ${pathOf(organization)}`, { body: { token } });
-    expect({ status, body }).toEqual({ status: 404, body: { error: `No member of "${organization}" has this token.` } });
+    expect({ status, body }).toEqual({
+      status: 404,
+      body: { error: `No member of "${organization}" has this token.` },
+    });
     expect(await events()).toEqual(before);
   });
 
