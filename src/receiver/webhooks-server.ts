@@ -224,7 +224,7 @@ export class WebhooksServer {
         },
       }),
       isSecretDisabled: secretCheck.isSecretDisabled,
-      useSecret: (text, options) => secretCheck.use(text, options),
+      useSecret: (secret, mode) => secretCheck.use(secret, mode),
       useInbox: (url) => this.#backgroundWork.useInbox(url),
       limitRetryWaits: (maxMs) => this.#backgroundWork.limitRetryWaits(maxMs),
       runJob: async ({ endpoint, ...delivery }) => {

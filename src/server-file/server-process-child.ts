@@ -1,6 +1,6 @@
 /** The entry of the child process that runs a server file. `server-process.ts` starts and controls the process. */
-import { deliveryOnlyUrl } from "../receiver/lifecycle/launch-options.ts";
 import { type ServerControl, serverControl } from "../receiver/lifecycle/server-control.ts";
+import { deliveryOnlyUrl } from "../receiver/security/public-access.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { type Command, parseCommand, type SentReport, type SessionSecret } from "./messages.ts";
 import { ServerFileLoader } from "./server-file-loader.ts";
@@ -82,7 +82,7 @@ function applySecret(session: SessionSecret | undefined, control: ServerControl)
   if (session === undefined) return;
   const isOpen = control.describe().secret === undefined && !control.isSecretDisabled;
   if (session.use === "fallback" && !isOpen) return;
-  control.useSecret(session.text, { isOnly: session.use !== "add" });
+  control.useSecret(session.text, session.use === "add" ? "add" : "replace");
 }
 
 /** Reports the reason why the file does not load: an error of its import, or an uncaught error during the import. */

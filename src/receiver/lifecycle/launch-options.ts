@@ -66,17 +66,3 @@ export interface LaunchedServer {
   /** The public URL, from the Space or tunnel if there is one, else the same as `url`. The URL of a tunnel may change. */
   publicUrl: string;
 }
-
-/** A registered symbol, which is shared by the copies of this package in a tool and in the user's project. */
-const deliveryOnlyKey = Symbol.for("hub-webhooks.deliveryOnly");
-
-/** Marks a public URL at which only deliveries are accepted, so that the pages of the server are not public. */
-export function deliveryOnlyUrl(publicUrl: () => string): () => string {
-  return Object.assign(publicUrl, { [deliveryOnlyKey]: true });
-}
-
-/** Whether the options contain a public URL at which the whole server is reachable. */
-export function isPubliclyReachable({ publicUrl, tunnel }: Pick<LaunchOptions, "publicUrl" | "tunnel">): boolean {
-  const isGiven = publicUrl !== undefined && !(typeof publicUrl === "function" && deliveryOnlyKey in publicUrl);
-  return isGiven || (typeof tunnel === "object" && tunnel.publicUrl !== undefined);
-}

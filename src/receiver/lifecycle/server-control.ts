@@ -49,8 +49,8 @@ export interface ServerControl {
   readonly isSecretDisabled: boolean;
   /** Describes the server. The secret is only read when it is accessed, because a job does not require a secret. */
   describe(): ServerDescription;
-  /** Adds a valid secret, or makes it the only valid secret with `isOnly`. */
-  useSecret(secret: string, options: { isOnly: boolean }): void;
+  /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
+  useSecret(secret: string, mode: "add" | "replace"): void;
   /** Sets the URL of the inbox, which overrides the option and `INBOX_URL`. Call this method before the launch. */
   useInbox(url: string): void;
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */

@@ -4,9 +4,9 @@ import { isTestRun } from "../../core/test-run.ts";
 import type { BackgroundWork } from "../background/background-work.ts";
 import type { Launch, ServerParts } from "../node/launch.ts";
 import type { MetricsRoute } from "../routes/metrics-route.ts";
+import { isPubliclyReachable } from "../security/public-access.ts";
 import type { RefusalLog } from "../security/refusal-log.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
-import { isPubliclyReachable } from "./launch-options.ts";
 
 const defaultGrace: Duration = "30s";
 
@@ -27,16 +27,17 @@ export class ServerLifecycle {
   #launched: Launch | undefined;
   #stopHandlingSignals: (() => void) | undefined;
   #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
-  #isPublic = false;
+  /** The options of the last launch. */
+  #launchOptions: LaunchOptions = {};
   #isClosed = false;
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
   }
 
-  /** Whether the launch options contain a public URL at which the whole server is reachable. */
+  /** Whether the pages of the server have a public URL. */
   get isPublic(): boolean {
-    return this.#isPublic;
+    return isPubliclyReachable(this.#launchOptions);
   }
 
   /** Whether the server is closed or closing. */
@@ -114,7 +115,7 @@ export class ServerLifecycle {
     const handlesSignals = options.handleSignals ?? !isTestRun();
     this.#isClosed = false;
     const wasOpen = background.opened !== undefined;
-    this.#isPublic = isPubliclyReachable(options);
+    this.#launchOptions = options;
     try {
       await this.prepare();
       server.secretCheck.assertUsable();

@@ -47,7 +47,7 @@ export async function openPublicListener(options: PublicListenerOptions): Promis
   if (secretCheck.isSet()) return openAny(options);
   const sessionSecret = crypto.randomUUID().replaceAll("-", "");
   // Sets the secret before the tunnel opens, so that the server is never public without a secret.
-  secretCheck.use(sessionSecret);
+  secretCheck.use(sessionSecret, "replace");
   try {
     const listener = await openAny(options);
     printSessionSecret(sessionSecret);

@@ -2,9 +2,9 @@ import type { Context } from "hono";
 import { readEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { readSpace } from "../../core/space.ts";
 import { errorAnswer, toResponse } from "../../http-server/answer.ts";
-import { SecretCheck } from "./secret-check.ts";
+import { equalInConstantTime, GuessLimiter } from "./guess-limiter.ts";
+import { isPubliclyReachable } from "./public-access.ts";
 
 export interface OwnerCheckOptions {
   /** The password of the owner. Default `DASHBOARD_TOKEN`. An empty password counts as unset. */
@@ -13,7 +13,10 @@ export interface OwnerCheckOptions {
   now: () => number;
   /** Logs wrong tokens. */
   refusalLog: Logger;
-  /** Whether the server has a public URL other than the URL of a Space and `PUBLIC_URL`. Default: no other public URL. */
+  /**
+   * Whether the pages have a public URL. Requests through a proxy that adds no headers would then appear local. Default:
+   * {@link isPubliclyReachable} without launch options.
+   */
   isPublic?: () => boolean;
 }
 
@@ -34,11 +37,11 @@ interface OwnerPage {
  */
 export class OwnerCheck {
   readonly #options: OwnerCheckOptions;
-  #token: string | undefined;
-  #check: SecretCheck | undefined;
+  readonly #guesses: GuessLimiter;
 
   constructor(options: OwnerCheckOptions) {
     this.#options = options;
+    this.#guesses = new GuessLimiter(options.now);
   }
 
   /** Whether a token is set. An edge worker passes its `bindings` with each request. */
@@ -63,29 +66,21 @@ export class OwnerCheck {
     }
     const password = passwordOf(context.req.raw);
     if (password === undefined) return challenge("DASHBOARD_TOKEN_MISSING");
-    try {
-      this.#checkOf(token).check({ header: () => toHeader(password), url: "", bindings: undefined });
-      return undefined;
-    } catch (error) {
-      const isLimited = WebhookError.isInstance(error) && error.code === "TOO_MANY_FAILURES";
-      const response = isLimited
-        ? toResponse(errorAnswer(tooManyFailures(error)))
-        : challenge("DASHBOARD_TOKEN_INVALID");
-      const fields = {
-        path: context.req.path,
-        code: isLimited ? error.code : "DASHBOARD_TOKEN_INVALID",
-        status: response.status,
-      };
-      this.#options.refusalLog.warn(fields, "sign-in refused: wrong DASHBOARD_TOKEN");
-      return response;
-    }
+    if (equalInConstantTime(password, token.toWellFormed())) return undefined;
+    const waitSeconds = this.#guesses.countWrong();
+    const code = waitSeconds === undefined ? "DASHBOARD_TOKEN_INVALID" : "TOO_MANY_FAILURES";
+    const response =
+      waitSeconds === undefined
+        ? challenge("DASHBOARD_TOKEN_INVALID")
+        : toResponse(errorAnswer(tooManyFailures(waitSeconds)));
+    const fields = { path: context.req.path, code, status: response.status };
+    this.#options.refusalLog.warn(fields, "sign-in refused: wrong DASHBOARD_TOKEN");
+    return response;
   }
 
-  /** Whether the server may have a public URL. Requests through a proxy that adds no headers would then appear local. */
   #isPublic(): boolean {
-    return (
-      readSpace() !== undefined || readEnvironment("PUBLIC_URL") !== undefined || (this.#options.isPublic?.() ?? false)
-    );
+    const { isPublic = isPubliclyReachable } = this.#options;
+    return isPublic();
   }
 
   #configuredToken(bindings: unknown): string | undefined {
@@ -93,20 +88,6 @@ export class OwnerCheck {
     const token = this.#options.token ?? (typeof bound === "string" ? bound : readEnvironment("DASHBOARD_TOKEN"));
     return token === "" ? undefined : token;
   }
-
-  /** Creates the check that compares the token and limits guesses, as for the secret of a delivery. */
-  #checkOf(token: string): SecretCheck {
-    if (this.#check === undefined || this.#token !== token) {
-      this.#token = token;
-      this.#check = new SecretCheck({ secret: toHeader(token), secretInQuery: false, now: this.#options.now });
-    }
-    return this.#check;
-  }
-}
-
-/** Encodes a password, which may contain any character, for a header, which may only contain ASCII. */
-function toHeader(text: string): string {
-  return encodeURIComponent(text.toWellFormed());
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -163,10 +144,10 @@ function tokenNotSet(): WebhookError {
   );
 }
 
-function tooManyFailures({ retryAfterSeconds }: WebhookError): WebhookError {
+function tooManyFailures(retryAfterSeconds: number): WebhookError {
   return new WebhookError("Too many wrong passwords. Wait, then sign in with the value of DASHBOARD_TOKEN.", {
     code: "TOO_MANY_FAILURES",
     status: 429,
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    retryAfterSeconds,
   });
 }

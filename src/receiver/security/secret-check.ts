@@ -2,10 +2,7 @@ import { readRawEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
 import type { DeliveryRequest } from "../pipeline/delivery-request.ts";
-
-/** The number of wrong secrets per window that are answered with 403. Further wrong secrets are answered with 429. */
-const failuresPerWindow = 100;
-const windowMs = 60_000;
+import { equalInConstantTime, GuessLimiter } from "./guess-limiter.ts";
 
 export interface SecretCheckOptions {
   /** One or several valid secrets, `false` to require no secret, or `undefined` to read the environment. */
@@ -25,17 +22,21 @@ export class SecretCheck {
   readonly #options: SecretCheckOptions;
   /** The secrets in the options, or `undefined` if the secrets are read from the environment. */
   readonly #given: readonly string[] | undefined;
-  #secrets: readonly string[] | undefined;
+  readonly #guesses: GuessLimiter;
+  /** The valid secrets. Call `#refresh` first. */
+  #secrets: readonly string[] = [];
+  /** The reason why every delivery is refused. Call `#refresh` first. */
   #problem: WebhookError | undefined;
+  /** Whether the secrets were read, or were set by `use`. */
+  #isRead = false;
   #boundSecret: string | undefined;
   #previousBoundSecret: string | undefined;
-  #failures = 0;
-  #windowEndsAt = 0;
 
   /** @throws `OPTION_INVALID` when a secret is empty or not a string, so that a mistake does not open the server. */
   constructor(options: SecretCheckOptions) {
     this.#options = options;
-    this.#given = checkedOption(options.secret);
+    this.#given = readSecretOption(options.secret);
+    this.#guesses = new GuessLimiter(options.now);
   }
 
   /** Whether `secret: false` opens the server to everyone. */
@@ -48,18 +49,19 @@ export class SecretCheck {
    * each request.
    */
   isSet(bindings?: unknown): boolean {
-    return this.#accepted(bindings).length > 0 || this.#problem !== undefined;
+    this.#refresh(bindings);
+    return this.#secrets.length > 0 || this.#problem !== undefined;
   }
 
   /** The first valid secret. @throws `OPTION_INVALID` like {@link assertUsable}. */
   get first(): string | undefined {
     this.assertUsable();
-    return this.#accepted(undefined)[0];
+    return this.#secrets[0];
   }
 
   /** Returns the reason why every delivery is refused: `OPTION_INVALID` if `WEBHOOK_SECRET` is empty. */
   problem(bindings?: unknown): WebhookError | undefined {
-    this.#accepted(bindings);
+    this.#refresh(bindings);
     return this.#problem;
   }
 
@@ -69,16 +71,17 @@ export class SecretCheck {
     if (problem) throw problem;
   }
 
-  /** Adds `secret` to the valid secrets, or makes it the only valid secret with `isOnly` (the default). */
-  use(secret: string, { isOnly } = { isOnly: true }): void {
+  /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
+  use(secret: string, mode: "add" | "replace"): void {
     this.#options.onSecret?.(secret);
-    this.#secrets = isOnly ? [secret] : [secret, ...this.#accepted(undefined)];
+    this.#refresh(undefined);
+    this.#secrets = mode === "replace" ? [secret] : [secret, ...this.#secrets];
     this.#problem = undefined;
   }
 
   /** Removes the secret that was passed to {@link use}, so that only the configured secrets are valid. */
   forget(): void {
-    this.#secrets = undefined;
+    this.#isRead = false;
   }
 
   /**
@@ -86,7 +89,8 @@ export class SecretCheck {
    * and a header can only contain printable ASCII.
    */
   warnings(bindings?: unknown): string[] {
-    return this.#accepted(bindings).flatMap((secret, index) => {
+    this.#refresh(bindings);
+    return this.#secrets.flatMap((secret, index) => {
       const which = index === 0 ? "The secret" : `Secret number ${index + 1}`;
       if (secret.trim() !== secret) {
         return `${which} starts or ends with whitespace, which HTTP removes, so no delivery can match it. Remove the whitespace, on the server and on the Hub.`;
@@ -105,9 +109,9 @@ export class SecretCheck {
    * `WEBHOOK_SECRET` is empty.
    */
   check(request: Pick<DeliveryRequest, "header" | "url" | "bindings">): void {
-    const accepted = this.#accepted(request.bindings);
+    this.#refresh(request.bindings);
     if (this.#problem) throw notConfigured(this.#problem);
-    if (accepted.length === 0) return;
+    if (this.#secrets.length === 0) return;
     const presented =
       request.header("x-webhook-secret") ??
       (this.#options.secretInQuery ? new URL(request.url).searchParams.get("secret") : null);
@@ -116,43 +120,25 @@ export class SecretCheck {
     }
     // Compares with every secret, so that the time does not reveal which secret matched.
     let valid = false;
-    for (const secret of accepted) valid = equalInConstantTime(presented, secret) || valid;
-    if (!valid) throw this.#failure();
+    for (const secret of this.#secrets) valid = equalInConstantTime(presented, secret) || valid;
+    if (!valid) throw secretInvalid(this.#guesses.countWrong());
   }
 
-  #failure(): WebhookError {
-    const now = this.#options.now();
-    // The second condition is true if the clock was set back.
-    if (now >= this.#windowEndsAt || now < this.#windowEndsAt - windowMs) {
-      this.#failures = 0;
-      this.#windowEndsAt = now + windowMs;
-    }
-    this.#failures += 1;
-    if (this.#failures <= failuresPerWindow) {
-      return new WebhookError("Invalid webhook secret.", { code: "SECRET_INVALID", status: 403 });
-    }
-    return new WebhookError("Too many requests with an invalid webhook secret. Wait, then send the correct secret.", {
-      code: "TOO_MANY_FAILURES",
-      status: 429,
-      retryAfterSeconds: Math.max(1, Math.ceil((this.#windowEndsAt - now) / 1000)),
-    });
-  }
-
-  #accepted(bindings: unknown): readonly string[] {
+  /** Reads the secrets at the first call, and again when the bindings of an edge worker change. */
+  #refresh(bindings: unknown): void {
     const current = binding(bindings, "WEBHOOK_SECRET");
     const previous = binding(bindings, "WEBHOOK_SECRET_PREVIOUS");
-    if (this.#secrets === undefined || current !== this.#boundSecret || previous !== this.#previousBoundSecret) {
-      this.#boundSecret = current;
-      this.#previousBoundSecret = previous;
-      this.#configure(bindings);
-    }
-    return this.#secrets ?? [];
+    if (this.#isRead && current === this.#boundSecret && previous === this.#previousBoundSecret) return;
+    this.#isRead = true;
+    this.#boundSecret = current;
+    this.#previousBoundSecret = previous;
+    this.#read(bindings);
   }
 
   /** Reads the secrets from the option, else from `WEBHOOK_SECRET` and, during a rotation, `WEBHOOK_SECRET_PREVIOUS`. */
-  #configure(bindings: unknown): void {
+  #read(bindings: unknown): void {
     this.#problem = undefined;
-    this.#secrets = this.#given;
+    this.#secrets = this.#given ?? [];
     if (this.#given) return;
     const [current, previous] = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map(
       (name) => binding(bindings, name) ?? readRawEnvironment(name),
@@ -164,7 +150,7 @@ export class SecretCheck {
 }
 
 /** @throws `OPTION_INVALID` */
-function checkedOption(option: SecretCheckOptions["secret"]): readonly string[] | undefined {
+function readSecretOption(option: SecretCheckOptions["secret"]): readonly string[] | undefined {
   if (option === undefined) return undefined;
   if (option === false) return [];
   const secrets: readonly unknown[] = Array.isArray(option) ? option : [option];
@@ -192,6 +178,18 @@ function variableEmpty(): WebhookError {
   );
 }
 
+/** @param waitSeconds the time until the limit of wrong secrets resets, if the limit is exceeded. */
+function secretInvalid(waitSeconds: number | undefined): WebhookError {
+  if (waitSeconds === undefined) {
+    return new WebhookError("Invalid webhook secret.", { code: "SECRET_INVALID", status: 403 });
+  }
+  return new WebhookError("Too many requests with an invalid webhook secret. Wait, then send the correct secret.", {
+    code: "TOO_MANY_FAILURES",
+    status: 429,
+    retryAfterSeconds: waitSeconds,
+  });
+}
+
 /** Creates the error for senders, which does not reveal the configuration. */
 function notConfigured(cause: WebhookError): WebhookError {
   return new WebhookError("The webhook secret of the server is invalid. See the server's log.", {
@@ -206,17 +204,4 @@ function notConfigured(cause: WebhookError): WebhookError {
 function binding(bindings: unknown, name: string): string | undefined {
   const value = typeof bindings === "object" && bindings !== null ? Reflect.get(bindings, name) : undefined;
   return typeof value === "string" ? value : undefined;
-}
-
-/**
- * Compares two texts in a time that depends only on `secret`. `node:crypto` is not available in every runtime, and hashing
- * both texts would take longer than validating a payload.
- */
-function equalInConstantTime(presented: string, secret: string): boolean {
-  if (presented.length === 0) return false;
-  let difference = presented.length ^ secret.length;
-  for (let index = 0; index < secret.length; index += 1) {
-    difference |= presented.charCodeAt(index % presented.length) ^ secret.charCodeAt(index);
-  }
-  return difference === 0;
 }

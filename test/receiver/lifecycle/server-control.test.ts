@@ -68,7 +68,7 @@ describe("The control of a server", () => {
   test("replaces the secrets with useSecret()", async () => {
     const server = createServer({ secret: "before" });
     server.webhook("retrain", () => {});
-    server[serverControl].useSecret("after", { isOnly: true });
+    server[serverControl].useSecret("after", "replace");
     const statusWith = async (secret: string) =>
       (await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), secret }))).status;
     expect(await Promise.all(["after", "before"].map(statusWith))).toEqual([200, 403]);
@@ -78,7 +78,7 @@ describe("The control of a server", () => {
   test("adds a secret to the configured ones with useSecret()", async () => {
     const server = createServer({ secret: ["first", "second"] });
     server.webhook("retrain", () => {});
-    server[serverControl].useSecret("session", { isOnly: false });
+    server[serverControl].useSecret("session", "add");
     const statusWith = async (secret: string) =>
       (await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), secret }))).status;
     expect(await Promise.all(["session", "first", "second", "third"].map(statusWith))).toEqual([200, 200, 200, 403]);

@@ -203,7 +203,7 @@ describe("An empty WEBHOOK_SECRET", () => {
     vi.stubEnv("WEBHOOK_SECRET", "");
     const secret = new SecretCheck({ secret: undefined, secretInQuery: false, now: Date.now });
     expect(secret.problem()).toMatchObject({ code: "OPTION_INVALID" });
-    secret.use("session");
+    secret.use("session", "replace");
     const request = { url: "http://localhost/", bindings: undefined, header: () => "session" };
     expect(() => secret.check(request)).not.toThrow();
   });

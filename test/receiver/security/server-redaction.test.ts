@@ -67,7 +67,7 @@ describe("A server redacts", () => {
 
   test("a session secret of a tool", async () => {
     const { server, logged } = createServer();
-    server[serverControl].useSecret(planted, { isOnly: true });
+    server[serverControl].useSecret(planted, "replace");
     expect(await logged(planted)).toBe("It is [redacted].");
   });
 });
