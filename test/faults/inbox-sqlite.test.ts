@@ -273,7 +273,8 @@ describe("A file of more than 64 MB", () => {
     await before.child.exited;
     const pages = pagesWith(file, { name: "deliveries_queued", kind: "leaf", text: "target" });
     damage(file, pages.slice(pages.length / 2, pages.length / 2 + 1));
-    const receiver = await startInboxReceiver({ url, ledger, LEASE_MS: 1_000, HELD: "no" });
+    // With a shorter lease, a busy machine could delay a heartbeat, so that a delivery waits as a suspect.
+    const receiver = await startInboxReceiver({ url, ledger, LEASE_MS: 3_000, HELD: "no" });
     await receiver.child.says(/is damaged/);
     const stored = await ledger.waitForStatus(held, "succeeded");
     expect(stored?.attempts).toMatchObject([{ outcome: "abandoned" }, { outcome: "succeeded" }]);

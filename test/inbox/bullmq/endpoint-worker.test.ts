@@ -45,8 +45,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const leases = new LeaseRenewer({ url, leaseMs, maxBlockedMs: 60_000, onError });
     const logger = createMemoryLogger();
     const runs: { attempt: number; signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
-    const start = () =>
-      new EndpointWorker({
+    const workers: EndpointWorker[] = [];
+    const start = () => {
+      const worker = new EndpointWorker({
         queue: {
           endpoint: "retrain",
           concurrency: 4,
@@ -67,6 +68,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
         log: () => logger,
         onError,
       });
+      workers.push(worker);
+      return worker;
+    };
     const queue = server.openQueue("retrain");
     const add = (id: string) =>
       queue.add("delivery", toJobData(incoming(id)), {
@@ -76,6 +80,8 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
       });
     const client = new Redis(url);
     onTestFinished(async () => {
+      // A worker that a failed test leaves open would report its closed connection instead of the failure.
+      await Promise.all(workers.map((worker) => worker.close(0)));
       await queue.close();
       await leases.close();
       await server.close();
