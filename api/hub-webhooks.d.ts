@@ -2006,6 +2006,12 @@ interface Watched<Type extends string = WatchedType | (string & {})> {
 }
 /** A parsed {@link Watch}: a {@link Watched} of a type that is known to this release. */
 type WatchedItem = Watched<WatchedType>;
+/** A connection to the Hub to register webhooks on, such as a `HubClient`. */
+interface HubConnection {
+  /** The URL of the Hub. The state file uses it to identify the Hub. */
+  readonly hubUrl: string;
+  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
+}
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
 interface Delivery<Payload = WebhookPayload> {
   /**
@@ -2108,12 +2114,6 @@ interface ControllableServer {
   readonly endpointNames: readonly string[];
   readonly [serverControl]: ServerControl;
 }
-/** The Hub on which webhooks are registered, such as a `HubClient`. */
-interface HubConnection {
-  /** The URL of the Hub. The state file uses it to identify the Hub. */
-  readonly hubUrl: string;
-  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
-}
 /** The options of `register`. */
 interface RegisterOptions {
   /**
@@ -2122,52 +2122,30 @@ interface RegisterOptions {
    */
   publicUrl: string;
   /**
-   * The file that records which webhooks are managed. Keep this file, and use one file per server. Default
-   * `.hub-webhooks/registrations.json` in the working directory.
+   * The path of the file that records the managed webhooks. Keep this file between runs, and use a separate file for
+   * each server. Default `.hub-webhooks/registrations.json` in the working directory.
    */
   state?: string | undefined;
   /**
-   * The secret of the webhooks. Defaults to the first secret of the server. If there is no secret, new webhooks have
-   * none, so anyone who knows the URL of an endpoint can post to the endpoint. Existing webhooks keep their secrets.
+   * The secret of the webhooks. Default: the first secret of the server. Without a secret, new webhooks have no secret,
+   * so anyone who knows the URL of an endpoint can send requests to the endpoint. Existing webhooks keep their secrets.
    */
   secret?: string | undefined;
   /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
   removeSecret?: boolean | undefined;
   /** Reports the steps without executing them. Default `false`. */
   dryRun?: boolean | undefined;
-  /** Deletes managed webhooks whose endpoint no longer exists. Default `false`: they are reported as skipped. */
+  /** Deletes managed webhooks whose endpoint no longer exists. By default, these webhooks are reported as skipped. */
   prune?: boolean | undefined;
   /**
-   * Adopts webhooks that were created elsewhere and deliver to one of the endpoints. Default `false`: they are reported as
-   * skipped.
+   * Adopts webhooks that deliver to one of the endpoints but were created elsewhere. By default, these webhooks are
+   * reported as skipped.
    */
   adopt?: boolean | undefined;
-  /** Cancels the registration between two steps, or during a request to the Hub. */
+  /** Cancels the registration between two steps or during a request to the Hub. */
   signal?: AbortSignal | undefined;
 }
-/** The result of a registration, or its preview in a dry run. */
-interface RegistrationReport {
-  /** Address of the Hub. */
-  readonly hubUrl: string;
-  /** Public address of the server. */
-  readonly publicUrl: string;
-  /** The differences between the endpoints and the Hub, as steps in the order of execution. Empty if all is in sync. */
-  readonly steps: readonly RegistrationStep[];
-  /** The steps that succeeded. Empty in a dry run. */
-  readonly done: readonly RegistrationStep[];
-  /** The steps that failed, with the reason. Later steps for the same webhook were skipped. */
-  readonly failed: readonly FailedStep[];
-  /** The endpoints and webhooks that were not changed although they need your attention. */
-  readonly skipped: readonly SkippedWebhook[];
-  /** The webhooks that are in sync. */
-  readonly unchanged: readonly {
-    readonly endpoint: string;
-    readonly id: string;
-  }[];
-}
-/** One change on the Hub. */
-type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
-/** The webhook that an endpoint declares, with the fields of a webhook on the Hub. */
+/** The webhook that an endpoint declares, with the same fields as a webhook on the Hub. */
 interface DesiredWebhook {
   /** The name of the endpoint. */
   endpoint: string;
@@ -2175,12 +2153,37 @@ interface DesiredWebhook {
   watched: EndpointDetails["watch"];
   domains: EndpointDetails["domains"];
 }
+/** The result of a registration, or its preview in a dry run. */
+interface RegistrationReport {
+  /** The URL of the Hub. */
+  readonly hubUrl: string;
+  /** The public URL of the server. */
+  readonly publicUrl: string;
+  /**
+   * The steps that resolve the differences between the endpoints and the Hub, in the order of execution. Empty if all
+   * webhooks are in sync.
+   */
+  readonly steps: readonly RegistrationStep[];
+  /** The steps that succeeded. Empty in a dry run. */
+  readonly done: readonly RegistrationStep[];
+  /** The steps that failed, with the errors. Later steps for the same webhook were skipped. */
+  readonly failed: readonly FailedStep[];
+  /** The endpoints and webhooks that were not changed but need your attention. */
+  readonly skipped: readonly SkippedWebhook[];
+  /** The webhooks that are in sync. */
+  readonly unchanged: readonly {
+    readonly endpoint: string;
+    readonly id: string;
+  }[];
+}
+/** One change to a webhook on the Hub. */
+type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
 /** Creates a webhook. */
 interface CreateStep extends DesiredWebhook {
   readonly action: "create";
-  /** Whether the webhook gets a secret. */
+  /** Whether the webhook is created with a secret. */
   readonly secretIsSet: boolean;
-  /** The ID of the webhook, once the webhook is created. */
+  /** The ID of the webhook. Absent before the webhook is created. */
   readonly id?: string;
 }
 /** Updates a webhook. */
@@ -2192,14 +2195,14 @@ interface UpdateStep {
   /** Whether the webhook was created elsewhere and is adopted with this update. */
   readonly isAdopted: boolean;
 }
-/** Enables a webhook that was disabled, or re-enables one that the Hub has suspended. */
+/** Enables a webhook that was disabled, or re-enables a webhook that the Hub suspended. */
 interface EnableStep {
   readonly action: "enable" | "re-enable";
   readonly endpoint: string;
   readonly id: string;
-  /** The reason why the webhook does not deliver. */
+  /** The reason why the webhook is not enabled. */
   readonly reason: string;
-  /** The check to make so that the Hub does not suspend the webhook again. */
+  /** How to prevent the Hub from suspending the webhook again. */
   readonly remedy?: string;
 }
 /** Deletes a webhook. */
@@ -2209,9 +2212,9 @@ interface DeleteStep {
   readonly id: string;
   readonly reason: string;
 }
-/** A change of a secret. Reports never contain the secret itself. */
+/** A change to a secret. Reports never contain the secret. */
 type SecretChange = "set" | "changed" | "removed";
-/** A field of a webhook that an update changes. Secrets in URLs are masked. */
+/** A change to a field of a webhook. Secrets in URLs are masked. */
 type FieldChange = {
   readonly field: "url" | "watched" | "domains";
   readonly before: string;
@@ -2220,16 +2223,16 @@ type FieldChange = {
   readonly field: "secret";
   readonly change: SecretChange;
 };
-/** A step that failed, and the error. The other steps were still tried. */
+/** A step that failed, and the error. Steps for other webhooks were still tried. */
 interface FailedStep {
   readonly step: RegistrationStep;
   readonly error: HubError;
 }
-/** An endpoint or a webhook that was not changed although it needs your attention. */
+/** An endpoint or a webhook that was not changed but needs your attention. */
 interface SkippedWebhook {
   /**
    * - `no-watch`: the endpoint has no watch list.
-   * - `not-managed`: a webhook that was created elsewhere delivers to the endpoint.
+   * - `not-managed`: a webhook delivers to the endpoint but was created elsewhere.
    * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer has a watch list.
    * - `duplicate`: the endpoint has more than one managed webhook.
    * - `secret-kept`: the webhook has a secret on the Hub, but no secret was given.
@@ -2238,18 +2241,18 @@ interface SkippedWebhook {
   readonly endpoint: string;
   /** The ID of the webhook, if there is one. */
   readonly id?: string;
-  /** Describes the problem and the remedy. */
+  /** A description of the problem and the remedy. */
   readonly message: string;
 }
 /**
  * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates webhooks that
  * differ, and enables webhooks that are disabled or suspended. Does not change webhooks that were created elsewhere.
- * Requires a file system for the state file, and therefore Node, Bun or Deno.
+ * Requires Node, Bun, or Deno, because the state file needs a file system.
  *
- * A webhook that fails is reported in `failed`; the others are still processed.
+ * If a change fails, the failure is reported in `failed`, and the other webhooks are still processed.
  *
  * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the signal's abort reason.
- * The state file records the steps that were completed before the error.
+ * Steps that were completed before the error are recorded in the state file.
  * @example
  * ```ts
  * const report = await register(server, new HubClient(), { publicUrl: "https://me-bot.hf.space" });

@@ -13,7 +13,7 @@ interface ApplyOptions {
   file: RegistrationFile;
   /** The secret to write. `undefined` keeps existing secrets, and `null` removes them. */
   secret: string | null | undefined;
-  /** The IDs of the webhooks whose update fails, because it would lose their secret. */
+  /** The IDs of webhooks whose update fails, because the update would lose the secret. */
   unreadableSecretIds: ReadonlySet<string>;
   hasher: SecretHasher;
   desired: readonly DesiredWebhook[];

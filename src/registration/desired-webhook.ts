@@ -1,7 +1,7 @@
 import { webhooksPath } from "../core/paths.ts";
 import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
 
-/** The webhook that an endpoint declares, with the fields of a webhook on the Hub. */
+/** The webhook that an endpoint declares, with the same fields as a webhook on the Hub. */
 export interface DesiredWebhook {
   /** The name of the endpoint. */
   endpoint: string;
@@ -10,7 +10,9 @@ export interface DesiredWebhook {
   domains: EndpointDetails["domains"];
 }
 
-/** Returns the webhook that an endpoint declares. `publicUrl` is the public URL of the server, without a trailing slash. */
+/**
+ * Returns the webhook that an endpoint declares. `publicUrl` is the public URL of the server without a trailing slash.
+ */
 export function toDesiredWebhook(
   { name, watch, domains }: Pick<EndpointDetails, "name" | "watch" | "domains">,
   publicUrl: string,

@@ -39,8 +39,8 @@ export interface PlanInput {
 type Plan = {
   steps: RegistrationStep[];
   /**
-   * The webhooks whose update would lose their secret: the update keeps the secret, but the Hub does not return it. These
-   * updates fail, after the other steps of the plan are tried.
+   * The IDs of webhooks whose update would lose the secret, because the update must send the current secret but the Hub
+   * does not return it. These updates fail after the other steps of the plan are tried.
    */
   unreadableSecretIds: Set<string>;
   skipped: SkippedWebhook[];

@@ -34,8 +34,8 @@ export interface ReconcileOptions {
 export async function reconcileWebhooks(options: ReconcileOptions): Promise<RegistrationReport> {
   const { client, file, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
   const { prune = false, adopt = false } = options;
-  // The file is read before the webhooks are listed, because a webhook that is recorded in between must not count as
-  // deleted.
+  // Read the file before the webhooks are listed. Otherwise, a webhook that is created in between would be recorded but
+  // not listed, and would count as deleted.
   const recorded = file.read();
   const listed = await client.webhooks.list({ signal });
   const isOwn = (entry: { session?: RegistrationSession | undefined }) => entry.session?.id === session?.id;

@@ -20,7 +20,7 @@ export async function registerServer(
 ): Promise<RegistrationReport> {
   if (!isControllableServer(server)) {
     throw optionError(
-      "The first argument of register() is not a WebhooksServer, or comes from an incompatible version of hub-webhooks. Pass a WebhooksServer, and install only one version of the package.",
+      "The first argument of register() is not a WebhooksServer, or it was created by an incompatible version of hub-webhooks. Pass a WebhooksServer, and install only one version of the package.",
     );
   }
   return registerDescription(server[serverControl].describe(), client, options);

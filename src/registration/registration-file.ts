@@ -10,7 +10,7 @@ import { secretHash } from "./secret-hash.ts";
 
 const watched = z.array(z.strictObject({ type: z.string(), name: z.string() }));
 
-/** The fields of a webhook that define what is delivered where. */
+/** The fields of a webhook that determine the deliveries and their destination. */
 const webhookFields = z.strictObject({ url: z.string(), watched, domains: z.array(z.string()) });
 
 /** The process that owns a temporary webhook. */
@@ -26,7 +26,7 @@ const managedWebhook = z.strictObject({
   /** Absent if the secret is unknown, for example because the webhook was created elsewhere. */
   secret: secretHash.optional(),
   /**
-   * The fields that were last written. They can differ from the fields that the Hub returned, because the Hub can
+   * The fields that were last written, and the fields that the Hub returned. They can differ, because the Hub can
    * normalize a URL.
    */
   written: webhookFields.optional(),
@@ -56,7 +56,7 @@ export type ManagedWebhook = z.output<typeof managedWebhook>;
 export type PendingWebhook = z.output<typeof pendingWebhook>;
 /** The process that owns temporary webhooks. */
 export type RegistrationSession = z.output<typeof registrationSession>;
-/** The fields of a webhook that define what is delivered where. */
+/** The fields of a webhook that determine the deliveries and their destination. */
 export type WebhookFields = z.output<typeof webhookFields>;
 /** The managed webhooks on one Hub. */
 export type HubState = z.output<typeof hubState>;

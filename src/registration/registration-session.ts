@@ -2,13 +2,13 @@ import { isLoopbackHost } from "../core/loopback.ts";
 import { optionError } from "../core/option-error.ts";
 import type { RegistrationSession } from "./registration-file.ts";
 
-/** How long a running session, which is on this machine, may take to answer, in milliseconds. */
+/** The timeout of the request that checks whether a session on this machine is running, in milliseconds. */
 const aliveTimeoutMs = 5_000;
 
 /**
  * Validates a session before it is recorded.
  *
- * @throws `OPTION_INVALID` if its `alive.url` is not on this machine.
+ * @throws `OPTION_INVALID` if `alive.url` is not on this machine.
  */
 export function validateSession({ id, alive }: RegistrationSession): RegistrationSession {
   if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
@@ -18,11 +18,11 @@ export function validateSession({ id, alive }: RegistrationSession): Registratio
 }
 
 /**
- * Whether a session is still running. The URL of the session must return its unguessable answer, because another
- * process may have taken over the process ID or the port.
+ * Whether a session is still running. The URL of the session must return an unguessable answer, because another process
+ * could use the same port.
  */
 export async function isRunning({ alive: { url, answer } }: RegistrationSession): Promise<boolean> {
-  // Another user may have written the state file, so it must not cause requests to other machines.
+  // Never send requests to other machines, because another user may have written the state file.
   if (!isOnThisMachine(url)) return false;
   const signal = AbortSignal.timeout(aliveTimeoutMs);
   try {

@@ -2,7 +2,9 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import * as z from "zod";
 
-/** The hash of a secret, or `null` for no secret. The hash identifies a secret without storing it. */
+/**
+ * The hash of a secret, or `null` for no secret. A hash can be compared with a secret, but does not reveal the secret.
+ */
 export const secretHash = z.union([z.null(), z.strictObject({ salt: z.string(), hash: z.string() })]);
 export type SecretHash = z.output<typeof secretHash>;
 

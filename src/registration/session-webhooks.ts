@@ -25,14 +25,14 @@ export interface DeleteSessionOptions {
   sessionIds: ReadonlySet<string>;
   /** Reports the webhooks without deleting them. Default `false`. */
   dryRun?: boolean;
-  /** Receives each webhook that could not be deleted. */
+  /** Called for each webhook that could not be deleted. */
   onFailed?: (failed: FailedDeletion) => void;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Deletes the webhooks of these sessions, including those whose creation was interrupted. Webhooks that cannot be deleted stay
- * in the state file.
+ * Deletes the webhooks of the given sessions, including webhooks whose creation was interrupted. Webhooks that cannot
+ * be deleted stay in the state file.
  *
  * @throws `STATE_UNUSABLE`, and the signal's abort reason.
  */
@@ -50,7 +50,7 @@ export async function deleteSessionWebhooks({
   const pending = recorded.pending.filter(isSelected);
   if (pending.length > 0) {
     const listed = await client.webhooks.list({ signal }).catch((error: unknown) => {
-      // Not inside `onFailed?.(…)`, whose argument is not evaluated without a listener.
+      // Call `requireHubError` even without a listener, because it rethrows other errors.
       const failed = { error: requireHubError(error) };
       onFailed?.(failed);
     });
@@ -74,7 +74,7 @@ export async function deleteSessionWebhooks({
   return deleted.flat();
 }
 
-/** Returns a `HubError`, and throws every other error, such as the signal's abort reason. */
+/** Returns a `HubError` unchanged. Throws every other error, such as the signal's abort reason. */
 function requireHubError(error: unknown): HubError {
   if (HubError.isInstance(error)) return error;
   throw error;

@@ -20,7 +20,7 @@ export function formatStep(step: RegistrationStep): string {
   }
 }
 
-/** Formats the details of a step, one per line, to show below its endpoint. */
+/** Formats the details of a step to show below the endpoint, one detail per line. */
 export function formatStepDetails(step: RegistrationStep): readonly string[] {
   switch (step.action) {
     case "create":

@@ -92,7 +92,7 @@ export class TemporaryWebhooks {
         signal,
         endpoints,
         publicUrl: validatePublicUrl(publicUrl, { hubUrl: this.#client.hubUrl }),
-        // `null` removes existing secrets: no user has set a secret of a temporary webhook on the Hub.
+        // `null` removes existing secrets, because users do not set secrets of temporary webhooks on the Hub.
         secret: secret === null ? null : validateSecret(secret),
       });
       for (const { action, endpoint, id } of report.done) this.#log?.info({ endpoint, webhook: id }, action);

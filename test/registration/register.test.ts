@@ -114,7 +114,7 @@ describe("Registering a server", () => {
       { action: "update", id },
       {
         ...{ action: "re-enable", endpoint: "retrain", id },
-        reason: expect.stringContaining("its URL was http://127.0.0.1:9/webhooks/retrain"),
+        reason: expect.stringContaining("the URL was http://127.0.0.1:9/webhooks/retrain"),
         remedy: expect.stringContaining('endpoint "retrain" returns a 2xx'),
       },
     ]);

@@ -153,7 +153,7 @@ describe("hub-webhooks sync", () => {
       "    watched  dataset:me/data -> dataset:me/data, org:acme",
       "    domains  discussion, repo -> discussion",
       `! paused  ${paused}`,
-      "    enable: it was disabled",
+      "    enable: the webhook was disabled",
       "+ fresh",
       `    url      ${publicUrl}/webhooks/fresh`,
       "    watched  model:me/net",
