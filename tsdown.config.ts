@@ -21,7 +21,7 @@ const replacedInWorkers = [
   "receiver/landing/worker-pages",
   "receiver/routes/metrics",
   "receiver/node/open-configured-inbox",
-  "receiver/node/launch",
+  "receiver/node/start-server",
   "receiver/node/node-logger",
   "receiver/node/signals",
   "receiver/node/unavailable",

@@ -296,7 +296,6 @@ export class WebhooksServer {
       background: this.#backgroundWork,
       metrics: this.#metrics,
       openLogger: () => this.#openLogger(),
-      refusalLog: this.#refusalLog,
       server: {
         fetch: this.#fetch,
         // For other endpoints, the request goes through the router and middleware of the app.
@@ -305,7 +304,7 @@ export class WebhooksServer {
         inbox: this.#options.inbox,
         secretCheck: this.#secretCheck,
         ownerCheck: this.#ownerCheck,
-        report: (announce) => this.#report.log(undefined, announce),
+        report: ({ announce }) => this.#report.log(undefined, { announce }),
         log: this.#log,
         refusalLog: this.#refusalLog,
       },

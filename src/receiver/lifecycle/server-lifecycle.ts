@@ -2,10 +2,9 @@ import { type Duration, toMilliseconds } from "../../core/duration.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { isTestRun } from "../../core/test-run.ts";
 import type { BackgroundWork } from "../background/background-work.ts";
-import type { Launch, ServerParts } from "../node/launch.ts";
+import type { RunningServer, ServerParts } from "../node/start-server.ts";
 import type { MetricsRoute } from "../routes/metrics-route.ts";
 import { isPubliclyReachable } from "../security/public-access.ts";
-import type { RefusalLog } from "../security/refusal-log.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 
 const defaultGrace: Duration = "30s";
@@ -13,7 +12,6 @@ const defaultGrace: Duration = "30s";
 interface LifecycleOptions {
   background: BackgroundWork;
   metrics: MetricsRoute;
-  refusalLog: RefusalLog;
   server: ServerParts;
   /** Replaces the logger of the console with the logger of a running server. */
   openLogger: () => Promise<void>;
@@ -23,8 +21,9 @@ interface LifecycleOptions {
 export class ServerLifecycle {
   readonly #options: LifecycleOptions;
   #prepared: Promise<void> | undefined;
-  #launching: Promise<Launch> | undefined;
-  #launched: Launch | undefined;
+  /** The launch that is in progress or succeeded. */
+  #launching: Promise<RunningServer> | undefined;
+  #running: RunningServer | undefined;
   #stopHandlingSignals: (() => void) | undefined;
   #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
   /** The options of the last launch. */
@@ -47,7 +46,7 @@ export class ServerLifecycle {
 
   /** The addresses of the launched server; `undefined` while it is not listening. */
   get launchedServer(): LaunchedServer | undefined {
-    return this.#launched;
+    return this.#running;
   }
 
   /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
@@ -65,12 +64,8 @@ export class ServerLifecycle {
 
   /** Prepares the server and opens the inbox if necessary, without listening. */
   async ready(): Promise<void> {
-    const { background, server } = this.#options;
-    this.#isClosed = false;
-    server.secretCheck.assertUsable();
-    await this.prepare();
-    server.report({ announce: true });
-    await background.openIfNeeded();
+    await this.#open();
+    this.#options.server.report({ announce: true });
   }
 
   /** Prepares the server and listens. Further calls return the first launch until the server is closed. */
@@ -92,7 +87,7 @@ export class ServerLifecycle {
    * background deliveries have no effect on the result, because they run again.
    */
   async close(): Promise<boolean> {
-    const { background, refusalLog } = this.#options;
+    const { background, server } = this.#options;
     this.#isClosed = true;
     const startedAt = performance.now();
     const launching = this.#launching;
@@ -100,35 +95,41 @@ export class ServerLifecycle {
     const complete = (await launched?.close()) ?? true;
     // Closes the inbox after the last request, because the request may still store a delivery. Both share one grace period.
     await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
-    refusalLog.flush();
+    server.refusalLog.flush();
     if (launched && this.#launching === launching) {
       this.#launching = undefined;
-      this.#launched = undefined;
+      this.#running = undefined;
       this.#stopHandlingSignals?.();
     }
     return complete;
   }
 
-  async #launch(options: LaunchOptions): Promise<Launch> {
+  /** Prepares the server and opens the inbox if there is a background endpoint. */
+  async #open(): Promise<void> {
+    const { background, server } = this.#options;
+    this.#isClosed = false;
+    await this.prepare();
+    server.secretCheck.assertUsable();
+    await background.openIfNeeded();
+  }
+
+  async #launch(options: LaunchOptions): Promise<RunningServer> {
     const { background, server } = this.#options;
     const { log } = server;
     const handlesSignals = options.handleSignals ?? !isTestRun();
-    this.#isClosed = false;
     const wasOpen = background.opened !== undefined;
     this.#launchOptions = options;
     try {
-      await this.prepare();
-      server.secretCheck.assertUsable();
-      await background.openIfNeeded();
-      const { launch } = await import("../node/launch.ts");
+      await this.#open();
+      const { startServer } = await import("../node/start-server.ts");
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
-      const launched = await launch(server, options, { graceMs: this.#graceMs });
-      this.#launched = launched;
+      const running = await startServer(server, options, { graceMs: this.#graceMs });
+      this.#running = running;
       if (handlesSignals) {
         const { handleSignals } = await import("../node/signals.ts");
         this.#stopHandlingSignals = handleSignals({ close: () => this.close(), log });
       }
-      return launched;
+      return running;
     } catch (error) {
       this.#launching = undefined;
       // A server that is not listening must not run deliveries.

@@ -9,7 +9,7 @@ import { errorAnswer, toResponse } from "../../http-server/answer.ts";
 export { createConsoleLogger as createNodeLogger } from "../lifecycle/server-logger.ts";
 
 /** @throws `LISTEN_FAILED`, always. */
-export function launch(): never {
+export function startServer(): never {
   throw new WebhookError(
     "This runtime cannot listen on a port. Export the fetch function of the server: `export default { fetch: server.fetch }`.",
     { code: "LISTEN_FAILED" },

@@ -16,7 +16,7 @@ function importedLater(paths: readonly string[]): Set<string> {
 // Node 22 remembers a module that could not be read, as when the process was out of file descriptors.
 test("A launched server preloads every page that is loaded on first use", () => {
   const pages = importedLater(globSync(["*.ts", "{dashboard,landing,lifecycle,routes}/*.ts"], { cwd: folder }));
-  const ahead = importedLater(["node/launch.ts"]);
+  const ahead = importedLater(["node/start-server.ts"]);
   const shown = [...pages].filter((name) => /page|dashboard|gather-info/.test(name));
   expect(shown.length).toBeGreaterThan(3);
   expect(shown.filter((name) => !ahead.has(name))).toEqual([]);

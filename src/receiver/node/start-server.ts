@@ -7,12 +7,13 @@ import { dashboardPath } from "../dashboard/serve.ts";
 import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { LaunchedServer, LaunchOptions } from "../lifecycle/launch-options.ts";
 import type { OwnerCheck } from "../security/owner-check.ts";
+import type { RefusalLog } from "../security/refusal-log.ts";
 import type { SecretCheck } from "../security/secret-check.ts";
 import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-settings.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import type { PublicListener } from "./public-listener.ts";
 
-/** The parts of a server that are necessary for a launch. */
+/** The parts of a server that are necessary to start it. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   endpoints: EndpointRegistry;
   /** The inbox in the options of the server. */
@@ -22,12 +23,12 @@ export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   /** Logs the configuration warnings and, with `announce`, whether a secret is set. Logs them only once. */
   report: (options: { announce: boolean }) => void;
   log: () => Logger;
-  /** Logs connections and requests that are refused before they reach the server. */
-  refusalLog: Logger;
+  /** Logs refused connections and requests. */
+  refusalLog: RefusalLog;
 }
 
-/** A launched server that can be closed. */
-export interface Launch extends LaunchedServer {
+/** A listening server. */
+export interface RunningServer extends LaunchedServer {
   /** Closes the tunnel and the listener. Returns whether all requests in progress finished in time. */
   close(): Promise<boolean>;
 }
@@ -37,11 +38,11 @@ export interface Launch extends LaunchedServer {
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
-export async function launch(
+export async function startServer(
   server: ServerParts,
   options: LaunchOptions,
   { graceMs }: { graceMs: number },
-): Promise<Launch> {
+): Promise<RunningServer> {
   const space = readSpace();
   const { host, port, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
   const { fetch, deliver } = server;
