@@ -16,7 +16,7 @@ const organization = z.strictObject({
   fullname: z.string(),
   avatarUrl: z.string(),
   ...billing,
-  /** Absent if the organization has no paid plan. */
+  /** Missing if the organization has no paid plan. */
   plan: z.optional(responseEnum(["team", "enterprise", "plus", "academia"])),
   roleInOrg: z.optional(organizationRole),
   /** The reasons why the token has no access to the organization. */
@@ -80,7 +80,7 @@ export const whoami = z.strictObject({
 /** The user of a token, and the permissions of the token. */
 export type Whoami = z.output<typeof whoami>;
 
-/** The account operation, which the Hub published between its specification and 2026-08-17. */
+/** The account operation, which the Hub published after the specification and before 2026-08-17. */
 export const accountOperations = {
   whoami: {
     method: "get",

@@ -15,32 +15,31 @@ import type { HubFetchInit } from "./transport/fetch.ts";
 import { Transport } from "./transport/transport.ts";
 import { HubWebhooks } from "./webhooks/webhooks.ts";
 
-/** Options of {@link HubClient}. */
+/** The options of a {@link HubClient}. */
 export interface HubClientOptions {
   /**
-   * An access token of the Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login`
-   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). The client looks up the token on the
-   * first call.
+   * An access token of the Hub. Default: the first of `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, and the file that `hf auth login`
+   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, or `~/.cache/huggingface/token`). The client reads the token on the first call.
    */
   token?: string | undefined;
   /**
-   * The base URL of the Hub. Every call sends the token to this URL, so use `http:` only on your own machine. Default:
-   * `HF_ENDPOINT`, else `https://huggingface.co`.
+   * The base URL of the Hub. Each call sends the token to this URL, so use `http:` only on your own machine. Default:
+   * `HF_ENDPOINT`, or `https://huggingface.co` if `HF_ENDPOINT` is not set.
    */
   hubUrl?: string | undefined;
   /** The function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
-  /** Timeout of one attempt. Default `"30s"`. */
+  /** The timeout of one attempt. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
-   * The maximum number of attempts per call, including the first. The client retries after rate limits (429), failures
-   * of the Hub (5xx), and network errors. It retries calls that must not run twice (create, replay, claim) only if the
-   * Hub cannot have processed them. Default 4.
+   * The maximum number of attempts per call, including the first attempt. The client retries after rate limits (429), failures of
+   * the Hub (5xx), and network errors. Calls that must not run twice (create, replay, claim) are retried only if the Hub cannot
+   * have processed the call. Default `4`.
    */
   attempts?: number | undefined;
   /**
-   * Receives a warning for each field or value in a request that this release does not list. Default:
-   * `process.emitWarning`, and `console.warn` in runtimes without it.
+   * Receives a warning for each field or value of a request that is unknown to this release. Default: `process.emitWarning`, or
+   * `console.warn` in runtimes without `process.emitWarning`.
    */
   logger?: Logger | undefined;
 }
@@ -58,17 +57,17 @@ export interface HubClientOptions {
 export class HubClient {
   /** The base URL of the Hub, without a trailing slash. */
   readonly hubUrl: string;
-  /** Your webhooks: list, create, update, enable, delete, replay. */
+  /** Your webhooks. */
   readonly webhooks: HubWebhooks;
   /** Your notifications. */
   readonly notifications: HubNotifications;
-  /** Your settings: notifications, watched discussions, MCP tools. */
+  /** Your settings: notifications, watched discussions, and MCP tools. */
   readonly settings: HubSettings;
   /** Papers and their authors. */
   readonly papers: HubPapers;
-  /** Jobs: the available hardware. */
+  /** The available hardware for jobs. */
   readonly jobs: HubJobs;
-  /** Organizations: members, resource groups, network security, audit log. */
+  /** Organizations: members, resource groups, network security, and audit log. */
   readonly organizations: HubOrganizations;
   readonly #transport: Transport;
 
@@ -99,8 +98,8 @@ export class HubClient {
   }
 
   /**
-   * Returns the user of the token, the organizations of that user, and the permissions of the token. The Hub limits how
-   * often you can call this method.
+   * Returns the user of the token, the organizations of the user, and the permissions of the token. The Hub has a rate limit for
+   * this operation.
    *
    * @example
    * ```ts
@@ -112,16 +111,16 @@ export class HubClient {
   }
 
   /**
-   * Calls an operation that this client has no method for, with the same token, timeout, retries and errors. `path` starts
-   * with one slash and is relative to {@link hubUrl}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
-   * are retried only if the Hub cannot have processed them.
+   * Calls an operation for which this client has no method, with the same token, timeout, retries, and errors. `path` starts with
+   * one slash and is relative to {@link hubUrl}. Insert names with `params` or `encodeURIComponent`. POST and PATCH requests are
+   * retried only if the Hub cannot have processed the request.
    *
-   * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: only `signal`
-   * applies to the body, not the timeout, and an interrupted body is not requested again.
+   * Resolves with a successful response as soon as the headers arrive. You must read or cancel the body. The timeout and the
+   * retries do not apply to the body, but `signal` does.
    *
-   * @throws `HubError` with the code `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` or `HUB_TOKEN_INVALID` before the request
-   * is sent, and with other `HUB_…` codes after that. Redirects also fail, because following them would send the token
-   * to another server. If `signal` is aborted, the call rejects with the signal's abort reason.
+   * @throws `HubError` with the code `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING`, or `HUB_TOKEN_INVALID` before the request is sent,
+   *   and with other `HUB_…` codes after the request was sent. Redirects also fail, because following a redirect would send the
+   *   token to another server. If `signal` is aborted, the call rejects with the signal's abort reason.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {

@@ -5,11 +5,11 @@ import type { Transport } from "./transport/transport.ts";
 import { withJsonRule } from "./validation/json-rule.ts";
 
 /*
- * This file defines three similar shapes: the job in a request for a webhook (with the values of secrets), the job in a
- * webhook that the Hub returns (with the names of secrets), and the record of a job that was started.
+ * This file defines three similar schemas: the job in a request for a webhook (with the values of secrets), the job in a webhook
+ * that the Hub returns (with the names of secrets), and the record of a job that was started.
  */
 
-/** The hardware that the specification of the Hub lists. */
+/** The hardware in the Hub's specification. */
 const specifiedFlavors = [
   "cpu-basic",
   "cpu-upgrade",
@@ -38,7 +38,7 @@ const specifiedFlavors = [
   "inf2x6",
 ] as const;
 
-/** The hardware that the Hub added after its specification. */
+/** The hardware that the Hub added after the specification. */
 export const addedFlavors = ["rtx-pro-6000", "rtx-pro-6000x2", "rtx-pro-6000x4", "rtx-pro-6000x8"] as const;
 
 /** The hardware that a job can request. */
@@ -61,23 +61,23 @@ function objectWithoutProto<Value>(expectedNames: string) {
 }
 
 // The Hub requires at least one character after the first letter.
-const expectedVariable = "expected at least two characters: a letter, then letters, digits or _";
+const expectedVariable = "expected at least two characters: a letter, then letters, digits, or _";
 const variableName = z.string().check(z.regex(/^[a-zA-Z][_a-zA-Z0-9]+$/, expectedVariable));
 const environment = z.pipe(objectWithoutProto<string>(expectedVariable), z.record(variableName, z.string()));
 
-const expectedSecret = "expected a letter, then letters, digits or _";
+const expectedSecret = "expected a letter, then letters, digits, or _";
 const secretName = z.string().check(z.regex(/^[a-zA-Z][_a-zA-Z0-9]*$/, expectedSecret));
 const secrets = z.pipe(objectWithoutProto<string>(expectedSecret), z.record(secretName, z.string()));
-/** Secrets to set, by name; `null` removes one. */
+/** Secrets to set, by name. The value `null` removes a secret. */
 export const secretChanges = z.pipe(
   objectWithoutProto<string | null>(expectedSecret),
   z.record(secretName, z.nullable(z.string())),
 );
 
 const maxLabelLength = 100;
-const expectedLabel = "expected 1 to 100 letters, digits, dots, _ or -";
-const expectedLabelValue = "expected up to 100 letters, digits, dots, _ or -";
-// The pattern also excludes "__proto__" so that the OpenAPI document of the local Hub contains this rule.
+const expectedLabel = "expected 1 to 100 letters, digits, dots, _, or -";
+const expectedLabelValue = "expected up to 100 letters, digits, dots, _, or -";
+// The pattern also excludes "__proto__", so that the OpenAPI document of the local Hub contains this rule.
 const labelName = z
   .string()
   .check(z.regex(/^(?!__proto__$)[a-zA-Z0-9._-]+$/, expectedLabel), z.maxLength(maxLabelLength, expectedLabel));
@@ -129,18 +129,18 @@ export const webhookJobRequest = z.object({
   arguments: z.optional(z.array(z.string())),
   command: z.optional(command),
   environment: z._default(environment, {}),
-  /** Values by name. The Hub returns only the names. */
+  /** The values of secrets, by name. The Hub returns only the names. */
   secrets: z.optional(secrets),
   arch: z.optional(requestEnum(architectures)),
   timeoutSeconds: z._default(timeoutSeconds, null),
-  /** The maximum number of starts: 3 allows two retries. */
+  /** The maximum number of attempts to run the job. With `3`, a failed job is retried twice. */
   attempts: z._default(z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER)), 1),
   labels: z.optional(labels),
   volumes: z.optional(z.array(volume).check(z.minLength(1))),
   expose: z.optional(expose),
   /** `enabled` gives the owner of the job SSH access to the container. */
   ssh: z.optional(z.object({ enabled: z._default(z.boolean(), false) })),
-  /** The resource group that the job belongs to. */
+  /** The ID of the resource group to which the job belongs. */
   resourceGroupId: z.optional(objectIdInEitherCase),
 });
 
@@ -158,13 +158,13 @@ export const webhookJob = withJsonRule(
     /** The names of the secrets. */
     secrets: z.optional(z.array(z.string())),
   }),
-  // The Hub always returns these fields, although the client accepts jobs without them.
+  // The Hub always returns these fields, but the client also accepts jobs without them.
   { required: ["environment", "flavor", "timeoutSeconds"] },
 );
 
 const account = z.strictObject({ id: z.string(), name: z.string() });
 
-/** A job that is scheduled, running or finished. */
+/** A job that is scheduled, running, or finished. */
 export const job = z.strictObject({
   id: z.string(),
   createdAt: timestamp,
@@ -174,7 +174,7 @@ export const job = z.strictObject({
   /** The timeout in seconds. */
   timeout: z.optional(z.number()),
   environment: z.record(z.string(), z.string()),
-  /** The names of the secrets, each with the value `null`. */
+  /** The names of the secrets. All values are `null`. */
   secrets: z.optional(z.record(z.string(), z.null())),
   command: z.optional(z.array(z.string())),
   arguments: z.optional(z.array(z.string())),
@@ -229,7 +229,7 @@ export const jobHardware = z.strictObject({
   unitLabel: z.string(),
 });
 
-/** The job operation, which the Hub published between its specification and 2026-08-17. */
+/** The job operation, which the Hub published after the specification and before 2026-08-17. */
 export const jobOperations = {
   hardware: {
     method: "get",
@@ -249,12 +249,12 @@ export type WebhookJobRequest = z.input<typeof webhookJobRequest>;
  * `volumes`, `expose`, `ssh`, or `resourceGroupId`.
  */
 export type WebhookJob = z.output<typeof webhookJob>;
-/** A job that is scheduled, running or finished. */
+/** A job that is scheduled, running, or finished. */
 export type Job = z.output<typeof job>;
 /** The stage of a job. */
 export type JobStage = (typeof jobStages)[number];
 
-/** Jobs on the Hub's infrastructure: `hub.jobs`. */
+/** The methods of `hub.jobs` for jobs on the Hub's infrastructure. */
 export class HubJobs {
   readonly #transport: Transport;
 

@@ -10,7 +10,7 @@ import { argumentInvalid } from "./validation/arguments.ts";
 /** The status of a discussion in a notification. */
 export const discussionStatus = responseEnum(discussionStatuses);
 
-/** The type is open because responses can contain repository types that requests cannot use. */
+/** The type is open, because responses can contain repository types that requests cannot use. */
 const returnedRepoId: z.ZodMiniType<RepoRef, RepoRef> = repoRef;
 
 const participating = z.array(z.strictObject({ _id: objectId, avatar: z.string(), user: z.string() }));
@@ -76,7 +76,7 @@ export const notificationPage = z.strictObject({
   start: z.number(),
 });
 
-/** A search: each field narrows the result (docs/reference/hub-api.md, Notification search parameters). */
+/** A search for notifications. Each field narrows the result (docs/reference/hub-api.md, Notification search parameters). */
 const search = z.object({
   p: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 }),
   readStatus: z._default(responseEnum(["all", "unread"]), "all"),
@@ -106,7 +106,7 @@ export const notificationMark = z.object({
 export type Notification = z.output<typeof notification>;
 /** A page of notifications, with the number of matches before it (`start`) and in total (`count`). */
 export type NotificationPage = z.output<typeof notificationPage>;
-/** A search for notifications: `p` is the page number, starting at 0. Every other field narrows the result. */
+/** A search for notifications. `p` is the page number, starting at 0. The other fields narrow the result. */
 export type NotificationSearch = SearchOf<typeof search>;
 
 /** The operations on notifications (docs/reference/hub-api.md, Notifications). */
@@ -140,19 +140,19 @@ export const notificationOperations = {
 /** The notifications to delete or to mark. */
 export interface NotificationSelection extends NotificationSearch {
   /**
-   * The IDs of the discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
-   * delete notifications, pass at least one ID of 24 lowercase hexadecimal digits.
+   * The IDs of the discussions: `discussion.id`, `paperDiscussion.id`, `post.id`, or `blog.id` of a notification. To delete
+   * notifications, pass at least one ID of 24 lowercase hexadecimal digits.
    */
   discussionIds?: readonly string[] | undefined;
-  /** Selects all matches of the other fields, on every page, and ignores `discussionIds`. Default `false`. */
+  /** Whether to select all notifications that match the other fields, on all pages, instead of `discussionIds`. Default `false`. */
   applyToAll?: boolean | undefined;
 }
 
 /**
- * The notifications of the user of the token: `hub.notifications`.
+ * The methods of `hub.notifications` for the notifications of the token's user.
  *
- * Every method throws a `HubError`: `ARGUMENT_INVALID` with the invalid fields before a request is sent, and other codes
- * for other failures.
+ * All methods throw a `HubError` on failure. The code is `ARGUMENT_INVALID` if an argument is invalid. In this case, no request is
+ * sent, and `fields` contains the invalid fields.
  */
 export class HubNotifications {
   readonly #transport: Transport;
@@ -176,9 +176,9 @@ export class HubNotifications {
   }
 
   /**
-   * Deletes the notifications of the given discussions, or all that match a search. Pass `lastUpdate` to keep
-   * notifications that arrived after you listed them. Without `lastUpdate`, the client does not retry a call that the
-   * Hub may have processed.
+   * Deletes the notifications of the given discussions, or all notifications that match a search. Pass `lastUpdate` to keep
+   * notifications that arrived after you listed them. Without `lastUpdate`, the client does not retry a call that the Hub may have
+   * processed.
    *
    * @example
    * ```ts
@@ -194,7 +194,8 @@ export class HubNotifications {
   }
 
   /**
-   * Marks the notifications of the given discussions, or all that match a search, as read, or as unread with `read: false`.
+   * Marks the notifications of the given discussions, or all notifications that match a search, as read. With `read: false`, marks
+   * the notifications as unread.
    *
    * @example
    * ```ts
@@ -212,12 +213,12 @@ export class HubNotifications {
   }
 }
 
-/** Whether a retry selects the same notifications, without any that arrived after the first attempt. */
+/** Whether a retry selects the same notifications, and none that arrived after the first attempt. */
 function isBounded({ applyToAll, lastUpdate }: NotificationSelection): boolean {
   return applyToAll !== true || lastUpdate !== undefined;
 }
 
-/** Without `applyToAll`, the Hub accepts a search but does nothing. */
+/** Rejects a selection without `discussionIds` and `applyToAll`. The Hub would accept such a selection but change nothing. */
 function checkSelection<Selection extends NotificationSelection>(selection: Selection): Selection {
   if (selection?.discussionIds !== undefined || selection?.applyToAll === true) return selection;
   throw argumentInvalid([

@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import type { SearchOf } from "./schemas.ts";
 
-/** Options of every call. */
+/** The options of all calls. */
 export interface CallOptions {
   /**
    * Cancels the call, even while the client waits for the next attempt. The call rejects with the signal's abort reason.
@@ -16,7 +16,7 @@ export interface Operation {
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly path: string;
   readonly operationId: string;
-  /** A description in the imperative, such as `List your webhooks`. Error messages contain it. */
+  /** A description in the imperative, such as `List your webhooks`. Error messages contain the description. */
   readonly summary: string;
   readonly request?: {
     readonly params?: z.ZodMiniType<Record<string, string>>;
@@ -30,7 +30,7 @@ type ParamsOf<Called> = Called extends { request: { params: infer Schema extends
   ? { params: z.input<Schema> }
   : { params?: undefined };
 
-/** The decoded types of a query. In a URL, every parameter is a string. */
+/** The decoded types of a query. In a URL, all parameters are strings. */
 type QueryOf<Called> = Called extends { request: { query: infer Schema extends z.ZodMiniType } }
   ? { query?: SearchOf<Schema> | undefined }
   : { query?: undefined };
@@ -43,7 +43,7 @@ type BodyOf<Called> = Called extends {
     : { body?: z.input<Schema> | undefined }
   : { body?: undefined };
 
-/** The path parameters, the query and the body of an operation. */
+/** The path parameters, the query, and the body of an operation. */
 export type InputOf<Called extends Operation> = ParamsOf<Called> & QueryOf<Called> & BodyOf<Called>;
 
 /** The response of an operation. */
@@ -52,7 +52,7 @@ export type ResponseOf<Called extends Operation> = z.output<Called["response"]>;
 /** The operations of one resource. */
 export type Operations = Readonly<Record<string, Operation>>;
 
-/** A required JSON body, for `request.body`. */
+/** Returns the value of `request.body` for a required JSON body. */
 export function jsonBody<Schema extends z.ZodMiniType>(schema: Schema) {
   return { content: { "application/json": { schema } }, required: true } as const;
 }

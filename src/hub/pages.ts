@@ -1,5 +1,5 @@
 /**
- * A paginated list. `for await` iterates over all items and requests each page only when it is needed.
+ * A paginated list. `for await` iterates over all items, and requests each page only when the page is needed.
  *
  * @example
  * ```ts
@@ -26,7 +26,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
     }
   }
 
-  /** Iterates over the pages, each an array of items. */
+  /** Iterates over the pages. Each page is an array of items. */
   pages(): AsyncGenerator<Item[], void, undefined> {
     return this.#read();
   }

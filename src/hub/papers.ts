@@ -8,9 +8,9 @@ import type { Transport } from "./transport/transport.ts";
 export const paperClaim = z.object({
   /** The identifier of the preprint, such as `2401.12345`. */
   paperId: z.string().check(z.minLength(1)),
-  /** The claimed author entry. Required since 2026-08-17. */
+  /** The ID of the claimed author entry. Required since 2026-08-17. */
   claimAuthorId: z.optional(objectIdInEitherCase),
-  /** The user who is the author. Default: the user of the token. */
+  /** The ID of the user who is the author. Default: the user of the token. */
   targetUserId: z.optional(objectIdInEitherCase),
 });
 
@@ -34,7 +34,7 @@ export const paperOperations = {
   },
 } as const satisfies Operations;
 
-/** Papers: `hub.papers` (docs/reference/hub-api.md, Papers). */
+/** The methods of `hub.papers` for papers (docs/reference/hub-api.md, Papers). */
 export class HubPapers {
   readonly #transport: Transport;
 
@@ -44,8 +44,8 @@ export class HubPapers {
   }
 
   /**
-   * Claims that the user of the token, or the user `targetUserId`, is an author of a paper. `ok` is true if the Hub
-   * accepted the claim.
+   * Claims that the user of the token, or the user `targetUserId`, is an author of a paper. `ok` is `true` if the Hub accepted the
+   * claim.
    *
    * @example
    * ```ts

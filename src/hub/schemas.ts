@@ -3,19 +3,19 @@ import { repoTypes } from "../payload/schema.ts";
 import { withJsonRule } from "./validation/json-rule.ts";
 
 /*
- * In comments, "the specification" is the one that the Hub published in April 2026. docs/reference/hub-api.md documents it,
- * and the additions since.
+ * In comments, "the specification" is the OpenAPI document that the Hub published in April 2026. docs/reference/hub-api.md
+ * documents the specification and later additions.
  *
- * The Hub adds values to some fields from time to time. The local Hub accepts only the known values. The client sends
- * unknown values with a warning (`unknown-parts.ts`) and accepts them in responses (`lenient.ts`), so its types are open.
+ * The Hub adds values to some fields from time to time. The local Hub accepts only known values. The client sends unknown values
+ * with a warning (`unknown-parts.ts`) and accepts unknown values in responses (`lenient.ts`), so the types of the client are open.
  */
 
-/** A known value, or one that the Hub added after this release. Editors suggest the known values. */
+/** A known value, or a value that the Hub added after this release. Editors suggest the known values. */
 export type Open<Known extends string> = Known | (string & {});
 
 /**
- * An enum of a response or a query. Closed here, which the local Hub uses; `lenient()` and `acceptUnknown()` open it for the
- * client.
+ * Creates the schema of an enum in a response or a query. The schema accepts only known values, for the local Hub. `lenient()` and
+ * `acceptUnknown()` derive schemas for the client that accept unknown values.
  */
 export function responseEnum<const Known extends readonly [string, ...string[]]>(
   known: Known,
@@ -23,7 +23,7 @@ export function responseEnum<const Known extends readonly [string, ...string[]]>
   return z.enum(known);
 }
 
-/** An enum of a request body. Like {@link responseEnum}, but its parsed type has only the known values. */
+/** Creates the schema of an enum in a request body. Like {@link responseEnum}, but the parsed type contains only known values. */
 export function requestEnum<const Known extends readonly [string, ...string[]]>(
   known: Known,
 ): z.ZodMiniType<Known[number], Open<Known[number]>> {
@@ -33,7 +33,7 @@ export function requestEnum<const Known extends readonly [string, ...string[]]>(
 /** An ID of 24 lowercase hexadecimal digits. */
 export const objectId = z.string().check(z.regex(/^[0-9a-f]{24}$/, "expected 24 lowercase hexadecimal digits"));
 
-/** An ID of 24 hexadecimal digits, which some requests accept in uppercase or lowercase. */
+/** An ID of 24 hexadecimal digits in uppercase or lowercase, which some requests accept. */
 export const objectIdInEitherCase = z.string().check(z.regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits"));
 
 /** A date and time in ISO 8601 format, in UTC with a trailing `Z`. Fractional seconds are optional. */
@@ -42,7 +42,7 @@ export const timestamp = withJsonRule(
   { pattern: "^\\S+Z$" },
 );
 
-/** A response body that the Hub does not document. Callers must not rely on it. */
+/** A response body that the Hub does not document. Callers must not rely on the content. */
 export const undocumentedBody = z.unknown();
 
 /** The type of a repository. */
@@ -62,10 +62,10 @@ export type RepoRef = {
   type: Open<(typeof repoTypes)[number]>;
 };
 
-/** A repository of a type that this release lists. */
+/** A repository whose type is known to this release. */
 export type KnownRepoRef = z.output<typeof repoRef>;
 
-/** The built-in roles of every organization. An organization can also define custom roles. */
+/** The built-in roles of all organizations. An organization can also define custom roles. */
 export const organizationRoles = ["admin", "write", "contributor", "read", "no_access"] as const;
 
 /** A role in an organization or in a resource group: a built-in role, or the name of a custom role. */
@@ -80,12 +80,12 @@ export const organizationRole: z.ZodMiniType<OrganizationRole, OrganizationRole>
 /** The path parameter of operations on an organization. */
 export const organizationName = z.object({ name: z.string() });
 
-/** The decoded query of an operation. Every field is optional. */
+/** The decoded query of an operation. All fields are optional. */
 export type SearchOf<Query extends z.ZodMiniType> = {
   [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined;
 };
 
-/** A query parameter: a whole number from `minimum` to `maximum`, with the default `fallback`. */
+/** Creates the schema of a query parameter: a whole number from `minimum` to `maximum`. Default `fallback`. */
 export function wholeNumber({ minimum, maximum, fallback }: { minimum: number; maximum: number; fallback: number }) {
   const expected = `expected a whole number from ${minimum} to ${maximum}`;
   const text = z.string().check(z.regex(/^(?:0|[1-9]\d{0,15})$/, expected));
@@ -93,7 +93,7 @@ export function wholeNumber({ minimum, maximum, fallback }: { minimum: number; m
   return z._default(z.codec(text, number, { decode: Number, encode: String }), fallback);
 }
 
-/** A query parameter: `true` or `false`. Default `false`. */
+/** Creates the schema of a query parameter: `true` or `false`. Default `false`. */
 export function flag() {
   const codec = z.codec(z.enum(["true", "false"]), z.boolean(), {
     decode: (text) => text === "true",

@@ -7,7 +7,7 @@ import { withJsonRule } from "./validation/json-rule.ts";
 
 const isOn = z.optional(z.boolean());
 
-/** Notification settings of a user. Omitted settings keep their values. */
+/** The notification settings of a user. Omitted settings keep their values. */
 export const notificationSettings = z.object({
   announcements: isOn,
   arxiv_paper_activity: isOn,
@@ -59,7 +59,7 @@ export const notificationSettingsChange = withJsonRule(
   },
 );
 
-/** A user, organization or repository to watch. The Hub notifies you about its discussions. */
+/** A user, organization, or repository to watch. The Hub notifies you about discussions there. */
 export const notificationWatchItem = z.object({ id: z.string(), type: requestEnum(["org", "user", "repo"]) });
 
 /** Items to start or stop watching. */
@@ -68,7 +68,7 @@ export const notificationWatchChange = z.object({
   delete: z._default(z.array(notificationWatchItem), []),
 });
 
-/** A user's tools on the Hub's MCP server. */
+/** The tools of a user on the Hub's MCP server. */
 export const mcpSettings = z.strictObject({
   builtInTools: z.array(z.string()),
   spaceTools: z.array(z.strictObject({ _id: z.string(), name: z.string(), emoji: z.string(), subdomain: z.string() })),
@@ -76,7 +76,7 @@ export const mcpSettings = z.strictObject({
 
 /** A change of your notification settings. Omitted settings keep their values. */
 export type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
-/** The ID of a user, organization or repository to watch. The Hub notifies you about its discussions. */
+/** The ID of a user, organization, or repository to watch. The Hub notifies you about discussions there. */
 export type NotificationWatchItem = z.input<typeof notificationWatchItem>;
 /** Items to start or stop watching. An item in both lists is deleted. */
 export type NotificationWatchChange = z.input<typeof notificationWatchChange>;
@@ -110,9 +110,7 @@ export const settingsOperations = {
   },
 } as const satisfies Operations;
 
-/**
- * The settings of the user of the token: `hub.settings`.
- */
+/** The methods of `hub.settings` for the settings of the token's user. */
 export class HubSettings {
   readonly #transport: Transport;
 
@@ -127,7 +125,7 @@ export class HubSettings {
   }
 
   /**
-   * Changes the given notification settings and keeps the others. To enable `launch_prepaid_credits`, pass a
+   * Changes the given notification settings. Omitted settings keep their values. To enable `launch_prepaid_credits`, pass a
    * `prepaidAmount` of up to 24 characters.
    *
    * @example
@@ -140,7 +138,7 @@ export class HubSettings {
   }
 
   /**
-   * Changes which users, organizations and repositories you watch. The Hub notifies you about their discussions.
+   * Changes the users, organizations, and repositories that you watch. The Hub notifies you about discussions there.
    *
    * @example
    * ```ts

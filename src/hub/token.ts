@@ -7,7 +7,7 @@ const defaultHubUrl = "https://huggingface.co";
 /**
  * Returns the base URL of the Hub, without a trailing slash: the option, `HF_ENDPOINT`, or `https://huggingface.co`.
  *
- * @throws `OPTION_INVALID` unless it is an http or https URL without a username, password, query, or fragment.
+ * @throws `OPTION_INVALID` if the URL is not an http or https URL, or if it contains a username, password, query, or fragment.
  */
 export function findHubUrl(option: string | undefined): string {
   const url = option || (readEnvironment("HF_ENDPOINT") ?? defaultHubUrl);
@@ -44,7 +44,7 @@ export async function findToken({ option, hubUrl }: { option: string | undefined
 interface TokenSource {
   /** The name of the source, for error messages. */
   name: string;
-  /** The content of the source, which may be empty. */
+  /** The content of the source, which can be empty. */
   text: string;
 }
 
@@ -70,7 +70,7 @@ async function readTokenFile(): Promise<TokenSource | undefined> {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new HubError(
-      `Could not read the token file "${path}" (${String(code)}). Make the file readable, set HF_TOKEN or pass a token (--token, or "token" in code).`,
+      `Could not read the token file "${path}" (${String(code)}). Make the file readable, set HF_TOKEN, or pass a token (--token, or "token" in code).`,
       { code: "HUB_TOKEN_MISSING" },
     );
   }

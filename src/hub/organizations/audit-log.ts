@@ -3,7 +3,7 @@ import type { Operations } from "../operation.ts";
 import type { Open, SearchOf } from "../schemas.ts";
 import { objectId, organizationName, responseEnum, timestamp } from "../schemas.ts";
 
-/** The types of audit log events in the specification of the Hub. */
+/** The types of audit log events in the Hub's specification. */
 export const specifiedAuditLogTypes = [
   "billing.update_payment_method",
   "billing.create_customer",
@@ -91,7 +91,7 @@ export const specifiedAuditLogTypes = [
   "oauth.token",
 ] as const;
 
-/** The types that the Hub added after its specification. */
+/** The types that the Hub added after the specification. */
 export const addedAuditLogTypes = [
   "collection.update_resource_group",
   "org.settings.regions",
@@ -138,7 +138,7 @@ export const auditLogEvent = z.strictObject({
   _id: objectId,
   createdAt: timestamp,
   type: responseEnum(auditLogTypes),
-  /** Details, which depend on the type. */
+  /** The details of the event, which depend on the type. */
   data: z.optional(z.unknown()),
   message: z.string(),
   ip: z.optional(z.string()),
@@ -169,11 +169,11 @@ const search = z.object({ q: z.optional(z.string()) });
 
 /** An event in the audit log of an organization. */
 export type AuditLogEvent = z.output<typeof auditLogEvent>;
-/** A type of audit log event in the specification of the Hub. */
+/** A type of audit log event in the Hub's specification. */
 export type SpecifiedAuditLogType = (typeof specifiedAuditLogTypes)[number];
 /** The type of an audit log event. */
 export type AuditLogType = Open<(typeof auditLogTypes)[number]>;
-/** A search for events: `q` contains terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
+/** A search for events. `q` contains terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
 export type AuditLogSearch = SearchOf<typeof search>;
 
 /** The operation on the audit log of an organization (docs/reference/hub-api.md, Organizations). */

@@ -5,13 +5,13 @@ import { organizationName, requestEnum, responseEnum } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
 import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
 
-/** `pending` means requested, but not granted yet. */
+/** A setting that the Hub must grant. `pending`: the setting was requested but is not granted yet. */
 const isOnOrPending = z.union([z.boolean(), z.literal("pending")]);
 
 const contentResources = ["*", ...repoTypes] as const;
 const scope = z.string().check(z.minLength(1));
 
-/** Which networks can access an organization, and which content its members can access. */
+/** The networks that can access an organization, and the content that members of the organization can access. */
 export const networkSecurity = z.strictObject({
   enforceAuth: isOnOrPending,
   enforceIpRestriction: z.boolean(),
@@ -55,8 +55,8 @@ export const networkSecurityChange = z.object({
 });
 
 /**
- * Which networks can access an organization, and which content its members can access. `pending` means requested, but not
- * granted yet.
+ * The networks that can access an organization, and the content that members of the organization can access. `pending`: a setting
+ * was requested but is not granted yet.
  */
 export type NetworkSecurity = z.output<typeof networkSecurity>;
 /** A change of network security. Omitted fields keep their values. */
@@ -84,7 +84,7 @@ export const networkSecurityOperations = {
   },
 } as const satisfies Operations;
 
-/** The network security of organizations: `hub.organizations.networkSecurity`. */
+/** The methods of `hub.organizations.networkSecurity` for the network security of organizations. */
 export class HubNetworkSecurity {
   readonly #transport: Transport;
 
@@ -99,11 +99,11 @@ export class HubNetworkSecurity {
   }
 
   /**
-   * Changes the given settings and returns all of them. `allowedContents` and `blockedContents` replaced `allowedUrls`
-   * and `blockedUrls` on 2026-05-04. If you pass any of these four fields, the method first reads the current settings.
+   * Changes the given settings, and returns all settings. `allowedContents` and `blockedContents` replaced `allowedUrls` and
+   * `blockedUrls` on 2026-05-04. If you pass any of these four fields, the method first reads the current settings.
    *
-   * @throws `ARGUMENT_INVALID`, before anything is changed, if the Hub uses the other names and would ignore the given
-   * fields.
+   * @throws `ARGUMENT_INVALID` if the Hub uses the other names and would ignore the given fields. In this case, no setting is
+   *   changed.
    * @example
    * ```ts
    * await hub.organizations.networkSecurity.update("acme", {
@@ -127,7 +127,7 @@ const renamedLists = [
   { field: "blockedUrls", other: "blockedContents" },
 ] as const;
 
-/** The Hub ignores unknown fields, so a list with the wrong name would silently not apply. */
+/** Rejects lists whose names this Hub does not use. The Hub ignores unknown fields, so such lists would have no effect. */
 function checkListNames(given: readonly (typeof renamedLists)[number][], current: NetworkSecurity): void {
   const ignored = given.filter(({ field, other }) => current[field] === undefined && current[other] !== undefined);
   if (ignored.length === 0) return;

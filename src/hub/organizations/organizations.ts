@@ -12,13 +12,13 @@ import { type ScimConfig, scimOperations } from "./scim.ts";
 import { type RevokedToken, revokeToken } from "./tokens.ts";
 
 /**
- * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
- * require an admin's token and a paid plan.
+ * The methods of `hub.organizations` for organizations. The first argument of each method is the name of the organization. Most
+ * methods require an admin's token and a paid plan.
  */
 export class HubOrganizations {
-  /** Groups of repositories with their own members and roles. They require an Enterprise plan. */
+  /** Groups of repositories with their own members and roles. Requires an Enterprise plan. */
   readonly resourceGroups: HubResourceGroups;
-  /** Which networks can access the organization, and which content its members can access. */
+  /** The networks that can access the organization, and the content that members of the organization can access. */
   readonly networkSecurity: HubNetworkSecurity;
   readonly #transport: Transport;
 
@@ -30,8 +30,7 @@ export class HubOrganizations {
   }
 
   /**
-   * Revokes the access of a token to the organization. The token keeps its access to everything else. Requires an
-   * Enterprise plan.
+   * Revokes the access of a token to the organization. The token keeps its access to other resources. Requires an Enterprise plan.
    *
    * @example
    * ```ts
@@ -43,8 +42,8 @@ export class HubOrganizations {
   }
 
   /**
-   * Streams up to 100,000 events of the audit log, newest first. Yields each event as soon as it arrives and never
-   * holds the whole log in memory. Requires a Team or Enterprise plan.
+   * Streams up to 100,000 events of the audit log, newest first. Yields each event as soon as the event arrives, without loading
+   * the whole log into memory. Requires a Team or Enterprise plan.
    *
    * @example
    * ```ts

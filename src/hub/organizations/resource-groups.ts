@@ -11,7 +11,7 @@ const enabledAutoJoin = { enabled: z.literal(true), role: organizationRole };
 const disabledAutoJoin = { enabled: z.literal(false) };
 const expectedAutoJoin = 'expected { "enabled": true, "role": … } or { "enabled": false }';
 
-/** Whether new members of the organization join the group, and with which role. */
+/** Whether new members of the organization join the group automatically, and the role of these members. */
 export const autoJoin = z.discriminatedUnion(
   "enabled",
   [z.object({ ...enabledAutoJoin, scope: z.optional(requestEnum(scopes)) }), z.object(disabledAutoJoin)],
@@ -92,13 +92,13 @@ export const resourceGroupRequest = z.object({
   autoJoin: z.optional(autoJoin),
 });
 
-/** A resource of a resource group. Its fields depend on `type`; the Hub may add types. */
+/** A resource of a resource group. The fields depend on `type`. The Hub can add types. */
 export type Resource = z.output<typeof resource>;
-/** A resource group as the Hub returns it: with `resources`, or with `repos` before 2026-07-01. */
+/** A resource group as the Hub returns it. Before 2026-07-01, the Hub returned `repos` instead of `resources`. */
 export type ReturnedResourceGroup = z.output<typeof resourceGroup>;
 /** A group of resources of an organization, with its own members and roles. */
 export type ResourceGroup = Omit<ReturnedResourceGroup, "resources"> & {
-  /** Repositories, collections, blog articles and jobs. */
+  /** Repositories, collections, blog articles, and jobs. */
   resources: Resource[];
 };
 /** A resource group to create. */
@@ -126,7 +126,7 @@ export const resourceGroupOperations = {
   },
 } as const satisfies Operations;
 
-/** The resource groups of organizations: `hub.organizations.resourceGroups`. */
+/** The methods of `hub.organizations.resourceGroups` for the resource groups of organizations. */
 export class HubResourceGroups {
   readonly #transport: Transport;
 
@@ -142,7 +142,7 @@ export class HubResourceGroups {
   }
 
   /**
-   * Creates a resource group. The call is retried only if the Hub cannot have processed it.
+   * Creates a resource group. The call is retried only if the Hub cannot have processed the call.
    *
    * @example
    * ```ts
@@ -160,7 +160,7 @@ export class HubResourceGroups {
   }
 }
 
-/** Before 2026-07-01, the Hub returned only repositories, as `repos`. */
+/** Adds `resources` if they are missing. Before 2026-07-01, the Hub returned only repositories, in the field `repos`. */
 function withResources(group: ReturnedResourceGroup): ResourceGroup {
   return { ...group, resources: group.resources ?? group.repos ?? [] };
 }

@@ -4,19 +4,19 @@ import { type CallOptions, jsonBody, type Operations } from "../operation.ts";
 import { organizationName, undocumentedBody } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
 
-/** The token to revoke, by its value. The Hub accepted this until 2026-08-12. */
+/** A request to revoke a token by its value. The Hub accepted this request until 2026-08-12. */
 export const tokenRevocation = z.object({
   token: z.string().check(z.regex(/^hf_/, 'expected a complete token, which starts with "hf_"')),
 });
 
-/** The token to revoke: by its ID, or by its value before 2026-08-12. */
+/** The token to revoke, by ID, or by value on a Hub from before 2026-08-12. */
 export type RevokedToken =
   | {
-      /** The ID in the token settings and in the audit log of the organization. */
+      /** The ID of the token, which the token settings and the audit log of the organization contain. */
       tokenId: string;
     }
   | {
-      /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
+      /** The token itself, for a Hub from before 2026-08-12. Errors and logs never contain this value. */
       token: string;
     };
 
@@ -40,7 +40,7 @@ export const tokenOperations = {
   },
 } as const satisfies Operations;
 
-/** Revokes the access of a token, with the operation for its ID or for its value. */
+/** Revokes the access of a token, by ID or by value. */
 export async function revokeToken(
   transport: Transport,
   { name, revoked, options }: { name: string; revoked: RevokedToken; options: CallOptions | undefined },
@@ -58,7 +58,7 @@ export async function revokeToken(
 
 function addTokenIdHint(error: HubError): HubError {
   return new HubError(
-    `${error.message} Since 2026-08-12, the Hub revokes tokens by ID: pass { tokenId } from the token settings of the organization.`,
+    `${error.message} Since 2026-08-12, the Hub revokes tokens by ID. Pass { tokenId } with the ID from the token settings of the organization.`,
     { code: error.code, ...(error.status !== undefined && { status: error.status }), requestId: error.requestId },
   );
 }

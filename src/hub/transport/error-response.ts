@@ -4,7 +4,7 @@ import type { Redact } from "./request-secrets.ts";
 import { isWebPage, readText } from "./response-body.ts";
 import { readRetryAfterSeconds } from "./retry.ts";
 
-/** The limit is much larger than any error response of the Hub. */
+/** The maximum size of an error response in bytes, which is much larger than the Hub's error responses. */
 const maxErrorBytes = 65_536;
 
 /** Details for the error message. */
@@ -16,14 +16,11 @@ export interface ErrorResponseContext {
   signal: AbortSignal;
   /** Milliseconds since the epoch. */
   now: number;
-  /** A warning to append to the message; may be empty. */
+  /** A warning to append to the message, or an empty string. */
   retryWarning: string;
 }
 
-/**
- * Reads an error response in any of the formats that the Hub uses (docs/reference/hub-api.md, Errors), and returns the
- * error to throw.
- */
+/** Reads an error response in all formats that the Hub uses (docs/reference/hub-api.md, Errors). Returns the error to throw. */
 export async function readErrorResponse(response: Response, context: ErrorResponseContext): Promise<HubError> {
   const { status, headers } = response;
   const { action, redact } = context;
@@ -74,7 +71,7 @@ interface Situation {
 function nextStep({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: Situation): string {
   const tokens = `${hubUrl}/settings/tokens`;
   if (isRetryable(status) && retryAfterSeconds !== undefined) {
-    return `Try again in ${retryAfterSeconds} seconds.`;
+    return `Try again in ${retryAfterSeconds} s.`;
   }
   if (status === 429) return "Try again later, and send fewer requests.";
   if (status >= 500) {
@@ -83,7 +80,7 @@ function nextStep({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: S
   if (status === 400 || status === 422) return "Fix the request.";
   if (status === 401) return `Set HF_TOKEN or pass a token (--token, or "token" in code). Create one at ${tokens}.`;
   if (status === 403 && hasReason)
-    return `If the token lacks permission, use one with write permission. Manage tokens at ${tokens}.`;
+    return `If the token lacks permission, use a token with write permission. Manage tokens at ${tokens}.`;
   if (status === 403)
     return `Use a token with write permission from a user who has the required role. Manage tokens at ${tokens}.`;
   if (status === 404) {
@@ -95,7 +92,7 @@ function nextStep({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: S
   return `Check the request and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
 }
 
-/** Returns the reason in a JSON body, or an empty string if there is none. */
+/** Returns the reason in a JSON body, or an empty string if the body contains no reason. */
 function reasonIn(body: string): string {
   try {
     return reasonOf(JSON.parse(body));
@@ -113,7 +110,7 @@ function reasonOf(parsed: unknown): string {
   return reasons.length > 0 ? reasons.join(": ") : joinTexts(readOwnField(parsed, "message"));
 }
 
-/** Joins a string, an object with a message, or a list of these. */
+/** Returns the text of a string, of an object with a message, or of a list of such values, joined with semicolons. */
 function joinTexts(value: unknown): string {
   const items: unknown[] = Array.isArray(value) ? value.slice(0, 20) : [value];
   return items
@@ -122,7 +119,7 @@ function joinTexts(value: unknown): string {
     .join("; ");
 }
 
-/** Returns plain text or the title of a web page, or an empty string for JSON. */
+/** Returns the reason in a body that is not JSON: the text, or the title of an HTML page. Returns an empty string for JSON. */
 function plainText(body: string): string {
   if (/^\s*[[{]/.test(body)) return "";
   if (!isWebPage(body)) return body;

@@ -6,22 +6,21 @@ import { createRedact, secretsIn } from "./request-secrets.ts";
 /** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
 
-/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
+/** The options of `hub.fetch`. Only the options of `fetch` that allow retries are supported. */
 export interface HubFetchInit extends CallOptions {
-  /** Default `GET`. */
+  /** The HTTP method. Default `GET`. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
+  /** The headers, without `authorization`. If there is a body, the default `content-type` is `application/json`. */
   headers?: HeadersSource;
   /**
-   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
-   * escape the path or start a query. Use `params` for values from payloads.
+   * Values for the `{name}` placeholders in the path. All characters except slashes are encoded, so that a value cannot leave the
+   * path or start a query. Use `params` for values from payloads.
    */
   params?: Readonly<Record<string, string | number>> | undefined;
-  /** The body as text: `JSON.stringify(…)`. */
+  /** The body as a string, such as the result of `JSON.stringify()`. */
   body?: string | undefined;
 }
 
-/** Options of {@link prepareFetch}. */
 export interface PrepareFetchOptions {
   /** The base URL of the Hub, without a trailing slash. */
   hubUrl: string;
@@ -61,7 +60,7 @@ export async function prepareFetch(
     ...secretsIn(path),
     ...secretsIn(parseBody(body)),
   ]);
-  // The query is omitted because it may contain secrets.
+  // The query is omitted, because it can contain secrets.
   const description = redact(`${method} ${url.pathname}`);
   return {
     operationId: description,
@@ -87,20 +86,20 @@ function fillParams(template: string, params: HubFetchInit["params"]): string {
   });
 }
 
-/** The request contains the token, so the parsed URL must be below the URL of the Hub. */
+/** Returns the URL of a path. Rejects URLs that are not below the URL of the Hub, because the request contains the token. */
 function resolveUrl(path: string, hubUrl: string): URL {
   const base = new URL(hubUrl);
   const [pathname = ""] = typeof path === "string" ? path.split("?") : [];
   const url = /^\/(?!\/)[^#]*$/.test(path) ? URL.parse(`${hubUrl}${path}`) : null;
-  // The two paths differ if the parser removed, resolved or encoded something.
+  // The two paths differ if the parser removed, resolved, or encoded a part of the path.
   if (url?.origin === base.origin && url.pathname === `${base.pathname.replace(/\/$/, "")}${pathname}`) return url;
   throw invalid(
     "path",
-    'expected a path that starts with a single "/", without ".." or "#"; insert names with params or encodeURIComponent()',
+    'expected a path that starts with a single "/", without ".." or "#". Insert names with params or encodeURIComponent()',
   );
 }
 
-/** With these headers, `fetch` fails with an error that looks like a network failure. */
+/** Headers that the runtime sets. With one of these headers, `fetch` fails with an error that looks like a network failure. */
 const connectionHeaders = [
   "connection",
   "content-length",
@@ -123,22 +122,19 @@ function copyHeaders(given: HeadersSource): Headers {
   try {
     return new Headers(given);
   } catch {
-    // The original message is omitted because it quotes the value.
+    // The original message is omitted, because it quotes the value.
     throw invalid("headers", "expected valid names and values for HTTP headers");
   }
 }
 
 const ordinaryHeader = /^(?:(?:accept|content|if|user)-.*|accept|authorization|range)$/;
 
-/**
- * Returns the values of custom headers, which may be keys. Short values are skipped, because they occur in ordinary
- * words.
- */
+/** Returns the values of custom headers, which can contain secrets. Skips short values, because they occur in ordinary words. */
 function secretHeaderValues(headers: Headers): string[] {
   return [...headers].flatMap(([name, value]) => (ordinaryHeader.test(name) || value.length < 8 ? [] : [value]));
 }
 
-/** Parses a body as JSON or as a form, so that secrets in it can be found. */
+/** Parses a body as JSON or as a form, so that secrets in the body can be found. */
 function parseBody(body: string | undefined): unknown {
   try {
     return JSON.parse(body ?? "null");

@@ -1,9 +1,9 @@
-/** Thrown if a text is not a JSON array, or an element is too long. */
+/** The error for a text that is not a JSON array, or for an element that is too long. */
 export class JsonArrayError extends Error {}
 
 /**
- * Splits the text of a JSON array into its elements. The text can arrive in pieces of any length. The splitter does not
- * validate the elements: pass each one to `JSON.parse`.
+ * Splits the text of a JSON array into elements. The text can arrive in pieces of any length. The elements are not validated. Pass
+ * each element to `JSON.parse`.
  */
 export class JsonArraySplitter {
   readonly #maxElementChars: number;
@@ -16,15 +16,15 @@ export class JsonArraySplitter {
   #escaped = false;
   #hasElements = false;
 
-  /** `maxElementChars` is in UTF-16 code units. */
+  /** @param options.maxElementChars the maximum length of an element, in UTF-16 code units. */
   constructor({ maxElementChars }: { maxElementChars: number }) {
     this.#maxElementChars = maxElementChars;
   }
 
   /**
-   * Adds a piece, and returns the elements that it completes.
+   * Adds a piece of the text. Returns the elements that are complete after this piece.
    *
-   * @throws JsonArrayError
+   * @throws `JsonArrayError` if the text is not a JSON array or an element is too long.
    */
   push(piece: string): string[] {
     const elements: string[] = [];
@@ -45,15 +45,15 @@ export class JsonArraySplitter {
     return elements;
   }
 
-  /** Whether the array has started and not ended. */
+  /** Whether the array has started but has not ended. */
   get isOpen(): boolean {
     return this.#state === "inside";
   }
 
   /**
-   * Call this after the last piece.
+   * Call this method after the last piece.
    *
-   * @throws JsonArrayError
+   * @throws `JsonArrayError` if the array is incomplete.
    */
   end(): void {
     if (this.#state !== "after") throw new JsonArrayError("the array is incomplete");
@@ -65,7 +65,7 @@ export class JsonArraySplitter {
     this.#state = "inside";
   }
 
-  /** Whether the current element ends before this character: a comma, or the bracket that ends the array. */
+  /** Whether this character is the comma or bracket that ends the current element. */
   #endsElement(character: string): boolean {
     if (this.#inString) {
       if (this.#escaped) this.#escaped = false;

@@ -2,7 +2,7 @@
 const links = /<([^<>]*)>((?:\s*;\s*[\w*-]+\s*=\s*(?:"[^"]*"|[^\s;,"]+))*)/g;
 const parameter = /;\s*([\w*-]+)\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/g;
 
-/** Returns the query of the next page from a `Link` header (RFC 8288), or `undefined` for the last page. */
+/** Returns the query of the next page from a `Link` header (RFC 8288), or `undefined` if there is no next page. */
 export function nextQuery(link: string | null): URLSearchParams | undefined {
   for (const [, target = "", parameters = ""] of (link ?? "").matchAll(links)) {
     const [, , quoted, plain = ""] =

@@ -2,23 +2,26 @@ import { redacted } from "../../core/log-redaction.ts";
 import { secretForms } from "../../core/secret-matcher.ts";
 import { secretsInUrl } from "../../core/urls.ts";
 
-/** Shorter secrets occur in ordinary words, so replacing them would reveal them. */
+/**
+ * The minimum length of secrets that are replaced. A text with a shorter secret is removed completely, because a replacement within
+ * ordinary words would reveal the secret.
+ */
 const minRedactedChars = 4;
-/** Longer texts are truncated. */
+/** The maximum length of a text. Longer texts are truncated. */
 const maxShownChars = 500;
 
 /** Fields and query parameters whose values must not appear in errors. */
 const secretName = /^(?:secrets?|token|password)$/i;
 
 /**
- * Makes a text from the Hub or from `fetch` safe to print: removes secrets, line breaks and control characters, and
- * truncates it.
+ * Makes a text from the Hub or from `fetch` safe to print: removes secrets, line breaks, and control characters, and truncates the
+ * text.
  */
 export type Redact = (text: string) => string;
 
-/** Creates a {@link Redact} for these secrets, in every encoding in which a response may repeat them. */
+/** Creates a {@link Redact} function that removes these secrets in all encodings that a response can contain. */
 export function createRedact(secrets: readonly string[]): Redact {
-  // Longer secrets come first, because a secret can contain another one.
+  // Longer secrets are replaced first, because a secret can contain another secret.
   const ordered = [...new Set(secrets.flatMap(secretForms).map(toOneLine))]
     .filter((form) => form !== "")
     .sort((left, right) => right.length - left.length);
@@ -49,8 +52,8 @@ function shorten(text: string): string {
 }
 
 /**
- * Finds the secrets in a request body: the values of fields such as `secret` and `secrets`, and the secrets in URLs (the
- * password and query parameters such as `?secret=`).
+ * Finds the secrets in a request body: the values of fields such as `secret` and `secrets`, and the passwords and secret query
+ * parameters in URLs.
  */
 export function secretsIn(value: unknown, isSecret = false): string[] {
   if (typeof value === "string") return isSecret ? [value] : secretsInUrl(value);
@@ -58,10 +61,7 @@ export function secretsIn(value: unknown, isSecret = false): string[] {
   return Object.entries(value).flatMap(([name, part]) => secretsIn(part, isSecret || secretName.test(name)));
 }
 
-/**
- * Copies the message and code of a `fetch` error. The original error may contain the headers of the request, including
- * the token.
- */
+/** Copies the message and code of a `fetch` error. The original error can contain the headers of the request, including the token. */
 export function sanitizeError(error: unknown, redact: Redact): Error {
   const chain = [error, error instanceof Error ? error.cause : undefined].filter((part) => part instanceof Error);
   const message = chain.map((part) => part.message || codeOf(part)).filter((part) => part !== "");

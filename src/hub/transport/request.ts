@@ -6,16 +6,16 @@ import { acceptUnknown } from "../validation/lenient.ts";
 import { findUnknownParts, type UnknownPart } from "../validation/unknown-parts.ts";
 import { createRedact, type Redact, secretsIn } from "./request-secrets.ts";
 
-/** A request that is ready to be sent any number of times. */
+/** A request that can be sent any number of times. */
 export interface HubRequest {
   /** The operation ID, such as `createWebhook`, for logs. */
   operationId: string;
-  /** The action, which follows "Could not" in error messages, such as `create a webhook`. */
+  /** The action, such as `create a webhook`. Error messages contain the action after "Could not". */
   action: string;
   url: string;
   init: { method: string; headers: Record<string, string>; body?: string };
   redact: Redact;
-  /** Fields and values of the arguments that this release does not list. */
+  /** The fields and values of the arguments that are unknown to this release. */
   unknownParts: readonly UnknownPart[];
 }
 
@@ -26,14 +26,13 @@ export interface OperationInput {
   body?: unknown;
 }
 
-/** Options of {@link prepareRequest}. */
 export interface PrepareOptions {
   /** The base URL of the Hub, without a trailing slash. */
   hubUrl: string;
   input: OperationInput;
-  /** Skips the validation of the body, for values that the Hub returned. */
+  /** Whether to skip the validation of the body. Use this option for values that the Hub returned. */
   skipBodyValidation: boolean;
-  /** A query from the Hub, such as the query of the next page. It replaces the query of the input. */
+  /** A query from the Hub, such as the query of the next page. This query replaces the query of the input. */
   query: URLSearchParams | undefined;
   readToken: () => Promise<string>;
 }
@@ -69,12 +68,12 @@ export async function prepareRequest(operation: Operation, options: PrepareOptio
   };
 }
 
-/** Returns the action of an operation, which follows "Could not" in error messages, such as `list your webhooks`. */
+/** Returns the action of an operation, such as `list your webhooks`. Error messages contain the action after "Could not". */
 export function actionOf({ summary }: Operation): string {
   return `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
 }
 
-/** Inserts the parameters into the path. Each value remains a single path segment, whatever characters it contains. */
+/** Inserts the parameters into the path. Each value remains a single path segment, regardless of the characters in the value. */
 function pathOf({ path, request }: Operation, value: unknown): string {
   if (!request?.params) return path;
   const params = checkArgument(request.params, { name: "params", value });

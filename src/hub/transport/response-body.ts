@@ -6,7 +6,7 @@ export type BodyText = { text: string } | { tooLong: true };
 /**
  * Reads the body of a response, up to `limit` bytes.
  *
- * @throws the signal's abort reason as soon as it is aborted, and errors of the connection.
+ * @throws the signal's abort reason as soon as the signal is aborted, and errors of the connection.
  */
 export async function readText(
   response: Response,
@@ -31,7 +31,7 @@ export async function readText(
 }
 
 /**
- * Waits for a promise, but only until the signal is aborted. A custom `fetch` may ignore the signal.
+ * Waits for a promise until the signal is aborted. This function is necessary because a custom `fetch` can ignore the signal.
  *
  * @throws the signal's abort reason.
  */
@@ -52,24 +52,23 @@ export function isWebPage(text: string): boolean {
   return /^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(text);
 }
 
-/** The maximum length of an element in UTF-16 code units. The Hub returns much shorter elements. */
+/** The maximum length of an element in UTF-16 code units, which is much longer than the elements that the Hub returns. */
 const maxElementChars = 10_000_000;
 
-/** Options of {@link readArrayElements}. */
 export interface ElementOptions {
-  /** Maximum time without new data. */
+  /** The maximum time without new data, in milliseconds. */
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
 
-/** Thrown if no data arrives for too long. */
+/** The error for a response that stops arriving. */
 export class ResponseStalledError extends Error {}
 
 /**
  * Yields the elements of a JSON array in a response as they arrive. Exiting the loop cancels the response.
  *
- * @throws `JsonArrayError` if the body is not a JSON array, `ResponseStalledError`, the signal's abort reason, and
- * errors of the connection, including an incomplete response.
+ * @throws `JsonArrayError` if the body is not a JSON array, `ResponseStalledError` if no data arrives for `timeoutMs`, the signal's
+ *   abort reason, and errors of the connection, such as an incomplete response.
  */
 export async function* readArrayElements(
   response: Response,
@@ -109,7 +108,7 @@ function parse(element: string): unknown {
   try {
     return JSON.parse(element);
   } catch {
-    // The message of the parser is omitted because it quotes the response.
+    // The parser's message is omitted, because it quotes the response.
     throw new JsonArrayError("an element is not JSON");
   }
 }

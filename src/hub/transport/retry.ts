@@ -1,12 +1,16 @@
 import { exponentialBackoff } from "../../core/backoff.ts";
 
 const backoff = { firstMs: 500, maxMs: 20_000 };
-/** If `Retry-After` is longer, the call fails instead of blocking the caller. */
+/**
+ * The maximum delay that the client waits for, in seconds. If the Hub requests a longer delay, the call fails instead of blocking
+ * the caller.
+ */
 export const maxRetryAfterSeconds = 60;
 
 /**
- * Reads the delay that the Hub requests, in seconds: the longer of `Retry-After` (seconds or a date) and `RateLimit:
- * "api";r=0;t=55` (nothing remains, reset in 55 seconds). Returns `undefined` if neither header is present.
+ * Returns the delay that the Hub requests, in seconds. The delay is the longer one of `Retry-After` (seconds or a date) and an
+ * exhausted `RateLimit`, such as `"api";r=0;t=55` (no requests remain, reset in 55 s). Returns `undefined` if neither header is
+ * present.
  */
 export function readRetryAfterSeconds(headers: Headers, now: number): number | undefined {
   const requested = [retryAfter(headers.get("retry-after"), now), ...exhaustedLimits(headers.get("ratelimit"))];
@@ -21,7 +25,7 @@ function retryAfter(value: string | null, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000));
 }
 
-/** Returns the seconds until each exhausted limit is reset. */
+/** Returns the time until each exhausted limit is reset, in seconds. */
 function exhaustedLimits(value: string | null): number[] {
   return (value ?? "")
     .split(",")
@@ -31,8 +35,8 @@ function exhaustedLimits(value: string | null): number[] {
 }
 
 /**
- * Returns the delay before the next attempt, after the failed attempt number `attempt`. Uses exponential backoff with
- * full jitter, so that many clients do not retry at the same time. The delay is never shorter than the Hub requests.
+ * Returns the delay before the next attempt, in milliseconds. `attempt` is the number of the failed attempt. Uses exponential
+ * backoff with full jitter, so that many clients do not retry at the same time. The delay is at least as long as the Hub requests.
  */
 export function retryDelayMs({
   attempt,
@@ -48,7 +52,7 @@ export function retryDelayMs({
 
 const connectFailureCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
-/** Whether `fetch` failed before it connected, so the Hub received nothing. */
+/** Whether `fetch` failed before a connection was open, so that the Hub received no part of the request. */
 export function isConnectFailure(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (typeof cause !== "object" || cause === null) return false;
@@ -63,9 +67,9 @@ export function isConnectFailure(error: unknown): boolean {
 }
 
 /**
- * Resolves after the given milliseconds.
+ * Resolves after a delay.
  *
- * @throws the signal's abort reason as soon as it is aborted.
+ * @throws the signal's abort reason as soon as the signal is aborted.
  */
 export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -17,28 +17,26 @@ import { createRedact, sanitizeError, secretsIn } from "./request-secrets.ts";
 import { isWebPage, ResponseStalledError, readArrayElements, readText, untilAborted } from "./response-body.ts";
 import { isConnectFailure, maxRetryAfterSeconds, retryDelayMs, wait } from "./retry.ts";
 
-/** The limit is much larger than any list that the Hub returns. */
+/** The maximum size of a response in bytes, which is much larger than the lists that the Hub returns. */
 const maxResponseBytes = 50_000_000;
 
-/** Options of {@link Transport.call}. */
 export interface OperationOptions extends CallOptions {
-  /** Whether the call can be repeated safely. Defaults to `true` for every method except POST. */
+  /** Whether the call can be repeated safely. Default `false` for POST, otherwise `true`. */
   idempotent?: boolean;
-  /** Skips the validation of the body, for values that the Hub returned. Default `false`. */
+  /** Whether to skip the validation of the body. Use this option for values that the Hub returned. Default `false`. */
   skipBodyValidation?: boolean;
 }
 
-/** Settings of {@link Transport}. */
 export interface TransportSettings {
   /** The base URL of the Hub, without a trailing slash. */
   hubUrl: string;
   findToken: () => Promise<string>;
   fetch: typeof fetch;
-  /** The timeout of one attempt, or of each part of a streamed response. */
+  /** The timeout of one attempt, or of each part of a streamed response, in milliseconds. */
   timeoutMs: number;
-  /** The maximum number of attempts, including the first. */
+  /** The maximum number of attempts, including the first attempt. */
   attempts: number;
-  /** Logs warnings. Default: `process.emitWarning`, and `console.warn` in runtimes without it. */
+  /** Logs warnings. Default: `process.emitWarning`, or `console.warn` in runtimes without `process.emitWarning`. */
   logger?: Logger | undefined;
   wait?: typeof wait;
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
@@ -48,7 +46,7 @@ export interface TransportSettings {
 }
 
 interface PreparedRequest extends HubRequest {
-  /** Whether the request can be repeated if the Hub may have processed it. */
+  /** Whether the request can be repeated safely even if the Hub has already processed the request. */
   idempotent: boolean;
 }
 
@@ -58,13 +56,13 @@ interface ResponseContext {
   signal: AbortSignal;
 }
 
-/** The result of one attempt. `maybeProcessed` is true if the Hub may have processed the failed request. */
+/** The result of one attempt. `maybeProcessed`: whether the Hub may have processed the failed request. */
 type Attempt<Answer> = { answer: Answer } | { failure: HubError; maybeProcessed: boolean };
 
 /** Reads a successful response. The signal is aborted when the attempt times out or the caller cancels the call. */
 type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>;
 
-/** Calls operations over HTTP: validates requests, retries failures and parses responses. */
+/** Calls operations over HTTP: validates requests, retries failed attempts, and parses responses. */
 export class Transport {
   readonly #settings: Required<Omit<TransportSettings, "logger">>;
   readonly #warnings: UnknownPartWarnings;
@@ -78,8 +76,8 @@ export class Transport {
   /**
    * Calls an operation.
    *
-   * @throws `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` and `HUB_TOKEN_INVALID` before the request is sent; other `HUB_…` codes
-   * after that; the signal's abort reason.
+   * @throws `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING`, or `HUB_TOKEN_INVALID` before the request is sent, other `HUB_…` codes after
+   *   the request was sent, and the signal's abort reason.
    */
   async call<Called extends Operation>(
     operation: Called,
@@ -125,8 +123,8 @@ export class Transport {
   }
 
   /**
-   * Yields the elements of a JSON array as they arrive, without holding the whole response in memory. Does not retry after
-   * the response has started.
+   * Yields the elements of a JSON array as they arrive, without loading the whole response into memory. Does not retry after the
+   * response has started.
    *
    * @throws like {@link call}.
    */
@@ -158,7 +156,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request that belongs to no operation, and returns the response without reading its body.
+   * Sends a request without an operation. Returns the response without reading the body.
    *
    * @throws like {@link call}.
    */
@@ -172,7 +170,7 @@ export class Transport {
     return this.#repeat(prepared, init.signal, async (started) => started);
   }
 
-  /** Logs warnings for unknown parts of an argument, without its secrets. */
+  /** Logs warnings about unknown parts of an argument. The warnings contain no secrets of the argument. */
   warn(parts: readonly UnknownPart[], operation: Operation, argument: unknown): void {
     const redact = createRedact(secretsIn(argument));
     this.#warnings.warn(parts, { operationId: operation.operationId, action: actionOf(operation), redact });
@@ -197,7 +195,7 @@ export class Transport {
     return { ...request, idempotent: options.idempotent ?? operation.method !== "post" };
   }
 
-  /** Finds the token once. After a failure, the next call searches again. */
+  /** Returns the token. Finds the token only once, unless an earlier call failed. */
   #readToken(): Promise<string> {
     this.#token ??= this.#settings.findToken().catch((error: unknown) => {
       this.#token = undefined;
@@ -218,7 +216,7 @@ export class Transport {
       if ("answer" in outcome) return outcome.answer;
       signal?.throwIfAborted();
       const { failure } = outcome;
-      // An earlier attempt deleted the resource, but its response was lost.
+      // An earlier attempt has probably deleted the resource, but the response was lost.
       if (failure.status === 404 && maybeProcessed && prepared.init.method === "DELETE") {
         return read(new Response(null), new AbortController().signal);
       }
@@ -231,7 +229,10 @@ export class Transport {
     }
   }
 
-  /** @throws `HUB_RESPONSE_INVALID`. Does not throw if the caller's signal is aborted: the caller must check it. */
+  /**
+   * Makes one attempt. If the caller's signal is aborted, returns a failure, so the caller must check the signal. @throws
+   * `HUB_RESPONSE_INVALID`.
+   */
   async #attempt<Answer>(
     prepared: PreparedRequest,
     { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
@@ -290,9 +291,9 @@ export class Transport {
     try {
       return JSON.parse(text);
     } catch {
-      // Any body is accepted, except an HTML page, which comes from another site.
+      // All bodies except HTML pages are accepted, because HTML pages come from other websites.
       if (operation.response === undocumentedBody && !isWebPage(text)) return {};
-      // The message of the parser is omitted because it quotes the response.
+      // The parser's message is omitted, because it quotes the response.
       throw this.#responseInvalid(
         prepared,
         `${isWebPage(text) ? "a web page (HTML)" : "another format"} instead of JSON`,
@@ -311,7 +312,7 @@ export class Transport {
   #timedOut(prepared: PreparedRequest): HubError {
     const { timeoutMs, hubUrl } = this.#settings;
     return new HubError(
-      `Could not ${prepared.action}: the Hub did not respond within ${timeoutMs} ms. Check the connection to ${hubUrl}, increase "timeout" or try again later.${retryWarning(prepared)}`,
+      `Could not ${prepared.action}: the Hub did not respond within ${timeoutMs} ms. Check the connection to ${hubUrl}, increase "timeout", or try again later.${retryWarning(prepared)}`,
       { code: "HUB_TIMED_OUT", retryable: true },
     );
   }
@@ -329,5 +330,5 @@ export class Transport {
 
 /** Returns a warning for requests that are not safe to repeat. */
 function retryWarning({ idempotent }: PreparedRequest): string {
-  return idempotent ? "" : " The Hub may have processed the request: check before you try again.";
+  return idempotent ? "" : " The Hub may have processed the request, so check before you try again.";
 }

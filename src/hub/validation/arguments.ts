@@ -3,14 +3,14 @@ import { HubError } from "../../core/errors.ts";
 import { describeIssue, type FieldProblem, fieldProblems } from "./field-problems.ts";
 import { acceptUnknown } from "./lenient.ts";
 
-/** The maximum number of invalid fields in a message. The `fields` of the error list all invalid fields. */
+/** The maximum number of invalid fields in a message. The field `fields` of the error contains all invalid fields. */
 const maxListedFields = 5;
 
 /**
- * Validates an argument before a request is sent, and returns the argument with defaults applied. Keeps unknown fields
- * and enum values. Reports problems with the argument as a whole under `name`.
+ * Validates an argument before a request is sent. Returns the argument with default values. Unknown fields and enum values are
+ * kept. Problems with the argument as a whole are reported under `name`.
  *
- * @throws `ARGUMENT_INVALID` with the invalid fields. The message never contains their values.
+ * @throws `ARGUMENT_INVALID` with the invalid fields. The message never contains the values of these fields.
  */
 export function checkArgument<Schema extends z.ZodMiniType>(
   schema: Schema,
@@ -26,7 +26,7 @@ export function argumentInvalid(problems: readonly FieldProblem[]): HubError {
   const listed = problems.slice(0, maxListedFields).map(({ field, problem }) => `${field}: ${problem.slice(0, 500)}`);
   const more = problems.length > maxListedFields ? ` (and ${problems.length - maxListedFields} more)` : "";
   return new HubError(
-    `Nothing was sent, because the arguments are invalid. Fix these fields: ${listed.join("; ")}${more}.`,
+    `No request was sent, because the arguments are invalid. Fix these fields: ${listed.join("; ")}${more}.`,
     {
       code: "ARGUMENT_INVALID",
       fields: problems.map(({ field }) => field),

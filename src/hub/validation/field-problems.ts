@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 
-/** An invalid field and what is wrong with it. */
+/** An invalid field and the problem with its value. */
 export interface FieldProblem {
   /** The path in JavaScript notation, such as `watched[0].type`. */
   field: string;
@@ -26,8 +26,8 @@ function problemsOf(issue: z.core.$ZodIssue, name: string): FieldProblem[] {
 }
 
 /**
- * Creates messages for issues whose schema defines none. Pass this function as `error` when you parse: zod/mini has no
- * built-in messages, and the messages of zod depend on its global configuration.
+ * Creates messages for issues whose schema does not define a message. Pass this function as `error` to the parser, because zod/mini
+ * has no built-in messages, and zod's messages depend on zod's global configuration.
  */
 export function describeIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
@@ -62,7 +62,7 @@ function unitOf(origin: string): string {
   return origin === "array" ? " items" : "";
 }
 
-/** Formats the path of a field in JavaScript notation: `watched[0].type`. */
+/** Formats the path of a field in JavaScript notation, such as `watched[0].type`. */
 export function fieldName(path: readonly PropertyKey[]): string {
   const parts = path.map((part) => {
     if (typeof part === "number") return `[${part}]`;

@@ -6,8 +6,8 @@ export type JsonRule = core.JSONSchema.BaseSchema;
 const rules = new WeakMap<core.$ZodType, JsonRule>();
 
 /**
- * Adds a rule to a schema for the OpenAPI document of the local Hub, and returns the schema. Needed if zod cannot convert a
- * check, because it is a function. Schemas that are derived from this one do not have the rule.
+ * Adds a rule to a schema for the OpenAPI document of the local Hub, and returns the schema. Use this function for checks that zod
+ * cannot convert to JSON Schema because they are functions. Schemas that are derived from the schema do not have the rule.
  */
 export function withJsonRule<Schema extends core.$ZodType>(schema: Schema, rule: JsonRule): Schema {
   rules.set(schema, rule);

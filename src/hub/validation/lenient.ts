@@ -3,13 +3,13 @@ import * as core from "zod/v4/core";
 import { describeIssue } from "./field-problems.ts";
 
 /**
- * Derives a schema that accepts the responses of a newer Hub: unknown fields are kept, new enum values and strings in other
- * formats are accepted, and `null` in an optional field counts as absent. Objects, arrays, required fields and types are
- * still checked. The static type does not change.
+ * Derives a schema that accepts the responses of a newer Hub: unknown fields are kept, new enum values and strings in other formats
+ * are accepted, and `null` in an optional field counts as missing. Objects, arrays, required fields, and types are still checked.
+ * The static type does not change.
  *
  * @example
  * ```ts
- * lenient(z.strictObject({ type: z.enum(["user", "org"]) })).parse({ type: "team", size: 3 }); // returns it unchanged
+ * lenient(z.strictObject({ type: z.enum(["user", "org"]) })).parse({ type: "team", size: 3 }); // returns the object unchanged
  * ```
  */
 export function lenient<Schema extends core.$ZodType>(schema: Schema): z.ZodMiniType<z.output<Schema>>;
@@ -20,7 +20,7 @@ export function lenient(schema: core.$ZodType): core.$ZodType {
   if (schema instanceof core.$ZodNumber) return z.number();
   if (schema instanceof core.$ZodRecord) return z.record(z.string(), lenient(schema._zod.def.valueType));
   if (schema instanceof core.$ZodPipe && schema._zod.def.in instanceof core.$ZodCustom) {
-    return lenient(schema._zod.def.out); // The pipe only adds a check in front of this schema.
+    return lenient(schema._zod.def.out); // The pipe only adds a check before this schema.
   }
   if (schema instanceof core.$ZodArray) return z.array(lenient(schema._zod.def.element));
   if (schema instanceof core.$ZodUnion && !(schema instanceof core.$ZodDiscriminatedUnion)) {
@@ -31,8 +31,8 @@ export function lenient(schema: core.$ZodType): core.$ZodType {
 }
 
 /**
- * Derives a schema that also accepts unknown fields and enum values in a request, since the Hub may be newer than this
- * release. Required fields, types, formats and bounds are still checked.
+ * Derives a schema that also accepts unknown fields and enum values in a request, because the Hub can be newer than this release.
+ * Required fields, types, formats, and bounds are still checked.
  */
 export function acceptUnknown<Schema extends core.$ZodType>(
   schema: Schema,
@@ -43,7 +43,7 @@ export function acceptUnknown(schema: core.$ZodType): core.$ZodType {
 
 type MapSchema = (schema: core.$ZodType) => core.$ZodType;
 
-/** Clones a schema with its checks, and maps the nested schemas. Objects in the clone accept unknown fields. */
+/** Clones a schema with its checks, and maps nested schemas. Objects in the clone accept unknown fields. */
 function mapParts(schema: core.$ZodType, map: MapSchema): core.$ZodType {
   if (schema instanceof core.$ZodObject) {
     const fields = Object.entries(schema._zod.def.shape).map(([name, field]) => [name, map(field)] as const);
@@ -57,7 +57,7 @@ function mapParts(schema: core.$ZodType, map: MapSchema): core.$ZodType {
   return schema;
 }
 
-/** Treats `null` as absent in optional fields that do not accept `null`. */
+/** Treats `null` as missing in optional fields that do not accept `null`. */
 function dropNulls(object: core.$ZodType, shape: core.$ZodShape): core.$ZodType {
   const names = Object.entries(shape).flatMap(([name, field]) =>
     field._zod.optin !== undefined && !core.safeParse(field, null).success ? [name] : [],
@@ -70,7 +70,7 @@ function dropNulls(object: core.$ZodType, shape: core.$ZodShape): core.$ZodType 
   return z.pipe(withoutNulls, object);
 }
 
-/** Accepts unknown variants of a union unchanged, and checks the known ones. */
+/** Derives a schema that checks known variants of a union and accepts unknown variants unchanged. */
 function acceptUnknownVariants(
   { discriminator, options }: core.$ZodDiscriminatedUnionDef,
   map: MapSchema,
@@ -87,7 +87,7 @@ function acceptUnknownVariants(
   });
 }
 
-/** Returns the variant of a discriminated union that a value belongs to, or `undefined` if the variant is unknown. */
+/** Returns the variant of a discriminated union to which a value belongs, or `undefined` if the variant is unknown. */
 export function findVariant(
   { discriminator, options }: Pick<core.$ZodDiscriminatedUnionDef, "discriminator" | "options">,
   value: unknown,
@@ -96,7 +96,7 @@ export function findVariant(
   return options.find((option) => [...(option._zod.propValues?.[discriminator] ?? [])].some((known) => known === name));
 }
 
-/** Creates a schema that accepts every value of the same types as these values. */
+/** Creates a schema that accepts all values of the same types as these values. */
 function anyOfTypes(values: readonly core.util.Literal[]): core.$ZodType {
   const types = new Set(values.map((value) => typeof value));
   if (types.size !== 1) return z.unknown();
@@ -107,7 +107,7 @@ function anyOfTypes(values: readonly core.util.Literal[]): core.$ZodType {
 
 type Wrapper = core.$ZodOptional | core.$ZodNullable | core.$ZodDefault | core.$ZodReadonly;
 
-/** Whether a schema only makes another schema optional, nullable or read-only, or adds a default. */
+/** Whether a schema only makes another schema optional, nullable, or read-only, or adds a default. */
 export function isWrapper(schema: core.$ZodType): schema is Wrapper {
   return [core.$ZodOptional, core.$ZodNullable, core.$ZodDefault, core.$ZodReadonly].some(
     (kind) => schema instanceof kind,

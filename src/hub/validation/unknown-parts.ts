@@ -6,17 +6,17 @@ import type { Redact } from "../transport/request-secrets.ts";
 import { fieldName } from "./field-problems.ts";
 import { findVariant, isWrapper } from "./lenient.ts";
 
-/** A field or an enum value of a request that this release does not list. */
+/** A field or an enum value of a request that is unknown to this release. */
 export interface UnknownPart {
   /** The path of the field in JavaScript notation, such as `watched[0].type`. */
   field: string;
-  /** The unknown value; `undefined` if the field itself is unknown. */
+  /** The unknown value, or `undefined` if the field itself is unknown. */
   value: string | undefined;
   /** A suggestion to append to a message, or an empty string. */
   hint: string;
 }
 
-/** Finds the fields and enum values of a request that its schema does not list. */
+/** Finds the fields and enum values of a request that are not in the schema. */
 export function findUnknownParts(
   schema: core.$ZodType,
   value: unknown,
@@ -63,15 +63,18 @@ function unknownVariant(
   return name === undefined ? [] : [{ field: fieldName([...path, discriminator]), value: String(name), hint: "" }];
 }
 
-/** The maximum number of different warnings. The number is limited because values can come from outside the program. */
+/** The maximum number of different warnings. Without a limit, values from outside the program could fill the memory. */
 const maxWarnings = 1_000;
 
-/** Logs a warning for each unknown field or value that is sent, once per client. */
+/** Logs one warning per client for each unknown field or value that is sent. */
 export class UnknownPartWarnings {
   readonly #logger: Logger | undefined;
   readonly #warned = new Set<string>();
 
-  /** Without a logger, warnings go to `process.emitWarning`, or to `console.warn` in runtimes without it. */
+  /**
+   * @param logger the logger for warnings. Default: `process.emitWarning`, or `console.warn` in runtimes without
+   *   `process.emitWarning`.
+   */
   constructor(logger: Logger | undefined) {
     this.#logger = logger;
   }

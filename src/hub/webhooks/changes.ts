@@ -13,7 +13,7 @@ import { atMostOneTarget, webhookUpdate } from "./schemas.ts";
 const field = webhookUpdate.shape;
 const jobField = webhookJobRequest.shape;
 
-/** All fields are optional. `null` removes a field. The hardware cannot be removed. */
+/** Changes of a job. All fields are optional. `null` removes a field, except for the required field `flavor`. */
 const jobChanges = z.object({
   flavor: z.optional(jobField.flavor),
   spaceId: z.nullable(jobField.spaceId),
@@ -44,17 +44,17 @@ const webhookChanges = z
   .check(atMostOneTarget());
 
 /**
- * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job` or `jobSourceId`) replaces
- * the current one. `secret: null` removes the secret.
+ * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job`, or `jobSourceId`) replaces the
+ * current target. `secret: null` removes the secret.
  *
- * The fields of `job` are merged into the current job; `null` removes a field. If the webhook has no job of its own, pass
- * a complete one.
+ * The fields of `job` are merged into the current job. `null` removes a field. If the target of the webhook is not a `job`, pass a
+ * complete job.
  */
 export type WebhookChanges = z.input<typeof webhookChanges>;
 type JobChanges = z.input<typeof jobChanges>;
 
 /**
- * Validates changes, and finds the fields and values in them that this release does not list.
+ * Validates changes. Returns the changes, with the fields and values that are unknown to this release.
  *
  * @throws `ARGUMENT_INVALID` with the invalid fields, or if there are no changes.
  */
@@ -67,10 +67,10 @@ export function checkChanges(changes: unknown): { checked: WebhookChanges; unkno
 }
 
 /**
- * Merges changes into a webhook that the Hub returned, and returns the body of the update.
+ * Merges changes into a webhook that the Hub returned. Returns the body of the update.
  *
- * @throws `VALUE_UNREADABLE` with the fields that the Hub does not return, since the update would remove them;
- * `ARGUMENT_INVALID` if a new job is incomplete.
+ * @throws `VALUE_UNREADABLE` with the fields that the Hub does not return, because the update would remove these fields.
+ *   `ARGUMENT_INVALID` if a new job is incomplete.
  */
 export function mergeChanges(webhook: Webhook, changes: WebhookChanges): WebhookUpdate {
   const job = keptJob(webhook, changes);
@@ -89,12 +89,15 @@ export function mergeChanges(webhook: Webhook, changes: WebhookChanges): Webhook
     watched: changes.watched ?? webhook.watched.map(({ type, name }) => ({ type, name })),
     domains: changes.domains ?? webhook.domains,
     ...(job ? { job: changedJob(job, changes.job ?? {}) } : target),
-    // `null` becomes an empty secret, because the Hub may keep the current secret if the update has none.
+    // `null` becomes an empty secret, because the Hub can keep the current secret if the update has no secret.
     ...(secret !== undefined && { secret: secret ?? "" }),
   };
 }
 
-/** Returns the job if it remains the target. With `jobSourceId`, the returned job is only a copy of the target. */
+/**
+ * Returns the job of the webhook if the job remains the target. If the webhook has a `jobSourceId`, the job is only a copy of the
+ * target.
+ */
 function keptJob(webhook: Webhook, { url, jobSourceId }: WebhookChanges): WebhookJob | undefined {
   const given = [url, jobSourceId, webhook.url, webhook.jobSourceId];
   return given.every((target) => target === undefined) ? webhook.job : undefined;
@@ -115,7 +118,7 @@ function newJob(changes: JobChanges): { job: WebhookJobRequest } {
   return checkArgument(z.object({ job: webhookJobRequest }), { name: "job", value: { job } });
 }
 
-/** `null` resets a field to its default. Validation is lenient, since most fields come from the Hub. */
+/** Merges changes into a job. `null` resets a field to its default. Validation is lenient, because most fields come from the Hub. */
 function changedJob({ secrets: _names, ...kept }: WebhookJob, changes: JobChanges): WebhookJobRequest {
   const known = Object.entries(kept).filter(([name]) => Object.hasOwn(jobField, name));
   const given = Object.entries(withoutNullSecrets(changes)).filter(([, value]) => value !== undefined);
@@ -144,14 +147,14 @@ function unreadableOf(job: WebhookJob, changes: JobChanges): string[] {
 }
 
 function valueUnreadable(fields: readonly string[]): HubError {
-  const shown = createRedact([])(fields.join(", ")); // The list is sanitized because it contains names of secrets from the Hub.
+  const shown = createRedact([])(fields.join(", ")); // The list is sanitized, because it contains names of secrets from the Hub.
   return new HubError(
     `Nothing was changed. The Hub does not return these fields of the webhook, so an update without them would remove them: ${shown}. Pass each field with its value, or with null to remove it.`,
     { code: "VALUE_UNREADABLE", fields },
   );
 }
 
-/** Whether a webhook has a secret that the Hub does not return: it returns `hasSecret`, or a masked secret. */
+/** Whether a webhook has a secret that the Hub does not return. The Hub returns `hasSecret` or a masked secret instead. */
 export function hasHiddenSecret(webhook: Webhook): boolean {
   if (webhook.secret !== undefined) return /^[*•]+$|[*•]{3}/.test(webhook.secret);
   return webhook.hasSecret === true;

@@ -6,16 +6,16 @@ import { jsonBody } from "../operation.ts";
 import { objectId, requestEnum, responseEnum, timestamp } from "../schemas.ts";
 import { withJsonRule } from "../validation/json-rule.ts";
 
-/** The value of `disabled` after too many failures. The webhook delivers again once it is enabled. */
+/** The value of `disabled` after too many failures. Enable the webhook to resume deliveries. */
 export const suspendedAfterFailure = "suspended-after-failure";
 
 const domains = z.array(requestEnum(webhookDomains)).check(z.minLength(1));
 
-/** Allows only the characters of a URI: spaces and non-ASCII letters must be percent-encoded. */
+/** Allows only characters that are valid in a URI. Spaces and non-ASCII letters must be percent-encoded. */
 const httpUri = /^[hH][tT][tT][pP][sS]?:\/\/(?![/?#])(?:[a-zA-Z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9a-fA-F]{2})+$/;
-const expectedUrl = "expected an http or https URL, percent-encoded";
+const expectedUrl = "expected a percent-encoded http or https URL";
 
-/** The URL that receives the deliveries. `z.url` is not used because it trims its input. */
+/** The URL that receives the deliveries. `z.url` is not used, because it trims the input. */
 export const targetUrl = withJsonRule(
   z.string().check(
     z.regex(httpUri, { error: expectedUrl, abort: true }),
@@ -24,7 +24,7 @@ export const targetUrl = withJsonRule(
   { format: "uri" },
 );
 
-/** Allows printable ASCII and DEL, like the Hub, although DEL is not valid in an HTTP header. */
+/** Allows printable ASCII characters and DEL, like the Hub, although DEL is not valid in an HTTP header. */
 const secret = z.string().check(z.regex(/^[\x20-\x7F]*$/, "expected printable ASCII characters"));
 
 /** A webhook as the Hub returns it. */
@@ -38,8 +38,8 @@ export const webhook = z.strictObject({
     z.strictObject({ name: z.string(), type: responseEnum(watchedTypes), avatarUrl: z.optional(z.string()) }),
   ),
   /**
-   * The Hub returns `hasSecret` since 2026-08-17, and the secret itself, which may be masked, as `secret` before. The local
-   * Hub returns `secret`, like the specification. `hasHiddenSecret` in changes.ts covers each of these forms.
+   * Since 2026-08-17, the Hub has returned `hasSecret`. Before, the Hub returned `secret`, which can be masked. The local Hub
+   * returns `secret`, as in the specification. `hasHiddenSecret` in `changes.ts` handles all of these forms.
    */
   hasSecret: z.optional(z.boolean()),
   secret: z.optional(z.string()),
@@ -47,7 +47,7 @@ export const webhook = z.strictObject({
   lastTriggerAt: z.optional(timestamp),
 });
 
-/** The fields that name the target of a webhook. A webhook has exactly one of them. */
+/** The fields for the target of a webhook. A webhook has exactly one of these fields. */
 const targets = ["url", "job", "jobSourceId"] as const;
 
 const requestFields = {
@@ -65,7 +65,7 @@ function targetsIn(body: Readonly<Record<string, unknown>>): number {
   return targets.filter((target) => body[target] !== undefined).length;
 }
 
-/** An unknown field may be a target that the Hub added. */
+/** Whether a request has an unknown field. The field can be a kind of target that the Hub added. */
 function hasOtherField(body: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(body).some((field) => !Object.hasOwn(requestFields, field));
 }
@@ -75,7 +75,7 @@ export const webhookRequest = withJsonRule(
   z.object(requestFields).check(
     z.refine((body) => targetsIn(body) === 1 || (targetsIn(body) === 0 && hasOtherField(body)), {
       path: ["url"],
-      error: 'expected exactly one of "url", "job" and "jobSourceId"',
+      error: 'expected exactly one of "url", "job", and "jobSourceId"',
     }),
   ),
   { oneOf: targets.map((target) => ({ required: [target] })) },
@@ -85,12 +85,12 @@ export const webhookRequest = withJsonRule(
 export function atMostOneTarget() {
   return z.refine<Readonly<Record<string, unknown>>>((body) => targetsIn(body) <= 1, {
     path: ["url"],
-    error: 'expected at most one of "url", "job" and "jobSourceId"',
+    error: 'expected at most one of "url", "job", and "jobSourceId"',
   });
 }
 
 /**
- * The body of a request to update a webhook: the complete webhook. Without a target, the webhook keeps its current
+ * The body of a request to update a webhook, which contains the complete webhook. Without a target, the webhook keeps its current
  * target.
  */
 export const webhookUpdate = withJsonRule(z.object(requestFields).check(atMostOneTarget()), {
@@ -101,9 +101,9 @@ export const webhookUpdate = withJsonRule(z.object(requestFields).check(atMostOn
 
 /** A webhook as the Hub returns it. */
 export type Webhook = z.output<typeof webhook>;
-/** A webhook to create, with exactly one of `url`, `job` and `jobSourceId`. */
+/** A webhook to create, with exactly one of `url`, `job`, and `jobSourceId`. */
 export type WebhookRequest = z.input<typeof webhookRequest>;
-/** A complete webhook to replace another. Without a target, the webhook keeps its current target. */
+/** A complete webhook that replaces an existing webhook. Without a target, the webhook keeps its current target. */
 export type WebhookUpdate = z.input<typeof webhookUpdate>;
 
 const webhookId = z.object({ webhookId: z.string() });

@@ -4,10 +4,10 @@ import { checkChanges, mergeChanges, type WebhookChanges } from "./changes.ts";
 import { type Webhook, type WebhookRequest, webhookOperations } from "./schemas.ts";
 
 /**
- * The webhooks of the user of the token: `hub.webhooks`.
+ * The methods of `hub.webhooks` for the webhooks of the token's user.
  *
- * Every method throws a `HubError`: `ARGUMENT_INVALID` with the invalid fields before a request is sent, and other codes
- * for other failures.
+ * All methods throw a `HubError` on failure. The code is `ARGUMENT_INVALID` if an argument is invalid. In this case, no request is
+ * sent, and `fields` contains the invalid fields.
  */
 export class HubWebhooks {
   readonly #transport: Transport;
@@ -17,19 +17,19 @@ export class HubWebhooks {
     this.#transport = transport;
   }
 
-  /** Lists all your webhooks. */
+  /** Returns all your webhooks. */
   list(options?: CallOptions): Promise<Webhook[]> {
     return this.#transport.call(webhookOperations.list, {}, options);
   }
 
-  /** Returns a webhook. Every method that takes an ID throws `HUB_NOT_FOUND` if the webhook does not exist. */
+  /** Returns a webhook. All methods with a webhook ID throw `HUB_NOT_FOUND` if the webhook does not exist. */
   async get(webhookId: string, options?: CallOptions): Promise<Webhook> {
     const { webhook } = await this.#transport.call(webhookOperations.get, { params: { webhookId } }, options);
     return webhook;
   }
 
   /**
-   * Creates an active webhook. The call is retried only if the Hub cannot have processed it.
+   * Creates an enabled webhook. The call is retried only if the Hub cannot have processed the call.
    *
    * @example
    * ```ts
@@ -47,12 +47,12 @@ export class HubWebhooks {
   }
 
   /**
-   * Changes the given fields and keeps the others. The Hub accepts only complete webhooks, so this method reads the webhook,
-   * merges the changes and writes it back. It overwrites changes that are made between the read and the write.
+   * Changes the given fields. Omitted fields keep their values. The Hub accepts only complete webhooks, so this method reads the
+   * webhook, merges the changes, and writes the webhook. Changes that are made between the read and the write are overwritten.
    *
-   * @throws `VALUE_UNREADABLE`, before anything is written, if the update would lose values that the Hub does not return: a
-   * hidden secret, or `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId` and secret values of a job. Pass
-   * the values that `fields` lists.
+   * @throws `VALUE_UNREADABLE` if the update would remove values that the Hub does not return: a hidden secret, or `arch`,
+   *   `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId`, and secret values of a job. In this case, the webhook is not
+   *   changed. Pass the values of the fields in `fields`.
    * @example
    * ```ts
    * await hub.webhooks.update(id, { url: "https://acme-bot.hf.space/webhooks/retrain", secret: null });
@@ -70,12 +70,12 @@ export class HubWebhooks {
     return webhook;
   }
 
-  /** Enables a webhook that is disabled or suspended (`disabled` is `"suspended-after-failure"`). */
+  /** Enables a webhook that is disabled, or that is suspended after failures (`disabled` is `"suspended-after-failure"`). */
   enable(webhookId: string, options?: CallOptions): Promise<Webhook> {
     return this.#setState({ webhookId, action: "enable" }, options);
   }
 
-  /** Disables a webhook: the Hub keeps it, but sends no deliveries. */
+  /** Disables a webhook. The Hub keeps the webhook but sends no deliveries. */
   disable(webhookId: string, options?: CallOptions): Promise<Webhook> {
     return this.#setState({ webhookId, action: "disable" }, options);
   }

@@ -15,7 +15,6 @@ const tags = [
   { name: "scim", description: "Provisioning of users by an identity provider." },
 ];
 
-/** Options of {@link openApiDocument}. */
 export interface OpenApiDocumentOptions {
   /** The base URL of the paths, such as `http://localhost:5050`. */
   serverUrl: string;

@@ -45,10 +45,10 @@ describe("A request to create or update a webhook", () => {
     expect(error && fieldProblems(error, { name: "body" })).toEqual([
       {
         field: "job.environment.A",
-        problem: "expected at least two characters: a letter, then letters, digits or _",
+        problem: "expected at least two characters: a letter, then letters, digits, or _",
       },
-      { field: "job.secrets._", problem: "expected a letter, then letters, digits or _" },
-      { field: 'job.labels[""]', problem: "expected 1 to 100 letters, digits, dots, _ or -" },
+      { field: "job.secrets._", problem: "expected a letter, then letters, digits, or _" },
+      { field: 'job.labels[""]', problem: "expected 1 to 100 letters, digits, dots, _, or -" },
     ]);
   });
 

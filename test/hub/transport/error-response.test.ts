@@ -85,7 +85,7 @@ describe("The message contains the reason that the Hub gives", () => {
   test("with a hint about the token for a 403", async () => {
     const reason = { error: "This needs the plan Enterprise" };
     expect(await messageOf({ status: 403, json: reason })).toContain(
-      "Enterprise. If the token lacks permission, use one with write",
+      "Enterprise. If the token lacks permission, use a token with write",
     );
     expect(await messageOf({ status: 403 })).toContain("status 403. Use a token with write permission");
   });
