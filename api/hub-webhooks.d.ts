@@ -692,7 +692,7 @@ type Scope$1 = KnownScope | (string & {});
 type RepoType = (typeof repoTypes)[number] | (string & {});
 /** The action of an event. Editors complete the known actions, and other strings are valid for future actions. */
 type Action = (typeof actions)[number] | (string & {});
-/** A known value, or one that the Hub added after this release. Editors suggest the known values. */
+/** A known value, or a value that the Hub added after this release. Editors suggest the known values. */
 type Open<Known extends string> = Known | (string & {});
 /** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
 type RepoRef = {
@@ -700,11 +700,11 @@ type RepoRef = {
   name: string;
   type: Open<(typeof repoTypes)[number]>;
 };
-/** The built-in roles of every organization. An organization can also define custom roles. */
+/** The built-in roles of all organizations. An organization can also define custom roles. */
 declare const organizationRoles: readonly ["admin", "write", "contributor", "read", "no_access"];
 /** A role in an organization or in a resource group: a built-in role, or the name of a custom role. */
 type OrganizationRole = (typeof organizationRoles)[number] | (string & {});
-/** The decoded query of an operation. Every field is optional. */
+/** The decoded query of an operation. All fields are optional. */
 type SearchOf<Query extends z.ZodMiniType> = { [Name in keyof z.output<Query>]?: z.output<Query>[Name] | undefined; };
 /** The user of a token, and the permissions of the token. */
 declare const whoami: z.ZodMiniObject<{
@@ -805,7 +805,7 @@ interface Logger {
   /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
-/** Options of every call. */
+/** The options of all calls. */
 interface CallOptions {
   /**
    * Cancels the call, even while the client waits for the next attempt. The call rejects with the signal's abort reason.
@@ -856,7 +856,7 @@ declare const webhookJob: z.ZodMiniObject<{
   labels: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
   secrets: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strict>;
-/** A job that is scheduled, running or finished. */
+/** A job that is scheduled, running, or finished. */
 declare const job: z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
   createdAt: z.ZodMiniISODateTime;
@@ -933,11 +933,11 @@ type WebhookJobRequest = z.input<typeof webhookJobRequest>;
  * `volumes`, `expose`, `ssh`, or `resourceGroupId`.
  */
 type WebhookJob = z.output<typeof webhookJob>;
-/** A job that is scheduled, running or finished. */
+/** A job that is scheduled, running, or finished. */
 type Job = z.output<typeof job>;
 /** The stage of a job. */
 type JobStage = (typeof jobStages)[number];
-/** Jobs on the Hub's infrastructure: `hub.jobs`. */
+/** The methods of `hub.jobs` for jobs on the Hub's infrastructure. */
 declare class HubJobs {
   #private;
   /**
@@ -1100,7 +1100,7 @@ declare const notificationPage: z.ZodMiniObject<{
   }, z.core.$strict>;
   start: z.ZodMiniNumber<number>;
 }, z.core.$strict>;
-/** A search: each field narrows the result (docs/reference/hub-api.md, Notification search parameters). */
+/** A search for notifications. Each field narrows the result (docs/reference/hub-api.md, Notification search parameters). */
 declare const search$2: z.ZodMiniObject<{
   p: z.ZodMiniDefault<z.ZodMiniCodec<z.ZodMiniString<string>, z.ZodMiniInt>>;
   readStatus: z.ZodMiniDefault<z.ZodMiniType<Open<"all" | "unread">, Open<"all" | "unread">, z.core.$ZodTypeInternals<Open<"all" | "unread">, Open<"all" | "unread">>>>;
@@ -1116,23 +1116,23 @@ declare const search$2: z.ZodMiniObject<{
 type Notification = z.output<typeof notification>;
 /** A page of notifications, with the number of matches before it (`start`) and in total (`count`). */
 type NotificationPage = z.output<typeof notificationPage>;
-/** A search for notifications: `p` is the page number, starting at 0. Every other field narrows the result. */
+/** A search for notifications. `p` is the page number, starting at 0. The other fields narrow the result. */
 type NotificationSearch = SearchOf<typeof search$2>;
 /** The notifications to delete or to mark. */
 interface NotificationSelection extends NotificationSearch {
   /**
-   * The IDs of the discussions: `discussion.id`, `paperDiscussion.id`, `post.id` or `blog.id` of a notification. To
-   * delete notifications, pass at least one ID of 24 lowercase hexadecimal digits.
+   * The IDs of the discussions: `discussion.id`, `paperDiscussion.id`, `post.id`, or `blog.id` of a notification. To delete
+   * notifications, pass at least one ID of 24 lowercase hexadecimal digits.
    */
   discussionIds?: readonly string[] | undefined;
-  /** Selects all matches of the other fields, on every page, and ignores `discussionIds`. Default `false`. */
+  /** Whether to select all notifications that match the other fields, on all pages, instead of `discussionIds`. Default `false`. */
   applyToAll?: boolean | undefined;
 }
 /**
- * The notifications of the user of the token: `hub.notifications`.
+ * The methods of `hub.notifications` for the notifications of the token's user.
  *
- * Every method throws a `HubError`: `ARGUMENT_INVALID` with the invalid fields before a request is sent, and other codes
- * for other failures.
+ * All methods throw a `HubError` on failure. The code is `ARGUMENT_INVALID` if an argument is invalid. In this case, no request is
+ * sent, and `fields` contains the invalid fields.
  */
 declare class HubNotifications {
   #private;
@@ -1147,9 +1147,9 @@ declare class HubNotifications {
    */
   list(search?: NotificationSearch, options?: CallOptions): Promise<NotificationPage>;
   /**
-   * Deletes the notifications of the given discussions, or all that match a search. Pass `lastUpdate` to keep
-   * notifications that arrived after you listed them. Without `lastUpdate`, the client does not retry a call that the
-   * Hub may have processed.
+   * Deletes the notifications of the given discussions, or all notifications that match a search. Pass `lastUpdate` to keep
+   * notifications that arrived after you listed them. Without `lastUpdate`, the client does not retry a call that the Hub may have
+   * processed.
    *
    * @example
    * ```ts
@@ -1159,7 +1159,8 @@ declare class HubNotifications {
    */
   delete(selection: NotificationSelection, options?: CallOptions): Promise<void>;
   /**
-   * Marks the notifications of the given discussions, or all that match a search, as read, or as unread with `read: false`.
+   * Marks the notifications of the given discussions, or all notifications that match a search, as read. With `read: false`, marks
+   * the notifications as unread.
    *
    * @example
    * ```ts
@@ -1171,7 +1172,7 @@ declare class HubNotifications {
   }, options?: CallOptions): Promise<void>;
 }
 /**
- * A paginated list. `for await` iterates over all items and requests each page only when it is needed.
+ * A paginated list. `for await` iterates over all items, and requests each page only when the page is needed.
  *
  * @example
  * ```ts
@@ -1182,7 +1183,7 @@ declare class Pages<Item> implements AsyncIterable<Item> {
   #private;
   /** Iterates over the items of all pages. */
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined>;
-  /** Iterates over the pages, each an array of items. */
+  /** Iterates over the pages. Each page is an array of items. */
   pages(): AsyncGenerator<Item[], void, undefined>;
 }
 /** All types of audit log events. */
@@ -1227,7 +1228,7 @@ declare const search$1: z.ZodMiniObject<{
 type AuditLogEvent = z.output<typeof auditLogEvent>;
 /** The type of an audit log event. */
 type AuditLogType = Open<(typeof auditLogTypes)[number]>;
-/** A search for events: `q` contains terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
+/** A search for events. `q` contains terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
 type AuditLogSearch = SearchOf<typeof search$1>;
 /** A member of an organization. */
 declare const organizationMember: z.ZodMiniObject<{
@@ -1269,7 +1270,7 @@ type OrganizationMember = z.output<typeof organizationMember>;
 type MemberSearch = SearchOf<typeof search>;
 /** The new role of a member in the organization and in some of its resource groups. */
 type MemberRoleChange = z.input<typeof memberRoleChange>;
-/** Which networks can access an organization, and which content its members can access. */
+/** The networks that can access an organization, and the content that members of the organization can access. */
 declare const networkSecurity: z.ZodMiniObject<{
   enforceAuth: z.ZodMiniUnion<readonly [z.ZodMiniBoolean<boolean>, z.ZodMiniLiteral<"pending">]>;
   enforceIpRestriction: z.ZodMiniBoolean<boolean>;
@@ -1306,23 +1307,23 @@ declare const networkSecurityChange: z.ZodMiniObject<{
   allowedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strip>;
 /**
- * Which networks can access an organization, and which content its members can access. `pending` means requested, but not
- * granted yet.
+ * The networks that can access an organization, and the content that members of the organization can access. `pending`: a setting
+ * was requested but is not granted yet.
  */
 type NetworkSecurity = z.output<typeof networkSecurity>;
 /** A change of network security. Omitted fields keep their values. */
 type NetworkSecurityChange = z.input<typeof networkSecurityChange>;
-/** The network security of organizations: `hub.organizations.networkSecurity`. */
+/** The methods of `hub.organizations.networkSecurity` for the network security of organizations. */
 declare class HubNetworkSecurity {
   #private;
   /** Returns the current settings. */
   get(name: string, options?: CallOptions): Promise<NetworkSecurity>;
   /**
-   * Changes the given settings and returns all of them. `allowedContents` and `blockedContents` replaced `allowedUrls`
-   * and `blockedUrls` on 2026-05-04. If you pass any of these four fields, the method first reads the current settings.
+   * Changes the given settings, and returns all settings. `allowedContents` and `blockedContents` replaced `allowedUrls` and
+   * `blockedUrls` on 2026-05-04. If you pass any of these four fields, the method first reads the current settings.
    *
-   * @throws `ARGUMENT_INVALID`, before anything is changed, if the Hub uses the other names and would ignore the given
-   * fields.
+   * @throws `ARGUMENT_INVALID` if the Hub uses the other names and would ignore the given fields. In this case, no setting is
+   *   changed.
    * @example
    * ```ts
    * await hub.organizations.networkSecurity.update("acme", {
@@ -1467,24 +1468,24 @@ declare const resourceGroupRequest: z.ZodMiniObject<{
     enabled: z.ZodMiniLiteral<false>;
   }, z.core.$strip>], "enabled">>;
 }, z.core.$strip>;
-/** A resource of a resource group. Its fields depend on `type`; the Hub may add types. */
+/** A resource of a resource group. The fields depend on `type`. The Hub can add types. */
 type Resource = z.output<typeof resource>;
-/** A resource group as the Hub returns it: with `resources`, or with `repos` before 2026-07-01. */
+/** A resource group as the Hub returns it. Before 2026-07-01, the Hub returned `repos` instead of `resources`. */
 type ReturnedResourceGroup = z.output<typeof resourceGroup>;
 /** A group of resources of an organization, with its own members and roles. */
 type ResourceGroup = Omit<ReturnedResourceGroup, "resources"> & {
-  /** Repositories, collections, blog articles and jobs. */
+  /** Repositories, collections, blog articles, and jobs. */
   resources: Resource[];
 };
 /** A resource group to create. */
 type ResourceGroupRequest = z.input<typeof resourceGroupRequest>;
-/** The resource groups of organizations: `hub.organizations.resourceGroups`. */
+/** The methods of `hub.organizations.resourceGroups` for the resource groups of organizations. */
 declare class HubResourceGroups {
   #private;
   /** Lists the resource groups that you can access. */
   list(name: string, options?: CallOptions): Promise<ResourceGroup[]>;
   /**
-   * Creates a resource group. The call is retried only if the Hub cannot have processed it.
+   * Creates a resource group. The call is retried only if the Hub cannot have processed the call.
    *
    * @example
    * ```ts
@@ -1523,41 +1524,40 @@ declare const scimConfig: z.ZodMiniObject<{
 type ScimConfig = z.output<typeof scimConfig>;
 /** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
 type HeadersSource = ConstructorParameters<typeof Headers>[0];
-/** Options of `hub.fetch`: the subset of the options of `fetch` that allows retries. */
+/** The options of `hub.fetch`. Only the options of `fetch` that allow retries are supported. */
 interface HubFetchInit extends CallOptions {
-  /** Default `GET`. */
+  /** The HTTP method. Default `GET`. */
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** Headers, except `authorization`. If there is a body, `content-type` defaults to JSON. */
+  /** The headers, without `authorization`. If there is a body, the default `content-type` is `application/json`. */
   headers?: HeadersSource;
   /**
-   * Values for the `{name}` placeholders in the path. Values are encoded, except for slashes, so that they cannot
-   * escape the path or start a query. Use `params` for values from payloads.
+   * Values for the `{name}` placeholders in the path. All characters except slashes are encoded, so that a value cannot leave the
+   * path or start a query. Use `params` for values from payloads.
    */
   params?: Readonly<Record<string, string | number>> | undefined;
-  /** The body as text: `JSON.stringify(…)`. */
+  /** The body as a string, such as the result of `JSON.stringify()`. */
   body?: string | undefined;
 }
-/** The token to revoke: by its ID, or by its value before 2026-08-12. */
+/** The token to revoke, by ID, or by value on a Hub from before 2026-08-12. */
 type RevokedToken = {
-  /** The ID in the token settings and in the audit log of the organization. */
+  /** The ID of the token, which the token settings and the audit log of the organization contain. */
   tokenId: string;
 } | {
-  /** The token, for a Hub from before 2026-08-12. Errors and logs never contain it. */
+  /** The token itself, for a Hub from before 2026-08-12. Errors and logs never contain this value. */
   token: string;
 };
 /**
- * Organizations: `hub.organizations`. The first argument of every method is the name of the organization. Most methods
- * require an admin's token and a paid plan.
+ * The methods of `hub.organizations` for organizations. The first argument of each method is the name of the organization. Most
+ * methods require an admin's token and a paid plan.
  */
 declare class HubOrganizations {
   #private;
-  /** Groups of repositories with their own members and roles. They require an Enterprise plan. */
+  /** Groups of repositories with their own members and roles. Requires an Enterprise plan. */
   readonly resourceGroups: HubResourceGroups;
-  /** Which networks can access the organization, and which content its members can access. */
+  /** The networks that can access the organization, and the content that members of the organization can access. */
   readonly networkSecurity: HubNetworkSecurity;
   /**
-   * Revokes the access of a token to the organization. The token keeps its access to everything else. Requires an
-   * Enterprise plan.
+   * Revokes the access of a token to the organization. The token keeps its access to other resources. Requires an Enterprise plan.
    *
    * @example
    * ```ts
@@ -1566,8 +1566,8 @@ declare class HubOrganizations {
    */
   revokeToken(name: string, revoked: RevokedToken, options?: CallOptions): Promise<void>;
   /**
-   * Streams up to 100,000 events of the audit log, newest first. Yields each event as soon as it arrives and never
-   * holds the whole log in memory. Requires a Team or Enterprise plan.
+   * Streams up to 100,000 events of the audit log, newest first. Yields each event as soon as the event arrives, without loading
+   * the whole log into memory. Requires a Team or Enterprise plan.
    *
    * @example
    * ```ts
@@ -1617,12 +1617,12 @@ declare const paperClaimResult: z.ZodMiniObject<{
 type PaperClaim = z.input<typeof paperClaim>;
 /** The result of a claim. */
 type PaperClaimResult = z.output<typeof paperClaimResult>;
-/** Papers: `hub.papers` (docs/reference/hub-api.md, Papers). */
+/** The methods of `hub.papers` for papers (docs/reference/hub-api.md, Papers). */
 declare class HubPapers {
   #private;
   /**
-   * Claims that the user of the token, or the user `targetUserId`, is an author of a paper. `ok` is true if the Hub
-   * accepted the claim.
+   * Claims that the user of the token, or the user `targetUserId`, is an author of a paper. `ok` is `true` if the Hub accepted the
+   * claim.
    *
    * @example
    * ```ts
@@ -1663,7 +1663,7 @@ declare const notificationSettingsChange: z.ZodMiniObject<{
   }, z.core.$strip>;
   prepaidAmount: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
-/** A user, organization or repository to watch. The Hub notifies you about its discussions. */
+/** A user, organization, or repository to watch. The Hub notifies you about discussions there. */
 declare const notificationWatchItem: z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
   type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
@@ -1679,7 +1679,7 @@ declare const notificationWatchChange: z.ZodMiniObject<{
     type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
   }, z.core.$strip>>>;
 }, z.core.$strip>;
-/** A user's tools on the Hub's MCP server. */
+/** The tools of a user on the Hub's MCP server. */
 declare const mcpSettings: z.ZodMiniObject<{
   builtInTools: z.ZodMiniArray<z.ZodMiniString<string>>;
   spaceTools: z.ZodMiniArray<z.ZodMiniObject<{
@@ -1691,21 +1691,19 @@ declare const mcpSettings: z.ZodMiniObject<{
 }, z.core.$strict>;
 /** A change of your notification settings. Omitted settings keep their values. */
 type NotificationSettingsChange = z.input<typeof notificationSettingsChange>;
-/** The ID of a user, organization or repository to watch. The Hub notifies you about its discussions. */
+/** The ID of a user, organization, or repository to watch. The Hub notifies you about discussions there. */
 type NotificationWatchItem = z.input<typeof notificationWatchItem>;
 /** Items to start or stop watching. An item in both lists is deleted. */
 type NotificationWatchChange = z.input<typeof notificationWatchChange>;
 /** Your tools on the Hub's MCP server. */
 type McpSettings = z.output<typeof mcpSettings>;
-/**
- * The settings of the user of the token: `hub.settings`.
- */
+/** The methods of `hub.settings` for the settings of the token's user. */
 declare class HubSettings {
   #private;
   /** Returns your tools on the Hub's MCP server. */
   mcp(options?: CallOptions): Promise<McpSettings>;
   /**
-   * Changes the given notification settings and keeps the others. To enable `launch_prepaid_credits`, pass a
+   * Changes the given notification settings. Omitted settings keep their values. To enable `launch_prepaid_credits`, pass a
    * `prepaidAmount` of up to 24 characters.
    *
    * @example
@@ -1715,7 +1713,7 @@ declare class HubSettings {
    */
   updateNotifications(change: NotificationSettingsChange, options?: CallOptions): Promise<void>;
   /**
-   * Changes which users, organizations and repositories you watch. The Hub notifies you about their discussions.
+   * Changes the users, organizations, and repositories that you watch. The Hub notifies you about discussions there.
    *
    * @example
    * ```ts
@@ -1793,7 +1791,7 @@ declare const webhookRequest: z.ZodMiniObject<{
 }, z.core.$strip>;
 /** A webhook as the Hub returns it. */
 type Webhook = z.output<typeof webhook$1>;
-/** A webhook to create, with exactly one of `url`, `job` and `jobSourceId`. */
+/** A webhook to create, with exactly one of `url`, `job`, and `jobSourceId`. */
 type WebhookRequest = z.input<typeof webhookRequest>;
 declare const webhookChanges: z.ZodMiniObject<{
   watched: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
@@ -1835,27 +1833,27 @@ declare const webhookChanges: z.ZodMiniObject<{
   secret: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
 }, z.core.$strip>;
 /**
- * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job` or `jobSourceId`) replaces
- * the current one. `secret: null` removes the secret.
+ * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job`, or `jobSourceId`) replaces the
+ * current target. `secret: null` removes the secret.
  *
- * The fields of `job` are merged into the current job; `null` removes a field. If the webhook has no job of its own, pass
- * a complete one.
+ * The fields of `job` are merged into the current job. `null` removes a field. If the target of the webhook is not a `job`, pass a
+ * complete job.
  */
 type WebhookChanges = z.input<typeof webhookChanges>;
 /**
- * The webhooks of the user of the token: `hub.webhooks`.
+ * The methods of `hub.webhooks` for the webhooks of the token's user.
  *
- * Every method throws a `HubError`: `ARGUMENT_INVALID` with the invalid fields before a request is sent, and other codes
- * for other failures.
+ * All methods throw a `HubError` on failure. The code is `ARGUMENT_INVALID` if an argument is invalid. In this case, no request is
+ * sent, and `fields` contains the invalid fields.
  */
 declare class HubWebhooks {
   #private;
-  /** Lists all your webhooks. */
+  /** Returns all your webhooks. */
   list(options?: CallOptions): Promise<Webhook[]>;
-  /** Returns a webhook. Every method that takes an ID throws `HUB_NOT_FOUND` if the webhook does not exist. */
+  /** Returns a webhook. All methods with a webhook ID throw `HUB_NOT_FOUND` if the webhook does not exist. */
   get(webhookId: string, options?: CallOptions): Promise<Webhook>;
   /**
-   * Creates an active webhook. The call is retried only if the Hub cannot have processed it.
+   * Creates an enabled webhook. The call is retried only if the Hub cannot have processed the call.
    *
    * @example
    * ```ts
@@ -1869,21 +1867,21 @@ declare class HubWebhooks {
    */
   create(request: WebhookRequest, options?: CallOptions): Promise<Webhook>;
   /**
-   * Changes the given fields and keeps the others. The Hub accepts only complete webhooks, so this method reads the webhook,
-   * merges the changes and writes it back. It overwrites changes that are made between the read and the write.
+   * Changes the given fields. Omitted fields keep their values. The Hub accepts only complete webhooks, so this method reads the
+   * webhook, merges the changes, and writes the webhook. Changes that are made between the read and the write are overwritten.
    *
-   * @throws `VALUE_UNREADABLE`, before anything is written, if the update would lose values that the Hub does not return: a
-   * hidden secret, or `arch`, `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId` and secret values of a job. Pass
-   * the values that `fields` lists.
+   * @throws `VALUE_UNREADABLE` if the update would remove values that the Hub does not return: a hidden secret, or `arch`,
+   *   `attempts`, `volumes`, `expose`, `ssh`, `resourceGroupId`, and secret values of a job. In this case, the webhook is not
+   *   changed. Pass the values of the fields in `fields`.
    * @example
    * ```ts
    * await hub.webhooks.update(id, { url: "https://acme-bot.hf.space/webhooks/retrain", secret: null });
    * ```
    */
   update(webhookId: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook>;
-  /** Enables a webhook that is disabled or suspended (`disabled` is `"suspended-after-failure"`). */
+  /** Enables a webhook that is disabled, or that is suspended after failures (`disabled` is `"suspended-after-failure"`). */
   enable(webhookId: string, options?: CallOptions): Promise<Webhook>;
-  /** Disables a webhook: the Hub keeps it, but sends no deliveries. */
+  /** Disables a webhook. The Hub keeps the webhook but sends no deliveries. */
   disable(webhookId: string, options?: CallOptions): Promise<Webhook>;
   /** Deletes a webhook permanently. */
   delete(webhookId: string, options?: CallOptions): Promise<void>;
@@ -1895,32 +1893,31 @@ declare class HubWebhooks {
     status: number;
   }>;
 }
-/** Options of {@link HubClient}. */
+/** The options of a {@link HubClient}. */
 interface HubClientOptions {
   /**
-   * An access token of the Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, else the file that `hf auth login`
-   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, `~/.cache/huggingface/token`). The client looks up the token on the
-   * first call.
+   * An access token of the Hub. Default: the first of `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, and the file that `hf auth login`
+   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, or `~/.cache/huggingface/token`). The client reads the token on the first call.
    */
   token?: string | undefined;
   /**
-   * The base URL of the Hub. Every call sends the token to this URL, so use `http:` only on your own machine. Default:
-   * `HF_ENDPOINT`, else `https://huggingface.co`.
+   * The base URL of the Hub. Each call sends the token to this URL, so use `http:` only on your own machine. Default:
+   * `HF_ENDPOINT`, or `https://huggingface.co` if `HF_ENDPOINT` is not set.
    */
   hubUrl?: string | undefined;
   /** The function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
-  /** Timeout of one attempt. Default `"30s"`. */
+  /** The timeout of one attempt. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
-   * The maximum number of attempts per call, including the first. The client retries after rate limits (429), failures
-   * of the Hub (5xx), and network errors. It retries calls that must not run twice (create, replay, claim) only if the
-   * Hub cannot have processed them. Default 4.
+   * The maximum number of attempts per call, including the first attempt. The client retries after rate limits (429), failures of
+   * the Hub (5xx), and network errors. Calls that must not run twice (create, replay, claim) are retried only if the Hub cannot
+   * have processed the call. Default `4`.
    */
   attempts?: number | undefined;
   /**
-   * Receives a warning for each field or value in a request that this release does not list. Default:
-   * `process.emitWarning`, and `console.warn` in runtimes without it.
+   * Receives a warning for each field or value of a request that is unknown to this release. Default: `process.emitWarning`, or
+   * `console.warn` in runtimes without `process.emitWarning`.
    */
   logger?: Logger | undefined;
 }
@@ -1938,22 +1935,22 @@ declare class HubClient {
   #private;
   /** The base URL of the Hub, without a trailing slash. */
   readonly hubUrl: string;
-  /** Your webhooks: list, create, update, enable, delete, replay. */
+  /** Your webhooks. */
   readonly webhooks: HubWebhooks;
   /** Your notifications. */
   readonly notifications: HubNotifications;
-  /** Your settings: notifications, watched discussions, MCP tools. */
+  /** Your settings: notifications, watched discussions, and MCP tools. */
   readonly settings: HubSettings;
   /** Papers and their authors. */
   readonly papers: HubPapers;
-  /** Jobs: the available hardware. */
+  /** The available hardware for jobs. */
   readonly jobs: HubJobs;
-  /** Organizations: members, resource groups, network security, audit log. */
+  /** Organizations: members, resource groups, network security, and audit log. */
   readonly organizations: HubOrganizations;
   constructor(options?: HubClientOptions);
   /**
-   * Returns the user of the token, the organizations of that user, and the permissions of the token. The Hub limits how
-   * often you can call this method.
+   * Returns the user of the token, the organizations of the user, and the permissions of the token. The Hub has a rate limit for
+   * this operation.
    *
    * @example
    * ```ts
@@ -1962,16 +1959,16 @@ declare class HubClient {
    */
   whoami(options?: CallOptions): Promise<Whoami>;
   /**
-   * Calls an operation that this client has no method for, with the same token, timeout, retries and errors. `path` starts
-   * with one slash and is relative to {@link hubUrl}. Insert names with `params` or `encodeURIComponent`. POST and PATCH
-   * are retried only if the Hub cannot have processed them.
+   * Calls an operation for which this client has no method, with the same token, timeout, retries, and errors. `path` starts with
+   * one slash and is relative to {@link hubUrl}. Insert names with `params` or `encodeURIComponent`. POST and PATCH requests are
+   * retried only if the Hub cannot have processed the request.
    *
-   * Resolves with a successful response as soon as its headers arrive. Read or cancel the body yourself: only `signal`
-   * applies to the body, not the timeout, and an interrupted body is not requested again.
+   * Resolves with a successful response as soon as the headers arrive. You must read or cancel the body. The timeout and the
+   * retries do not apply to the body, but `signal` does.
    *
-   * @throws `HubError` with the code `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING` or `HUB_TOKEN_INVALID` before the request
-   * is sent, and with other `HUB_…` codes after that. Redirects also fail, because following them would send the token
-   * to another server. If `signal` is aborted, the call rejects with the signal's abort reason.
+   * @throws `HubError` with the code `ARGUMENT_INVALID`, `HUB_TOKEN_MISSING`, or `HUB_TOKEN_INVALID` before the request is sent,
+   *   and with other `HUB_…` codes after the request was sent. Redirects also fail, because following a redirect would send the
+   *   token to another server. If `signal` is aborted, the call rejects with the signal's abort reason.
    * @example
    * ```ts
    * const response = await hub.fetch("/api/datasets/{name}/discussions", {
@@ -2092,10 +2089,8 @@ interface ServerControl {
   readonly isSecretDisabled: boolean;
   /** Describes the server. The secret is only read when it is accessed, because a job does not require a secret. */
   describe(): ServerDescription;
-  /** Adds a valid secret, or makes it the only valid secret with `isOnly`. */
-  useSecret(secret: string, options: {
-    isOnly: boolean;
-  }): void;
+  /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
+  useSecret(secret: string, mode: "add" | "replace"): void;
   /** Sets the URL of the inbox, which overrides the option and `INBOX_URL`. Call this method before the launch. */
   useInbox(url: string): void;
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
