@@ -25,8 +25,8 @@ export async function confirm(shell: Shell, question: string): Promise<boolean> 
  *
  * @throws `ARGUMENT_INVALID` if `--yes` is not given and there is no terminal.
  */
-export function requireConfirmable({ shell, skipsPrompts: isConfirmed }: Invocation, command: string): void {
-  if (isConfirmed || canPrompt(shell)) return;
+export function requireConfirmable({ shell, skipsPrompts }: Invocation, command: string): void {
+  if (skipsPrompts || canPrompt(shell)) return;
   throw usageError(`"${command}" requires confirmation, but there is no terminal for a prompt. Add --yes to confirm.`);
 }
 

@@ -1,9 +1,8 @@
 import { defaultHubPort } from "../core/defaults.ts";
-import { WebhookError } from "../core/errors.ts";
 import { HubClient } from "../hub/client.ts";
 import { developmentTokens } from "../local-hub/accounts.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";
-import type { StartDevOptions } from "./dev-options.ts";
+import type { DevConfig } from "./dev-options.ts";
 import { listenOnFreePort } from "./listen-on-free-port.ts";
 
 /** The limits are low, because closing a session must not take minutes. The session has its own retries. */
@@ -24,13 +23,13 @@ export interface DevHub {
  * listing the webhooks on the real Hub.
  */
 export async function openDevHub(
-  options: Pick<StartDevOptions, "hub" | "hubPort" | "token" | "hubUrl"> & {
+  options: Pick<DevConfig, "isReal" | "hubPort" | "token" | "hubUrl"> & {
     /** Whether a local Hub can deliver to other machines, which is required for a tunnel. */
     allowRemote: boolean;
     signal: AbortSignal;
   },
 ): Promise<DevHub> {
-  if (options.hub === "real") {
+  if (options.isReal) {
     const { token, hubUrl, signal } = options;
     const client = new HubClient({ token, hubUrl, ...clientLimits });
     // Fail early if the token is missing or invalid, before the other parts of the session are opened.
@@ -59,6 +58,5 @@ async function startLocalHub({
   const options = { allowRemote, suspendAfter: Number.POSITIVE_INFINITY };
   const listen = (port: number) => LocalHub.launch({ ...options, port });
   if (hubPort !== undefined) return listen(hubPort);
-  const isTaken = (error: unknown) => WebhookError.isInstance(error) && error.code === "PORT_IN_USE";
-  return listenOnFreePort(defaultHubPort, { listen, isTaken });
+  return listenOnFreePort(defaultHubPort, listen);
 }

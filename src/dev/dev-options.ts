@@ -59,8 +59,13 @@ export interface StartDevOptions {
   signal?: AbortSignal;
 }
 
+/** The options that a session uses as they are. The functions that they are passed to have the defaults. */
+type PassedOptions = {
+  [Name in "port" | "hubPort" | "token" | "hubUrl" | "state" | "onEvent"]: StartDevOptions[Name];
+};
+
 /** The validated options of a session. */
-export interface DevConfig {
+export interface DevConfig extends PassedOptions {
   /** The absolute path of the server file. */
   path: string;
   isReal: boolean;
@@ -78,6 +83,7 @@ export interface DevConfig {
   inbox: string | undefined;
   /** The default watch list for endpoints that do not set one. `undefined` derives the list from the filter. */
   watch: readonly WatchedItem[] | undefined;
+  waitForFile: boolean;
   repairIntervalMs: number;
 }
 
@@ -91,7 +97,8 @@ export function devInboxUrl(port: number): string {
 
 /** @throws `OPTION_INVALID`, `SERVER_FILE_INVALID`. */
 export function resolveDevOptions(options: StartDevOptions): DevConfig {
-  const { file, publicUrl, watch, repairInterval = "1m" } = options;
+  const { file, publicUrl, inbox, watch, waitForFile = false, repairInterval = "1m" } = options;
+  const { port, hubPort, token, hubUrl, state, onEvent } = options;
   const isReal = options.hub === "real";
   const tunnel = options.tunnel ?? (isReal && publicUrl === undefined ? {} : false);
   if (tunnel !== false && publicUrl !== undefined) {
@@ -115,9 +122,16 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
       // their secrets.
       use: !isPublic ? "fallback" : publicUrl === undefined ? "replace" : "add",
     },
-    inbox: options.inbox,
+    inbox,
     watch: watch?.map(readWatch),
+    waitForFile,
     repairIntervalMs: toMilliseconds(repairInterval, "repairInterval"),
+    port,
+    hubPort,
+    token,
+    hubUrl,
+    state,
+    onEvent,
   };
 }
 

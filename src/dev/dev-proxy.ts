@@ -2,18 +2,18 @@ import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { renderErrorPage } from "../console/error-page.ts";
 import { defaultPort } from "../core/defaults.ts";
-import { WebhookError } from "../core/errors.ts";
 import { wantsHtml } from "../core/http-headers.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { webhooksPath } from "../core/paths.ts";
 import { malformedRefused } from "../http-server/client-errors.ts";
 import { defaultLimits } from "../http-server/connection.ts";
 import { createHttpServer } from "../http-server/http-server.ts";
+import { openSocket } from "../http-server/open-socket.ts";
+import { isReachabilityRequest } from "../tunnel/reachability-check.ts";
 import { DeliveryObserver } from "./delivery-observer.ts";
 import type { ReplayResult } from "./dev-event.ts";
 import { listenOnFreePort } from "./listen-on-free-port.ts";
 import {
-  isReachabilityCheck,
   type ProxiedExchange,
   type ProxyContext,
   type ProxyOptions,
@@ -54,14 +54,19 @@ export class DevProxy {
 
   private constructor(
     options: DevProxyOptions,
-    { local, tunnel, context }: { local: Server; tunnel: Server; context: ProxyContext },
+    {
+      port,
+      publicPort,
+      servers,
+      context,
+    }: { port: number; publicPort: number; servers: readonly Server[]; context: ProxyContext },
   ) {
     this.#options = options;
-    this.#servers = [local, tunnel];
+    this.#servers = servers;
     this.#agent = context.agent;
     this.#observer = context.observer;
-    this.port = portOf(local);
-    this.publicPort = portOf(tunnel);
+    this.port = port;
+    this.publicPort = publicPort;
   }
 
   /**
@@ -82,18 +87,18 @@ export class DevProxy {
     const noTimeouts = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
     const tunnel = createProxyServer(options, noTimeouts, (exchange) => {
       const { incoming, outgoing } = exchange;
-      if (isForWebhooks(incoming) || isReachabilityCheck(options.reachabilityCheck, incoming))
+      if (isForWebhooks(incoming) || isReachabilityRequest(options.reachabilityCheck, incoming))
         return proxyRequest({ options, context, showsErrorDetails: false }, exchange);
       outgoing.writeHead(404).end();
     });
-    await listen(local, options.port);
+    const port = await listen(local, options.port);
     try {
-      await listen(tunnel, 0);
+      const publicPort = await listen(tunnel, 0);
+      return new DevProxy(options, { port, publicPort, servers: [local, tunnel], context });
     } catch (error) {
       local.close();
       throw error;
     }
-    return new DevProxy(options, { local, tunnel, context });
   }
 
   /** The local URL, without a trailing slash. */
@@ -192,45 +197,8 @@ function isForWebhooks({ url = "" }: IncomingMessage): boolean {
   return url.startsWith(webhooksPath) && resolved.startsWith(webhooksPath);
 }
 
-async function listen(server: Server, port: number | undefined): Promise<void> {
-  const listenOnce = (wanted: number) => listenOn(server, wanted);
-  try {
-    if (port !== undefined) await listenOnce(port);
-    else await listenOnFreePort(defaultPort, { listen: listenOnce, isTaken });
-  } catch (error) {
-    throw listenFailed(error, port ?? defaultPort);
-  }
-}
-
-function listenOn(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const listening = () => {
-      server.off("error", reject);
-      resolve();
-    };
-    server.once("error", reject).once("listening", listening);
-    server.listen({ host: "127.0.0.1", port });
-  });
-}
-
-function isTaken(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-}
-
-function listenFailed(cause: unknown, port: number): WebhookError {
-  return isTaken(cause)
-    ? new WebhookError(`Port ${port} is in use. Stop the program that uses the port, or choose another port.`, {
-        code: "PORT_IN_USE",
-        cause,
-      })
-    : new WebhookError(`The server cannot listen on 127.0.0.1:${port}. Choose another port.`, {
-        code: "LISTEN_FAILED",
-        cause,
-      });
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  if (typeof address === "object" && address !== null) return address.port;
-  throw new WebhookError("The socket has no port.", { code: "LISTEN_FAILED" });
+/** Listens on this machine, on any free port after the default one if no port is given. Returns the port. */
+function listen(server: Server, port: number | undefined): Promise<number> {
+  const listenOn = (wanted: number) => openSocket(server, { host: "127.0.0.1", port: wanted });
+  return port === undefined ? listenOnFreePort(defaultPort, listenOn) : listenOn(port);
 }

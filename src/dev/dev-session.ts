@@ -15,7 +15,7 @@ import { OpenParts } from "./open-parts.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { writeSessionFile } from "./session-file.ts";
 import { effectiveWatch } from "./watched-items.ts";
-import { openTemporaryWebhooks, WebhookReconciler } from "./webhook-reconciler.ts";
+import { openWebhookState, WebhookReconciler } from "./webhook-reconciler.ts";
 
 /**
  * A dev session, which runs a server file, reloads the file on changes, and manages temporary webhooks for its
@@ -56,7 +56,7 @@ export interface DevSession extends AsyncDisposable {
 export async function startDev(options: StartDevOptions = {}): Promise<DevSession> {
   const { signal } = options;
   signal?.throwIfAborted();
-  const session = new Session(options, resolveDevOptions(options));
+  const session = new Session(resolveDevOptions(options));
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => {});
   const abort = () => aborted.reject(signal?.reason);
@@ -74,7 +74,6 @@ export async function startDev(options: StartDevOptions = {}): Promise<DevSessio
 }
 
 class Session implements DevSession {
-  readonly #options: StartDevOptions;
   readonly #config: DevConfig;
   readonly #parts = new OpenParts();
   readonly #check = createReachabilityCheck();
@@ -89,8 +88,7 @@ class Session implements DevSession {
   /** The secret in the session file; `null` before the file is written. */
   #storedSecret: string | undefined | null = null;
 
-  constructor(options: StartDevOptions, config: DevConfig) {
-    this.#options = options;
+  constructor(config: DevConfig) {
     this.#config = config;
     this.#firstServing.promise.catch(() => {});
   }
@@ -123,11 +121,11 @@ class Session implements DevSession {
     const hub = await this.#openHub();
     this.#reportTakenPorts({ proxy, hub });
     const server = await this.#startServer({ proxy, hub });
-    // Open the tunnel, the webhooks, and the server in parallel, because each of them takes seconds. The first failure
-    // rejects.
+    // Open the tunnel and the state file, and load the server, in parallel, because each of them takes seconds. The first
+    // failure rejects. Nothing is created on the Hub yet.
     const [tunnel, temporary] = await Promise.all([
       this.#parts.track(this.#openPublicAddress(proxy)),
-      this.#parts.track(this.#openTemporaryWebhooks({ proxy, hub })),
+      this.#parts.track(this.#openWebhookState({ proxy, hub })),
       this.#firstServing.promise,
     ]);
     server.setPublicUrl(tunnel.url);
@@ -141,7 +139,7 @@ class Session implements DevSession {
 
   async #openProxy(): Promise<DevProxy> {
     const proxy = await DevProxy.open({
-      port: this.#options.port,
+      port: this.#config.port,
       reachabilityCheck: this.#check,
       // The user's own public URL can have any host.
       allowAnyHost: this.#config.publicUrl !== undefined,
@@ -150,7 +148,7 @@ class Session implements DevSession {
       // changes the port.
       serverPort: async () => {
         if (!this.#server) await this.#firstServing.promise;
-        return requireOpen(this.#server).port;
+        return requireOpen(this.#server).waitForPort();
       },
       onDelivery: (delivery) => this.#emit({ event: "delivery", ...delivery }),
       onProblem: (message) => this.#emit({ event: "problem", code: "REQUEST_REFUSED", message }),
@@ -162,7 +160,7 @@ class Session implements DevSession {
 
   async #openHub(): Promise<DevHub> {
     const { isPublic } = this.#config;
-    const hub = await openDevHub({ ...this.#options, allowRemote: isPublic, signal: this.#parts.signal });
+    const hub = await openDevHub({ ...this.#config, allowRemote: isPublic, signal: this.#parts.signal });
     this.#hub = hub;
     await this.#parts.add(hub);
     return hub;
@@ -218,12 +216,12 @@ class Session implements DevSession {
     return tunnel;
   }
 
-  async #openTemporaryWebhooks({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): Promise<TemporaryWebhooks> {
+  async #openWebhookState({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): Promise<TemporaryWebhooks> {
     const { path, answer } = this.#check;
-    const { webhooks, release } = await openTemporaryWebhooks({
+    const { webhooks, release } = await openWebhookState({
       client: hub.client,
       isReal: this.#config.isReal,
-      state: this.#options.state,
+      state: this.#config.state,
       alive: { url: `${proxy.url}${path}`, answer },
       signal: this.#parts.signal,
       onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
@@ -262,7 +260,7 @@ class Session implements DevSession {
 
   /** Reports ports that were chosen because a default port is in use. */
   #reportTakenPorts({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): void {
-    const { port, hubPort } = this.#options;
+    const { port, hubPort } = this.#config;
     const report = (message: string) => this.#emitProblem({ code: "PORT_IN_USE", message });
     if (port === undefined && proxy.port !== defaultPort)
       report(`Port ${defaultPort} is in use. The server is at ${proxy.url}.`);
@@ -323,7 +321,7 @@ class Session implements DevSession {
   }
 
   #handleBroken(error: WebhookError, isRestarted: boolean): void {
-    if (!this.#isReady && !this.#options.waitForFile) this.#firstServing.reject(error);
+    if (!this.#isReady && !this.#config.waitForFile) this.#firstServing.reject(error);
     else {
       const stack = error.cause instanceof Error ? error.cause.stack : undefined;
       this.#emit({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
@@ -340,7 +338,7 @@ class Session implements DevSession {
 
   #emit(event: DevEvent): void {
     if (this.#parts.isClosed && event.event !== "output" && event.event !== "problem") return;
-    const { onEvent } = this.#options;
+    const { onEvent } = this.#config;
     // The listener can be async, and an unhandled rejection would end the process.
     (async () => onEvent?.(event))().catch((reason: unknown) => {
       process.emitWarning(`The listener of the session event "${event.event}" failed: ${inspect(reason)}`);

@@ -5,7 +5,7 @@ import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
 import { hasDisconnected } from "../http-server/connection.ts";
 import type { Exchange } from "../http-server/exchange.ts";
-import type { ReachabilityCheck } from "../tunnel/reachability-check.ts";
+import { isReachabilityRequest, type ReachabilityCheck, reachabilityHeaders } from "../tunnel/reachability-check.ts";
 import type { DeliveryObserver, ObservedDelivery } from "./delivery-observer.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";
 
@@ -55,8 +55,8 @@ export async function proxyRequest(
   { incoming, outgoing, expectsContinue }: ProxiedExchange,
 ): Promise<void> {
   const { onDelivery, onProblem, reachabilityCheck } = options;
-  if (isReachabilityCheck(reachabilityCheck, incoming)) {
-    outgoing.setHeader("content-type", "text/plain").end(reachabilityCheck.answer);
+  if (isReachabilityRequest(reachabilityCheck, incoming)) {
+    outgoing.writeHead(200, reachabilityHeaders).end(reachabilityCheck.answer);
     return;
   }
   const delivery = context.observer.observe({ incoming, outgoing, onAnswered: onDelivery });
@@ -110,11 +110,6 @@ export async function proxyRequest(
   };
   if (!expectsContinue) forwardBody();
   else inner.once("continue", forwardBody).flushHeaders();
-}
-
-/** Whether a request is the request of a reachability check. */
-export function isReachabilityCheck(reachabilityCheck: ReachabilityCheck, { method, url }: IncomingMessage): boolean {
-  return method === "GET" && url === reachabilityCheck.path;
 }
 
 /** Answers 502 when Node cannot forward a request or its response. */

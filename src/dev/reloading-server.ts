@@ -31,7 +31,11 @@ export interface ReloadingServerOptions
 export class ReloadingServer {
   readonly #options: ReloadingServerOptions;
   readonly #watcher: SourceWatcher;
-  #state: "loading" | "serving" | "broken" = "loading";
+  /**
+   * `restarting`: the process exited, and starts again without a change of its files. `broken`: the file did not load, or the
+   * process exited soon after its start, so it waits for a change.
+   */
+  #state: "loading" | "serving" | "restarting" | "broken" = "loading";
   /** Resolves with the port of the running server, or rejects if the server is broken. */
   #port = createPort();
   #process: ServerProcess | undefined;
@@ -64,7 +68,7 @@ export class ReloadingServer {
    *
    * @throws `SERVER_FILE_INVALID` while the file does not load.
    */
-  get port(): Promise<number> {
+  waitForPort(): Promise<number> {
     return this.#port.promise;
   }
 
@@ -85,7 +89,7 @@ export class ReloadingServer {
   #changed(paths: readonly string[], isLoaded: boolean): void {
     // A broken server can be fixed by a file that was never loaded, such as a missing import.
     if (!isLoaded && this.#state !== "broken") {
-      this.#mayBeFixed = this.#state === "loading";
+      this.#mayBeFixed = this.#state === "loading" || this.#state === "restarting";
       return;
     }
     this.#options.onReload(paths);
@@ -99,7 +103,8 @@ export class ReloadingServer {
       this.#starting?.kill();
       return;
     }
-    if (this.#state !== "loading") this.#port = createPort();
+    // Requests that wait for a restart wait for this load too.
+    if (this.#state === "serving" || this.#state === "broken") this.#port = createPort();
     this.#state = "loading";
     this.#loading = this.#loadUntilFresh().finally(() => {
       this.#loading = undefined;
@@ -158,7 +163,7 @@ export class ReloadingServer {
   }
 
   #handleBroken(problem: { error: WebhookError; isRestarted: boolean }): void {
-    this.#state = problem.isRestarted ? "loading" : "broken";
+    this.#state = problem.isRestarted ? "restarting" : "broken";
     if (!problem.isRestarted) this.#port.reject(problem.error);
     this.#options.onBroken(problem);
   }

@@ -120,13 +120,13 @@ export class WebhookReconciler {
 }
 
 /**
- * Opens the temporary webhooks of a session, and returns the function that releases their state file. On the real Hub,
- * deletes the webhooks that earlier sessions left behind. On a local Hub, which stops with the session, the state file
- * is temporary.
+ * Opens the state file of the temporary webhooks of a session, without creating a webhook. Returns the webhooks, and the
+ * function that releases the state file. On the real Hub, deletes the webhooks that earlier sessions left behind. On a
+ * local Hub, which stops with the session, the state file is temporary.
  *
  * @throws `STATE_UNUSABLE`, and the signal's abort reason.
  */
-export async function openTemporaryWebhooks({
+export async function openWebhookState({
   client,
   isReal,
   state,

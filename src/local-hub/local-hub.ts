@@ -5,7 +5,7 @@ import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { createSafeLogger } from "../core/logger.ts";
 import type { Job } from "../hub/jobs.ts";
-import { type Listener, type ListenOptions, listen } from "../receiver/node/listen.ts";
+import { type Listener, listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import { HttpSender } from "./delivery/http-sender.ts";
@@ -57,6 +57,8 @@ const optionNames = {
   logger: true,
 } satisfies Record<keyof LocalHubOptions, true>;
 
+const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 };
+
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
 /**
@@ -103,8 +105,11 @@ export class LocalHub {
     const log = createSafeLogger(options.logger ?? silent);
     const port = checkPort(options.port ?? 0);
     let app: Hono<ApiEnvironment> | undefined;
-    const listener = await listenOn(port, {
-      log,
+    const listener = await listen({
+      host: "127.0.0.1",
+      port,
+      timeouts,
+      log: () => log,
       fetch: (request) => app?.fetch(request) ?? new Response(null, { status: 503 }),
     });
     const store = await openStoreOrClose(options.state, listener);
@@ -217,22 +222,6 @@ async function close({ context, listener, sender, jobs }: Parts): Promise<void> 
   await listenerClosed;
   sender.close();
   context.store.close();
-}
-
-async function listenOn(
-  port: number,
-  { fetch, log }: { fetch: ListenOptions["fetch"]; log: Logger },
-): Promise<Listener> {
-  const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 };
-  try {
-    return await listen({ fetch, host: "127.0.0.1", port, timeouts, log: () => log });
-  } catch (error) {
-    if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
-    throw new WebhookError(`Port ${port} is in use. Stop the program that uses the port, or choose another port.`, {
-      code: "PORT_IN_USE",
-      cause: error,
-    });
-  }
 }
 
 /** Opens the store. Call this function after the server listens, so that a failed launch creates no state file. */

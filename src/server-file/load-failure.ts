@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
-import { packageRoot } from "../core/package-root.ts";
+import { userStackLines } from "../core/user-stack.ts";
 
 /** The reason why a server file does not load. */
 export interface LoadFailure {
@@ -26,7 +26,7 @@ export function serverFileInvalid(message: string, options: { cause?: unknown } 
 export function explainLoadFailure(error: unknown, { loading }: { loading: string | undefined }): LoadFailure {
   const thrown = describeError(error);
   if (thrown.stack === undefined) return { reason: `The file throws ${valueText(error)}.` };
-  const stack = userLines(thrown.stack);
+  const stack = userStackLines(thrown.stack).join("\n");
   const unparsed = thrown.name === "SyntaxError" && loading !== undefined ? displayPath(loading) : undefined;
   const location = firstLocation(stack) ?? unparsed;
   const at = location === undefined ? "" : ` (${location})`;
@@ -47,22 +47,6 @@ function valueText(thrown: unknown): string {
   } catch {
     return describeError(thrown).message;
   }
-}
-
-/** The folders that contain the code of this package: `dist` when published, and `src` during development. */
-const packageFolders = ["dist/", "src/"]
-  .map((folder) => new URL(folder, packageRoot))
-  .flatMap((folder) => [folder.href, fileURLToPath(folder)]);
-
-/** Returns the lines of a stack without frames of Node, this package, or other packages. */
-function userLines(stack: string): string {
-  const isForeign = (line: string) =>
-    /^\s+at /.test(line) &&
-    (/node:|\/node_modules\//.test(line) || packageFolders.some((folder) => line.includes(folder)));
-  return stack
-    .split("\n")
-    .filter((line) => !isForeign(line))
-    .join("\n");
 }
 
 /** Matches the location at the end of a stack line: a URL, or the path of a transpiled file, with line and column. */

@@ -5,10 +5,11 @@ import type { Readable } from "node:stream";
 import { WebhookError } from "../core/errors.ts";
 import { programUrl } from "../core/package-root.ts";
 import { otherTunnels, type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import type { ProviderName } from "./provider-names.ts";
 
 /** A program that opens tunnels. */
 export interface TunnelProgram {
-  name: "cloudflared" | "ngrok";
+  name: Exclude<ProviderName, "localtunnel">;
   /** The page with the installation instructions. */
   installUrl: string;
   argumentsFor(port: number): readonly string[];

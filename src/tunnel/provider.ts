@@ -1,4 +1,5 @@
 import { WebhookError } from "../core/errors.ts";
+import { type ProviderName, providerNames } from "./provider-names.ts";
 
 /** A request to a provider: open a public URL for a local port. */
 export interface ProviderRequest {
@@ -37,10 +38,8 @@ export interface ProviderTunnel {
 export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 
 /** Returns the end of an error message: the alternatives to a provider, for every way to configure a tunnel. */
-export function otherTunnels(provider: "localtunnel" | "cloudflared" | "ngrok"): string {
-  const variables = ["localtunnel", "cloudflared", "ngrok"]
-    .filter((name) => name !== provider)
-    .map((name) => `TUNNEL=${name}`);
+export function otherTunnels(provider: ProviderName): string {
+  const variables = providerNames.filter((name) => name !== provider).map((name) => `TUNNEL=${name}`);
   return `choose another provider (${variables.join(" or ")} for a server, --tunnel for dev, "provider" in code), or run your own tunnel and set its URL (PUBLIC_URL for a server, --public-url for dev, "publicUrl" in code)`;
 }
 

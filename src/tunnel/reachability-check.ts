@@ -20,12 +20,23 @@ export function createReachabilityCheck(): ReachabilityCheck {
   return { path: `/_hub-webhooks/reachability/${randomText()}`, answer: randomText() };
 }
 
+/** The headers of the response to a reachability check. */
+export const reachabilityHeaders = { "content-type": "text/plain", "cache-control": "no-store" } as const;
+
+/** Whether a request is the request of a reachability check. `url` is the path with its query, as in Node. */
+export function isReachabilityRequest(
+  { path }: ReachabilityCheck,
+  { method, url }: { method?: string | undefined; url?: string | undefined },
+): boolean {
+  return method === "GET" && url === path;
+}
+
 /** Answers the request of a reachability check. Returns `undefined` for every other request. */
 export function answerReachabilityCheck(reachabilityCheck: ReachabilityCheck, request: Request): Response | undefined {
-  if (new URL(request.url).pathname !== reachabilityCheck.path) return undefined;
-  return new Response(reachabilityCheck.answer, {
-    headers: { "content-type": "text/plain", "cache-control": "no-store" },
-  });
+  const { method } = request;
+  const { pathname, search } = new URL(request.url);
+  if (!isReachabilityRequest(reachabilityCheck, { method, url: `${pathname}${search}` })) return undefined;
+  return new Response(reachabilityCheck.answer, { headers: reachabilityHeaders });
 }
 
 /**

@@ -8,6 +8,7 @@ import { openLocaltunnel } from "./localtunnel.ts";
 import { isSubdomain } from "./localtunnel-server.ts";
 import { openNgrok } from "./ngrok.ts";
 import { type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import { isProviderName, type ProviderName, providerNames } from "./provider-names.ts";
 import type { ReachabilityCheck } from "./reachability-check.ts";
 import { ReconnectingTunnel, type TunnelConfig } from "./reconnecting-tunnel.ts";
 import type { TunnelEventListener, TunnelEvents } from "./tunnel-events.ts";
@@ -18,10 +19,7 @@ const providers = {
   // DNS resolvers need some time to resolve a new name.
   cloudflared: { open: openCloudflared, timeout: "30s" },
   ngrok: { open: openNgrok, timeout: "15s" },
-} as const satisfies Record<string, { open: Provider; timeout: string }>;
-
-/** The name of a tunnel provider. */
-export type ProviderName = keyof typeof providers;
+} as const satisfies Record<ProviderName, { open: Provider; timeout: string }>;
 
 /** The options of `openTunnel`. */
 export interface OpenTunnelOptions {
@@ -145,8 +143,8 @@ export function resolveTunnelConfig(options: OpenTunnelOptions, reachabilityChec
 }
 
 function checkProvider(provider: string): void {
-  if (Object.hasOwn(providers, provider)) return;
-  throw optionError({ option: "provider", value: provider, expected: Object.keys(providers).join(", ") });
+  if (isProviderName(provider)) return;
+  throw optionError({ option: "provider", value: provider, expected: providerNames.join(", ") });
 }
 
 function checkPort(port: number): void {

@@ -494,7 +494,7 @@ describe("The dev proxy", () => {
     const { port } = await startServer(() => {});
     await expect(openProxy({ port })).rejects.toMatchObject({
       code: "PORT_IN_USE",
-      message: `Port ${port} is in use. Stop the program that uses the port, or choose another port.`,
+      message: `Port ${port} on 127.0.0.1 is in use. Stop the program that uses the port, or choose another port.`,
     });
   });
 
@@ -512,7 +512,7 @@ describe("The dev proxy", () => {
     onTestFinished(() => listening.mockRestore());
     await expect(openProxy({ port })).rejects.toMatchObject({
       code: "LISTEN_FAILED",
-      message: expect.stringContaining("cannot listen on 127.0.0.1"),
+      message: expect.stringContaining("Cannot listen on 127.0.0.1"),
     });
     listening.mockRestore();
     expect((await openProxy({ port })).proxy.port).toBe(port);

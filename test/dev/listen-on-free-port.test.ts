@@ -1,14 +1,13 @@
 import { expect, test } from "vitest";
+import { WebhookError } from "../../src/core/errors.ts";
 import { listenOnFreePort } from "../../src/dev/listen-on-free-port.ts";
-
-const isTaken = (error: unknown) => error === "taken";
 
 /** Listens on ports for which `taken` returns false, and records each port that was tried. */
 function listener(taken: (port: number) => boolean) {
   const tried: number[] = [];
   const listen = async (port: number) => {
     tried.push(port);
-    if (taken(port)) throw "taken";
+    if (taken(port)) throw new WebhookError("The port is in use.", { code: "PORT_IN_USE" });
     return port;
   };
   return { tried, listen };
@@ -16,17 +15,17 @@ function listener(taken: (port: number) => boolean) {
 
 test("listenOnFreePort uses the next free port if the first one is in use", async () => {
   const { tried, listen } = listener((port) => port < 7863);
-  expect(await listenOnFreePort(7860, { listen, isTaken })).toBe(7863);
+  expect(await listenOnFreePort(7860, listen)).toBe(7863);
   expect(tried).toEqual([7860, 7861, 7862, 7863]);
 });
 
 test("listenOnFreePort lets the system choose if the first port and the next 20 are in use", async () => {
   const { tried, listen } = listener((port) => port !== 0);
-  expect(await listenOnFreePort(7860, { listen, isTaken })).toBe(0);
+  expect(await listenOnFreePort(7860, listen)).toBe(0);
   expect(tried).toHaveLength(22);
 });
 
 test("listenOnFreePort throws any other error", async () => {
   const listen = () => Promise.reject(new Error("EACCES"));
-  await expect(listenOnFreePort(80, { listen, isTaken })).rejects.toThrow("EACCES");
+  await expect(listenOnFreePort(80, listen)).rejects.toThrow("EACCES");
 });

@@ -53,7 +53,7 @@ function startIn(
   onTestFinished(() => server.close());
   server.start();
   const deliver = async (endpoint: string): Promise<unknown> => {
-    const baseUrl = `http://127.0.0.1:${await server.port}`;
+    const baseUrl = `http://127.0.0.1:${await server.waitForPort()}`;
     return (await fetch(deliveryRequest({ endpoint, payload: webhookPayload("repo"), baseUrl }))).json();
   };
   const until = (event: string) => expect.poll(() => events.at(-1), pollOptions).toContain(event);
@@ -95,7 +95,7 @@ describe.concurrent("A reloading server", () => {
     await deliver("word");
     await project.write("server.ts", serverFile("two", "throw new Error('no luck');"));
     await until("broken: server.ts failed to load. Error: no luck");
-    await expect(server.port).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+    await expect(server.waitForPort()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
     await project.write("server.ts", serverFile("two", 'import "./lib/missing.ts";'));
     await until("/lib/missing.ts' imported from");
     await project.write("lib/missing.ts", "export {};");
@@ -173,7 +173,7 @@ describe.concurrent("A reloading server", () => {
     const { server, events, deliver, until } = startIn(project, context, { restartAfterMs: 60_000 });
     await expect(deliver("die")).rejects.toThrow();
     await until("broken: The server process exited unexpectedly");
-    await expect(server.port).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
+    await expect(server.waitForPort()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
     await project.write("server.ts", serverFile("two"));
     await until("serves");
     expect(await deliver("word")).toEqual(["two", "first"]);

@@ -1,11 +1,10 @@
 import { type Command, Option } from "commander";
 import { defaultHubPort, defaultPort } from "../../core/defaults.ts";
+import { providerNames } from "../../tunnel/provider-names.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, parsePort } from "../usage.ts";
 import { watchOption } from "../webhook-options.ts";
 import type { DevCommandOptions } from "./dev/run-dev.ts";
-
-const providers = ["localtunnel", "cloudflared", "ngrok"] satisfies readonly DevCommandOptions["tunnel"][];
 
 /** Adds `hub-webhooks dev`. */
 export function addDev(program: Command, invocation: Invocation): void {
@@ -26,7 +25,7 @@ export function addDev(program: Command, invocation: Invocation): void {
     )
     .option("--port <port>", `port of the server on this machine (default: PORT, else ${defaultPort})`, parsePort)
     .option("--hub-port <port>", `port of the local Hub (default: ${defaultHubPort})`, parsePort)
-    .addOption(new Option("--tunnel <provider>", "tunnel provider (default: localtunnel)").choices(providers))
+    .addOption(new Option("--tunnel <provider>", "tunnel provider (default: localtunnel)").choices(providerNames))
     .option("--tunnel-host <url>", "URL of the tunnel server (default: LOCALTUNNEL_HOST)")
     .option("--subdomain <name>", "requested subdomain of the tunnel")
     .option("--public-url <url>", "public URL that forwards to --port; replaces the tunnel")

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal-text.ts";
-import type { RegisterOptions } from "../../registration/register-options.ts";
 import type { RegistrationReport, RegistrationStep } from "../../registration/report.ts";
 import { formatStepDetails } from "../../registration/step-text.ts";
 import { readSecretOption } from "../input.ts";
@@ -78,20 +77,15 @@ async function sync(
       "warning: The server has no secret, so anyone who knows the URL of an endpoint can send requests to it. Set WEBHOOK_SECRET for the server and for sync, or use --secret-stdin.",
     );
   }
-  const reconcile = (changes: Partial<RegisterOptions> = {}) =>
-    registerDescription(source, client, { publicUrl, state, secret, removeSecret, prune, adopt, dryRun, ...changes });
+  const registerOptions = { publicUrl, state, secret, removeSecret, prune, adopt };
 
   if (mustConfirm) {
-    const { steps } = await reconcile({ dryRun: true });
-    if (
-      !(await confirmDeletion(
-        invocation,
-        steps.filter(({ action }) => action === "delete"),
-      ))
-    )
-      return;
+    const { steps } = await registerDescription(source, client, { ...registerOptions, dryRun: true });
+    const deletions = steps.filter(({ action }) => action === "delete");
+    if (!(await confirmDeletion(invocation, deletions))) return;
   }
-  const report = await reconcile();
+  // The plan is made again, because the Hub may have changed during the prompt.
+  const report = await registerDescription(source, client, { ...registerOptions, dryRun });
   if (source.endpoints.length === 0) output.log("warning: The server has no endpoints.");
   printReport(output, report, { dryRun });
   if (report.failed.length > 0) invocation.exitCode = 1;

@@ -209,7 +209,7 @@ export class Transport {
     signal: AbortSignal | undefined,
     read: Read<Answer>,
   ): Promise<Answer> {
-    const { attempts, random, wait } = this.#settings;
+    const { attempts, random } = this.#settings;
     let maybeProcessed = false;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(prepared, { callerSignal: signal, read });
@@ -225,7 +225,7 @@ export class Transport {
       const requestedSeconds = failure.retryAfterSeconds;
       const isRetriable = failure.retryable && attempt < attempts && (requestedSeconds ?? 0) <= maxRetryAfterSeconds;
       if (!isRetriable || (outcome.maybeProcessed && !prepared.idempotent)) throw failure;
-      await wait(retryDelayMs({ attempt, random: random(), requestedSeconds }), signal);
+      await this.#settings.wait(retryDelayMs({ attempt, random: random(), requestedSeconds }), signal);
     }
   }
 

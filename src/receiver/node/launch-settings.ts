@@ -8,6 +8,7 @@ import { readBaseUrl } from "../../core/urls.ts";
 import { type ConnectionLimits, defaultLimits } from "../../http-server/connection.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
+import { isProviderName, providerNames } from "../../tunnel/provider-names.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import type { LaunchOptions } from "../lifecycle/launch-options.ts";
 import type { ListenTimeouts } from "./listen.ts";
@@ -50,10 +51,10 @@ export function readTunnelSetting(): boolean | Pick<OpenTunnelOptions, "provider
   const value = readEnvironment("TUNNEL") ?? "0";
   if (value === "1" || value === "true") return true;
   if (value === "0" || value === "false") return false;
-  if (value === "localtunnel" || value === "cloudflared" || value === "ngrok") return { provider: value };
+  if (isProviderName(value)) return { provider: value };
   // The message omits the value, which may be a URL with a password.
   throw optionError(
-    "TUNNEL is invalid. Set TUNNEL to 1, localtunnel, cloudflared or ngrok, or to 0 for no tunnel. For your own tunnel, set PUBLIC_URL to the URL of the tunnel.",
+    `TUNNEL is invalid. Set TUNNEL to 1 or a provider (${providerNames.join(", ")}), or to 0 for no tunnel. For your own tunnel, set PUBLIC_URL to the URL of the tunnel.`,
   );
 }
 

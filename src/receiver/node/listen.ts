@@ -21,6 +21,7 @@ import { handleClientErrors, malformedRefused } from "../../http-server/client-e
 import { type ConnectionLimits, type Connections, defaultLimits } from "../../http-server/connection.ts";
 import { type Exchange, sendJson, withoutFraming } from "../../http-server/exchange.ts";
 import { createHttpServer } from "../../http-server/http-server.ts";
+import { openSocket } from "../../http-server/open-socket.ts";
 import type { DeliveryRequest } from "../pipeline/delivery-request.ts";
 import { internalError } from "../pipeline/outcome-answer.ts";
 import { showErrorPage } from "../routes/show-error-page.ts";
@@ -50,6 +51,8 @@ export interface ListenOptions {
   /** The interval between probes to half-closed clients, in milliseconds. Default `1000`. */
   probeMs?: number;
   log: () => Logger;
+  /** The options that set the host and port, for error messages. */
+  optionNames?: string | undefined;
 }
 
 /** A socket that accepts requests. */
@@ -142,10 +145,10 @@ export async function listen({
     warn: (fields, message) => log().warn(fields, message),
   });
   handleClientErrors(server, { connections, log });
-  await openServer(server, { host, port });
+  const boundPort = await openSocket(server, { host, port, optionNames: options.optionNames });
   server.on("error", (error) => log().error({ err: error }, "A connection could not be accepted."));
   return {
-    port: boundPort(server),
+    port: boundPort,
     get connectionCount() {
       return connections.size;
     },
@@ -178,18 +181,6 @@ function closingResponse(): Response {
   return response;
 }
 
-function openServer(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(listenFailed(error, host, port)));
-    server.listen({ host, port }, resolve);
-  });
-}
-
-function boundPort(server: Server): number {
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
 function closeServer(server: Server, connections: Connections, graceMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     let complete = true;
@@ -207,20 +198,4 @@ function closeServer(server: Server, connections: Connections, graceMs: number):
       resolve(complete);
     });
   });
-}
-
-function listenFailed(cause: NodeJS.ErrnoException, host: string, port: number): WebhookError {
-  if (cause.code === "EADDRINUSE") {
-    return new WebhookError(
-      `Port ${port} on ${host} is in use. Stop the program that uses the port, or choose another port with launch({ port }) or PORT.`,
-      { code: "PORT_IN_USE", cause },
-    );
-  }
-  return new WebhookError(
-    `Cannot listen on ${host}:${port} (${cause.code}). Check the options of launch({ host, port }) and the variables HOST and PORT.`,
-    {
-      code: "LISTEN_FAILED",
-      cause,
-    },
-  );
 }

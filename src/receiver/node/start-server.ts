@@ -46,7 +46,16 @@ export async function startServer(
   const space = readSpace();
   const { host, port, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
   const { fetch, deliver } = server;
-  const listener = await listen({ fetch, deliver, host, port, timeouts, limits, log: () => server.refusalLog });
+  const listener = await listen({
+    fetch,
+    deliver,
+    host,
+    port,
+    timeouts,
+    limits,
+    log: () => server.refusalLog,
+    optionNames: "launch({ host, port }) or the variables HOST and PORT",
+  });
   preloadPages();
   const url = `http://${reachableHost(host)}:${listener.port}`;
   let publicListener: PublicListener | undefined;

@@ -1,6 +1,7 @@
 import { formatDuration } from "../../../core/duration.ts";
 import { deceptiveCharacters } from "../../../core/escape.ts";
 import { plainText } from "../../../core/terminal-text.ts";
+import { userStackLines } from "../../../core/user-stack.ts";
 
 /** A line of a JSON logger such as pino. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -54,7 +55,7 @@ export function formatDelivery(logged: LogLine, { isRetry }: { isRetry: boolean 
       .filter(Boolean)
       .map((part) => plainText(String(part)))
       .join("  "),
-    stack: typeof thrown === "string" ? userLines(thrown).map(sanitizeLine) : [],
+    stack: typeof thrown === "string" ? userStackLines(thrown).map(sanitizeLine) : [],
   };
 }
 
@@ -84,9 +85,4 @@ const unsafeCharacters = new RegExp(`(?!\\u001b\\[[\\d;]*m)(?:${deceptiveCharact
 /** Removes control characters from a line that the user's code prints, except the escape codes of colors. */
 export function sanitizeLine(text: string): string {
   return text.replace(/\t/g, "    ").replace(unsafeCharacters, "");
-}
-
-/** Returns the lines of a stack without frames of Node or installed packages. */
-function userLines(stack: string): readonly string[] {
-  return stack.split("\n").filter((line) => !/^\s+at .*(node:|\/node_modules\/)/.test(line));
 }

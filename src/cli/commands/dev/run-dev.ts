@@ -9,7 +9,7 @@ import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import { type DevSession, startDev } from "../../../dev/dev-session.ts";
 import type { WatchedItem } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find-server-file.ts";
-import type { ProviderName } from "../../../tunnel/tunnel.ts";
+import type { ProviderName } from "../../../tunnel/provider-names.ts";
 import type { Invocation } from "../../invocation.ts";
 import { canPrompt, confirm } from "../../prompts.ts";
 import { templateFolder } from "../../shipped-files.ts";

@@ -56,7 +56,7 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
   }
   const [{ LocalHubSender }, { findHubUrl }] = await Promise.all([
     import("./local-hub-sender.ts"),
-    import("../../../hub/token.ts"),
+    import("../../../hub/hub-url.ts"),
   ]);
   // An empty variable counts as unset.
   const givenUrl = invocation.hubOptions.hubUrl || shell.env.HF_ENDPOINT;
