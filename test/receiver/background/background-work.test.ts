@@ -4,6 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../../src/index.ts";
+import { BackgroundWork } from "../../../src/receiver/background/background-work.ts";
+import { EndpointRegistry } from "../../../src/receiver/endpoint/endpoint-registry.ts";
 import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
@@ -190,7 +192,8 @@ describe("A background endpoint", () => {
     });
     await first.server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, id: "half" }));
     await begun.promise;
-    await first.server.close();
+    // Both calls wait for the shutdown, which is logged once.
+    await Promise.all([first.server.close(), first.server.close()]);
     expect(await stopped.promise).toMatchObject({ code: "CLOSING" });
     expect(first.logger.lines.filter(({ code, interrupted }) => code === "CLOSING" || interrupted)).toEqual([
       expect.objectContaining({ level: "warn", deliveryId: "half", outcome: "abandoned", code: "CLOSING" }),
@@ -332,6 +335,44 @@ describe("A stored delivery of a removed endpoint", () => {
       }),
     );
   });
+});
+
+test("A finished delivery of a removed endpoint causes no warning", async () => {
+  const first = openServer();
+  first.server.webhook("removed", { background: true }, () => {});
+  await first.server.fetch(deliveryRequest({ endpoint: "removed", payload, secret }));
+  await reached(first.server, "succeeded");
+  await first.server.close();
+  const { server, logger } = openServer();
+  server.webhook("retrain", { background: true }, () => {});
+  await server.ready();
+  expect(logger.lines.filter(({ endpoint }) => endpoint === "removed")).toEqual([]);
+});
+
+test("A server starts even if the deliveries of its inbox cannot be counted", async () => {
+  const logger = createMemoryLogger();
+  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
+  vi.spyOn(inbox, "counts").mockRejectedValueOnce(new Error("no luck"));
+  const server = new WebhooksServer({ secret, inbox, logger });
+  onTestFinished(() => server.close());
+  server.webhook("retrain", { background: true }, () => {});
+  await server.ready();
+});
+
+test("Closing after a failed opening keeps an inbox that was opened in the meantime", async () => {
+  const log = createMemoryLogger();
+  const run = async () => ({ status: "succeeded", result: undefined }) as const;
+  const endpoints = new EndpointRegistry();
+  const background = new BackgroundWork({ endpoints, inbox: undefined, run, log: () => log, now: Date.now });
+  vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
+  const opened = background.open().catch(() => {
+    vi.stubEnv("INBOX_URL", `sqlite:${file}`);
+    return background.open();
+  });
+  await background.close(0);
+  expect(background.opened).toBeDefined();
+  await opened;
+  await background.close(0);
 });
 
 describe("A stored delivery that the filter no longer matches", () => {
