@@ -213,12 +213,15 @@ export class HubNotifications {
   }
 }
 
-/** Whether a retry selects the same notifications, and none that arrived after the first attempt. */
+/** Whether a retry selects only notifications that arrived before the first attempt. */
 function isBounded({ applyToAll, lastUpdate }: NotificationSelection): boolean {
   return applyToAll !== true || lastUpdate !== undefined;
 }
 
-/** Rejects a selection without `discussionIds` and `applyToAll`. The Hub would accept such a selection but change nothing. */
+/**
+ * Rejects a selection without `discussionIds` and `applyToAll`. The Hub would accept such a selection, but the call would have no
+ * effect.
+ */
 function checkSelection<Selection extends NotificationSelection>(selection: Selection): Selection {
   if (selection?.discussionIds !== undefined || selection?.applyToAll === true) return selection;
   throw argumentInvalid([

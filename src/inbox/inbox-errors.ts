@@ -14,7 +14,7 @@ export function inboxFull(endpoint: string): WebhookError {
 }
 
 export function inboxUnavailable(cause: unknown): WebhookError {
-  return new WebhookError("The delivery could not be stored. Send it again.", {
+  return new WebhookError("The delivery could not be stored. Send the delivery again.", {
     code: "INBOX_UNAVAILABLE",
     status: 503,
     retryable: true,

@@ -59,11 +59,11 @@ export interface EndpointQueue {
   /** The maximum number of deliveries that run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
-  /** How long finished deliveries are kept, in milliseconds. */
+  /** The retention period of finished deliveries, in milliseconds. */
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after that, the attempt was interrupted: see `next-step.ts`.
+   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
    */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
@@ -110,7 +110,7 @@ export interface Inbox {
    * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.
    */
   accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }>;
-  /** Starts running the deliveries of an endpoint. Further calls for the same endpoint have no effect. */
+  /** Starts running the deliveries of an endpoint. Later calls for the same endpoint have no effect. */
   startWorker(queue: EndpointQueue): void;
   /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
@@ -120,16 +120,16 @@ export interface Inbox {
   replay(key: DeliveryKey): Promise<void>;
   /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
   replayDead(endpoint: string): Promise<number>;
-  /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries of which only the ID is still kept. */
+  /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries whose body was deleted after the retention period. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
   /**
-   * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers. A
-   * delivery whose handler fails during this time or does not finish is queued again, and the attempt does not count. Returns the
-   * number of these deliveries. Further calls return the first result.
+   * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers.
+   * If a handler fails or does not finish during this time, its delivery is queued again, and the attempt does not count. Returns
+   * the number of these interrupted deliveries. Later calls return the result of the first call.
    */
   close(graceMs: number): Promise<{ interrupted: number }>;
 }

@@ -1,7 +1,7 @@
 /** After this time in milliseconds, a blocked event loop counts as hung, and the leases of its process expire. */
 export const defaultMaxBlockedMs = 600_000;
 
-/** A counter in shared memory. The event loop increments it, and a thread reads it. */
+/** A counter in shared memory. The event loop increments the counter, and a thread reads the counter. */
 export type LoopCounter = Int32Array<SharedArrayBuffer>;
 
 export function createLoopCounter(): LoopCounter {

@@ -13,12 +13,12 @@ export type NextStep =
     };
 
 /**
- * Returns the next step after an attempt. The log and every kind of inbox follow this function.
+ * Returns the next step after an attempt. All inboxes and the log use this function, so that they agree.
  *
  * - A delivery that the handler processed or the filter ignored has succeeded.
  * - If the attempt was interrupted, the delivery runs again immediately.
- * - After a failure, the delivery is retried at the requested time, or else after the wait of the retry policy. It is dead if the
- *   error is not retryable or no attempts are left.
+ * - After a failure, the delivery is retried at the requested time, otherwise after the wait of the retry policy. The delivery is
+ *   dead if the error is not retryable or no attempts are left.
  */
 export function nextStep(
   outcome: Outcome,

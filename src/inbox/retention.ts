@@ -2,18 +2,18 @@ import type { RetryPolicy } from "./retry-policy.ts";
 
 const dayMs = 24 * 3_600_000;
 
-/** How long the data of a finished delivery is kept. */
+/** The retention periods of a finished delivery's data. */
 export interface Retention {
-  /** How long bodies and attempts are kept, in milliseconds. */
+  /** The retention period of bodies and attempts, in milliseconds. */
   bodiesMs: number;
-  /** How long IDs are kept to detect duplicates, in milliseconds. */
+  /** The retention period of IDs, which are kept to detect duplicates, in milliseconds. */
   idsMs: number;
 }
 
 /** The default of the endpoint option `retention`, in milliseconds. */
 export const defaultRetentionMs = 14 * dayMs;
 
-/** The minimum time for which the ID of a finished delivery is kept, in milliseconds. */
+/** The minimum retention period of the ID of a finished delivery, in milliseconds. */
 export const minIdRetentionMs = 7 * dayMs;
 
 /** The retention of endpoints that this process does not serve and that have no stored retention. */

@@ -40,7 +40,7 @@ const jitter = 0.2;
 /**
  * Creates the retry policy of an endpoint.
  *
- * @param random returns a number from 0 up to 1.
+ * @param random returns a random number from 0 to 1.
  * @throws `OPTION_INVALID` if an option is invalid.
  */
 export function createRetryPolicy(

@@ -40,7 +40,7 @@ export interface LocalHubOptions {
   suspendAfter?: number;
   /** The maximum number of triggers of a webhook per 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
   triggersPerDay?: number;
-  /** Receives log lines, including one for each delivery. By default, the local Hub logs nothing. */
+  /** Receives log lines, including one for each delivery. By default, the local Hub does not log. */
   logger?: Logger;
 }
 
@@ -213,7 +213,7 @@ function resetStore({ store, dispatcher, now }: HubContext): void {
   seedStore(store, { now: now() });
 }
 
-/** How long {@link LocalHub.close} waits for open requests, in milliseconds. */
+/** The timeout for open requests in {@link LocalHub.close}, in milliseconds. */
 const closeGraceMs = 5_000;
 
 async function close({ context, listener, sender, jobs }: Parts): Promise<void> {

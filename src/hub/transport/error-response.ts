@@ -32,8 +32,8 @@ export async function readErrorResponse(response: Response, context: ErrorRespon
   const retryAfterSeconds = readRetryAfterSeconds(headers, context.now);
 
   const head = `Could not ${action}: the Hub returned status ${status}${name && ` (${name})`}`;
-  const next = nextStep({ status, hubUrl: context.hubUrl, retryAfterSeconds, requestId, hasReason: reason !== "" });
-  return new HubError(`${reason ? `${head}: ${endSentence(reason)}` : `${head}.`} ${next}${context.retryWarning}`, {
+  const remedy = remedyFor({ status, hubUrl: context.hubUrl, retryAfterSeconds, requestId, hasReason: reason !== "" });
+  return new HubError(`${reason ? `${head}: ${endSentence(reason)}` : `${head}.`} ${remedy}${context.retryWarning}`, {
     code: codeOf(status),
     status,
     requestId,
@@ -68,7 +68,7 @@ interface Situation {
   hasReason: boolean;
 }
 
-function nextStep({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: Situation): string {
+function remedyFor({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: Situation): string {
   const tokens = `${hubUrl}/settings/tokens`;
   if (isRetryable(status) && retryAfterSeconds !== undefined) {
     return `Try again in ${retryAfterSeconds} s.`;

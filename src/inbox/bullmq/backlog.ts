@@ -1,19 +1,19 @@
 import { setTimeout } from "node:timers/promises";
 
-/** How long a count is reused while the queue is not full, in milliseconds. */
+/** The maximum age of a count that is reused while the queue is not full, in milliseconds. */
 const freshMs = 1_000;
 /** The pause after a count, as a multiple of the duration of the count. The pause limits the load of the server. */
 const pauseFactor = 4;
 
 /**
- * Estimates the number of queued deliveries. Counting all deliveries for each incoming one would take too long, because PostgreSQL
- * reads every job of a queue to count them.
+ * Estimates the number of queued deliveries. Counting the queued deliveries for each incoming delivery would take too long, because
+ * PostgreSQL reads all jobs of a queue to count the jobs.
  */
 export class Backlog {
   readonly #count: () => Promise<number>;
   #counted = 0;
   #addedSince = 0;
-  /** When the last count ended, and when the next one may start, by `performance.now()`. */
+  /** The end of the last count and the earliest start of the next count, by `performance.now()`. */
   #countedAt = Number.NEGATIVE_INFINITY;
   #nextAt = Number.NEGATIVE_INFINITY;
   #pending: Promise<void> | undefined;

@@ -157,7 +157,7 @@ export class EndpointWorker {
       await job.log(skippedEntry(job));
       log().error(
         { ...fields, code: storedAbandonedError.code },
-        `${storedAbandonedError.message} The delivery is dead because it has no attempts left. Replay it to run it again.`,
+        `${storedAbandonedError.message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
       );
       throw new bullmqErrors.UnrecoverableError(storedAbandonedError.code);
     }
@@ -219,7 +219,7 @@ export class EndpointWorker {
     throw dueAt ? new RetryError(code, dueAt) : new bullmqErrors.UnrecoverableError(code);
   }
 
-  /** Queues a delivery again whose run the closing inbox interrupted. */
+  /** Requeues a delivery after the closing inbox interrupted the run. */
   async #endInterrupted(job: DeliveryJob, token: string, run: HandlerRun): Promise<never> {
     this.#interrupted += 1;
     const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
@@ -294,7 +294,7 @@ export class EndpointWorker {
     throw new bullmqErrors.WaitingError();
   }
 
-  /** Makes a delivery due that is dead or waiting for a retry. The next claim finds the recorded success and ends the delivery. */
+  /** Makes a dead or delayed delivery due immediately. The next claim finds the recorded success and ends the delivery. */
   async #makeDue(job: DeliveryJob): Promise<void> {
     const state = await job.getState();
     try {
@@ -306,7 +306,7 @@ export class EndpointWorker {
     }
   }
 
-  /** Queues a delivery again that was claimed while the inbox was closing, and whose handler has not run. */
+  /** Requeues a delivery that was claimed while the inbox was closing. The handler has not run. */
   async #putBack(job: DeliveryJob, token: string): Promise<never> {
     await job.log(skippedEntry(job));
     return this.#requeue(job, token);

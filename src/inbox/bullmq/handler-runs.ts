@@ -10,7 +10,7 @@ export interface HandlerRun {
   attempt: DeliveryAttempt;
   /** Whether the signal of the handler was aborted before the handler ended. */
   isInterrupted: boolean;
-  /** Whether the lease expired during the run, which also interrupts it. Another process may then have claimed the delivery. */
+  /** Whether the lease expired during the run, which also interrupts the run. Another process may then have claimed the delivery. */
   hasLostLease: boolean;
 }
 

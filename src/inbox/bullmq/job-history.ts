@@ -34,7 +34,7 @@ const attemptSchema = z.object({
  */
 const replaySchema = z.object({ replayedAfter: z.number() });
 
-/** Ends a claim that did not run the handler, because the delivery was put back, was delayed, or had already succeeded. */
+/** Ends a claim that did not run the handler, because the delivery was requeued, was delayed, or had already succeeded. */
 const skippedSchema = z.object({ claim, skipped: z.literal(true), dueAt: z.coerce.date().optional() });
 
 /**

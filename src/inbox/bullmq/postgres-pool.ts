@@ -5,13 +5,13 @@ import { describeError, toError } from "../../core/describe-error.ts";
 /** The maximum number of connections of a process, including the connection that listens for new deliveries. */
 export const maxConnections = 10;
 
-/** The minimum number of connections: one listens for new deliveries, and one runs queries. */
+/** The minimum number of connections. One connection listens for new deliveries, and one connection runs queries. */
 export const minConnections = 2;
 
 /** The remedy for errors that a lack of free connections can cause. */
 export const connectionHint = `Each server process uses up to ${maxConnections} connections and needs at least ${minConnections}. Raise "max_connections", close other clients, or run fewer server processes.`;
 
-/** How long the pool opens no connections after PostgreSQL has rejected a connection, in milliseconds. */
+/** After PostgreSQL has rejected a connection, the pool opens no connections for this time in milliseconds. */
 const shrunkMs = 5_000;
 
 export class ConnectionsExhaustedError extends Error {
@@ -49,7 +49,7 @@ export class PostgresPool implements PgPool {
     this.#onError = onError;
     pool.on("connect", (client) => {
       this.#open += 1;
-      // A lost connection makes its query fail. Without a listener, the `error` event would also end the process.
+      // If a connection is lost, the running query fails. Without this listener, the `error` event would also end the process.
       client.on("error", () => {});
     });
     pool.on("remove", () => {
@@ -91,7 +91,7 @@ export class PostgresPool implements PgPool {
     }
   }
 
-  /** Opens no connections for some seconds. */
+  /** Stops opening connections for {@link shrunkMs}. */
   #shrink(): void {
     this.#pool.options.max = this.#open;
     clearTimeout(this.#growTimer);

@@ -81,7 +81,7 @@ export async function connectPostgres({
   }
   const backends = new bullmq.PostgresQueueBackend(connection, "endpoints", { connection: pool }, false);
   // A backend resumes listening after a reconnect only if BullMQ regards the connection as its own. The connection is shared, so
-  // `close` must keep it open.
+  // `close` must keep the connection open.
   const createBackend: BackendFactory<IQueueBackend, PostgresConnectionOptions> = (name, options) =>
     Object.assign(new bullmq.PostgresQueueBackend(connection, name, options), { close: async () => {} });
   return {

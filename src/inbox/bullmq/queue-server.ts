@@ -36,7 +36,7 @@ export interface QueueServer {
   checkStorage(): Promise<number>;
   /** Queues dead jobs again and records the replays in their logs. Returns the number of jobs that were still dead. */
   replayDead(queue: DeliveryQueue, jobIds: readonly string[]): Promise<number>;
-  /** Warnings about server settings with which accepted deliveries can be lost. Each warning names the setting to change. */
+  /** Warnings about server settings that can cause the loss of accepted deliveries. Each warning contains the setting to change. */
   readonly warnings: readonly string[];
   close(): Promise<void>;
 }

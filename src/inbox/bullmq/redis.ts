@@ -132,7 +132,7 @@ function connectionOptions({
   onReadOnly,
   onError,
 }: {
-  /** Whether a command that a read-only Redis rejects fails or is sent again. */
+  /** Whether a command fails or is sent again after Redis rejected the command because Redis is read-only. */
   onReadOnly: "fail" | "resend";
   onError: (error: Error) => void;
 }): RedisOptions {
@@ -171,7 +171,7 @@ function firstConnection(connection: Redis): Promise<void> {
 
 const mayLose = "Accepted deliveries can be lost";
 
-/** Checks the settings of Redis. Returns a warning for each setting with which accepted deliveries can be lost. */
+/** Checks the settings of Redis. Returns a warning for each setting that can cause the loss of accepted deliveries. */
 async function readWarnings(connection: Redis): Promise<string[]> {
   const settings = new Map<string, string>();
   try {

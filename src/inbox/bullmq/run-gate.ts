@@ -20,7 +20,7 @@ interface SuspectWaiter extends Waiter {
 }
 
 /**
- * Grants permits to run deliveries, so that suspects run alone. See `crash-policy.ts` for these terms.
+ * Grants permits to run deliveries, so that suspects run alone. See `crash-policy.ts` for the terms "suspect" and "alone".
  *
  * Only one suspect runs at a time. Other deliveries can start between two suspects. A suspect holds back other deliveries for up to
  * a minute while it waits, and for up to another minute while it runs. After that, the other deliveries run at the same time. The
@@ -36,7 +36,7 @@ export class RunGate {
   /** Whether a suspect holds back other deliveries. */
   #isHeld = false;
   #holdTimer: NodeJS.Timeout | undefined;
-  /** The first waiting suspect, which holds back other deliveries until the running ones end. */
+  /** The first waiting suspect, which holds back other deliveries until all running deliveries end. */
   #next: SuspectWaiter | undefined;
   readonly #suspects: SuspectWaiter[] = [];
   readonly #others: Waiter[] = [];

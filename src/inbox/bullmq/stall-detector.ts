@@ -15,7 +15,7 @@ export class StallDetector {
   /** The last progress of each worker with waiting deliveries. `since`: when `claimed` last changed, by `performance.now()`. */
   readonly #waiting = new Map<string, { claimed: number; since: number }>();
 
-  /** @param stalledMs the time in milliseconds after which a worker that claims no waiting deliveries is stalled. */
+  /** @param stalledMs a worker is stalled if it claims no waiting deliveries for this time in milliseconds. */
   constructor(stalledMs: number) {
     this.#stalledMs = stalledMs;
   }

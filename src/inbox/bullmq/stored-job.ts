@@ -12,9 +12,9 @@ export const jobDataSchema = z.object({
   body: z.string().optional(),
   /** Replaces a `body` that PostgreSQL cannot store as text. Contains the UTF-16 code units of the body in Base64. */
   base64: z.string().optional(),
-  /** Only for an endpoint: how long bodies and attempts are kept, in milliseconds. */
+  /** Only for an endpoint: the retention period of bodies and attempts, in milliseconds. */
   retentionMs: z.number().optional(),
-  /** Only for an endpoint: how long IDs are kept, in milliseconds. */
+  /** Only for an endpoint: the retention period of IDs, in milliseconds. */
   idsKeptMs: z.number().optional(),
 });
 

@@ -35,7 +35,7 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
 const unlimitedAttempts = 1_000_000;
 /** The maximum number of times that a delivery is read if its state changes during each read. */
 const maxReads = 5;
-/** The number of deliveries per step. Steps are small so that incoming deliveries do not have to wait. */
+/** The number of deliveries per step. Steps are small, so that incoming deliveries do not have to wait. */
 const removeBatch = 200;
 const emptyBatch = 20;
 const listBatch = 500;

@@ -35,7 +35,7 @@ export type RecordResult = "stored" | "late" | "superseded";
 const maxReplayRows = 200;
 const maxReplayMs = 10;
 
-/** The maximum number of suspects that are read to find one that is not on a damaged page. */
+/** The maximum number of suspects that are read to find a suspect that is not on a damaged page. */
 const maxSuspects = 20;
 
 /** Reads and writes the deliveries of an inbox. Call methods that write only within a transaction. */

@@ -66,7 +66,7 @@ export class EndpointWorker {
     return this.#running.size;
   }
 
-  /** How long claims have been failing, in milliseconds. 0 if the last claim succeeded. */
+  /** The time since claims started failing, in milliseconds. 0 if the last claim succeeded. */
   get failingMs(): number {
     return this.#failingSince === undefined ? 0 : this.#options.monotonicNow() - this.#failingSince;
   }
@@ -207,7 +207,7 @@ export class EndpointWorker {
     this.#inHandler.add(row);
     const outcome = await queue.run(claimed, signal);
     this.#inHandler.delete(row);
-    // `close` has queued the delivery again, and another process can be running the delivery.
+    // `close` has already requeued the delivery, and another process may be running it.
     if (this.#closed) return;
     const next = nextStep(outcome, { claimed, isInterrupted: signal.aborted, now: this.#options.now() });
     if (next.status === "queued" && !next.counts) {
@@ -225,7 +225,7 @@ export class EndpointWorker {
     await this.#end(row, { attempt, next });
   }
 
-  /** Queues a delivery again whose handler has not run. */
+  /** Requeues a delivery that was claimed while the inbox was closing. The handler has not run. */
   async #release(row: ClaimedRow): Promise<void> {
     const { groupCommit, table, processId, now, log } = this.#options;
     try {
@@ -238,7 +238,7 @@ export class EndpointWorker {
     }
   }
 
-  /** Queues a delivery again whose attempt was interrupted. */
+  /** Requeues a delivery after an interrupted attempt. */
   #putBack(row: ClaimedRow): Promise<void> {
     const now = this.#options.now();
     const attempt = {

@@ -43,7 +43,7 @@ const thisMachine: FileSystemReader = {
 };
 
 /**
- * Rejects a file on a network file system or on FUSE, such as a mounted bucket. Only logs a warning if `isAllowed`.
+ * Rejects a file on a network file system or on FUSE, such as a mounted bucket. If `isAllowed` is `true`, only logs a warning.
  *
  * @throws `INBOX_UNUSABLE` if the file system is unsafe and not allowed.
  */

@@ -2,7 +2,10 @@ import { WebhookError } from "../../core/errors.ts";
 import { isBusy, isDamage } from "../../core/sqlite-errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
 
-/** How long a write may wait for the lock of another connection, in milliseconds. The server must respond to a delivery within 5 s. */
+/**
+ * The maximum time that a write waits for the lock of another connection, in milliseconds. The server must respond to a delivery
+ * within 5 s.
+ */
 const maxWaitMs = 3_000;
 /** The pause between two tries to acquire the lock, in milliseconds. */
 const retryMs = 5;

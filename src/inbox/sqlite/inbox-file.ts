@@ -13,8 +13,8 @@ import { DiskSpace, spaceOf } from "./disk-space.ts";
 import { copyMissing } from "./restore.ts";
 
 /**
- * After a failed restoration, the next try follows after `retryFactor` times the duration of the failed try, but not before
- * `minRetryMs` and not later than `maxRetryMs`. The pause limits how long copies of a large file block the event loop.
+ * The pause after a failed restoration is `retryFactor` times the duration of the restoration, but at least `minRetryMs` and at
+ * most `maxRetryMs`. The pause limits how long copies of a large file block the event loop.
  */
 const minRetryMs = 900;
 const maxRetryMs = 60_000;
@@ -171,7 +171,7 @@ export class InboxFile {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // On a full disk, the checkpoint can fail too. The next failed write tries again.
+      // On a full disk, the checkpoint can fail too. The checkpoint is retried after the next failed write.
     }
   }
 

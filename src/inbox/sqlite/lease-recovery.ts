@@ -70,8 +70,8 @@ export class LeaseRecovery {
   }
 
   /**
-   * Queues deliveries again that this process never ran. If the file is deleted during a commit, the claim fails, but the restored
-   * file contains the claim.
+   * Requeues deliveries that this process claimed but never ran. If the file is deleted during a commit, the claim fails, but the
+   * restored file contains the claim.
    */
   async #releaseNotRunning(rows: readonly WorkerRow[]): Promise<void> {
     if (rows.length === 0) return;
@@ -132,7 +132,10 @@ export class LeaseRecovery {
     const fields = { endpoint, deliveryId, attempt, code };
     const log = this.#options.log();
     if (isDead)
-      log.error(fields, `${message} The delivery is dead because it has no attempts left. Replay it to run it again.`);
+      log.error(
+        fields,
+        `${message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
+      );
     else if (isCounted) log.warn(fields, `${message} The delivery will be retried while no other delivery is running.`);
     else
       log.warn(

@@ -30,8 +30,8 @@ export interface RecoveredDelivery extends DeliveryKey {
 }
 
 /**
- * Manages the leases of running deliveries. The lease of a delivery lasts while the process that claimed it sends heartbeats. If a
- * process sends no heartbeats for too long, the process is considered gone. Call methods that write only within a transaction.
+ * Manages the leases of running deliveries. The lease of a delivery lasts while the claiming process sends heartbeats. If a process
+ * sends no heartbeats for too long, the process is considered gone. Call methods that write only within a transaction.
  */
 export class Leases {
   readonly #statements: Statements;
@@ -77,7 +77,7 @@ export class Leases {
     return sequence === undefined ? undefined : Number(sequence);
   }
 
-  /** Queues a delivery again that this process claimed but never ran. */
+  /** Requeues a delivery that this process claimed but never ran. */
   release({ sequence }: Pick<RunningRow, "sequence">, { processId, now }: Claimant): void {
     this.#statements.release.run({ sequence, process_id: processId, now });
   }
@@ -94,8 +94,9 @@ export class Leases {
   }
 
   /**
-   * Marks a process as gone, and stores how many deliveries it was running. Only the first call counts the deliveries, before any
-   * delivery is recovered. Returns the stored number, or `undefined` if the process has sent a heartbeat in the meantime.
+   * Marks a process as gone, and stores the number of deliveries that the process was running. Only the first call counts the
+   * deliveries, before any delivery is recovered. Returns the stored number, or `undefined` if the process has sent a heartbeat in
+   * the meantime.
    */
   markProcessGone(
     processId: string,

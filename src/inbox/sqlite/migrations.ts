@@ -4,7 +4,7 @@
  * deliveries                One row per delivery.
  *   sequence                The order in which deliveries were stored, and the cursor of lists.
  *   endpoint, id            Identify the delivery.
- *   status                  `queued`, `running`, `succeeded` or `dead`.
+ *   status                  `queued`, `running`, `succeeded`, or `dead`.
  *   body                    NULL after the retention period, when only the ID is kept to detect duplicates.
  *   received_at             When the delivery was received.
  *   attempts                The number of attempts so far, which is also the number of the running attempt.

@@ -18,7 +18,7 @@ export interface PruneOptions {
   checkpoint: (minBytes: number) => Promise<void>;
 }
 
-/** How long processes without running deliveries are kept after their last heartbeat, in milliseconds. */
+/** Processes without running deliveries are kept for this time after their last heartbeat, in milliseconds. */
 const processRetentionMs = 24 * 3_600_000;
 
 /**

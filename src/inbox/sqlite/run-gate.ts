@@ -13,7 +13,7 @@ export interface RunGateOptions {
   now: () => number;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
-  /** How long the gate holds back other deliveries the first time, in milliseconds. Running deliveries can end during this time. */
+  /** The duration of the first hold of other deliveries, in milliseconds. Running deliveries can end during this time. */
   firstHoldMs: number;
   /** Finds the suspects of the endpoints that this process serves. */
   findSuspects: () => readonly Suspect[];

@@ -39,7 +39,7 @@ export class JobStore {
     this.#database.prepare("DELETE FROM jobs WHERE sequence <= (SELECT max(sequence) FROM jobs) - ?").run(maxJobs);
   }
 
-  /** Replaces a job. Does nothing if the job was deleted. */
+  /** Replaces a job. Has no effect if the job was deleted. */
   update(job: Job): void {
     this.#database.prepare("UPDATE jobs SET record = ? WHERE id = ?").run(JSON.stringify(job), job.id);
   }
