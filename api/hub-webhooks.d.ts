@@ -3412,8 +3412,8 @@ interface RunJobOptions {
   /** Variables that contain `WEBHOOK_PAYLOAD` and `WEBHOOK_ID`. Default `process.env`. */
   environment?: Readonly<Record<string, string | undefined>>;
   /**
-   * Aborts the handler's signal. By default, the first SIGTERM or SIGINT aborts the handler's signal, and the second one
-   * exits the process.
+   * Aborts the handler's signal. By default, the first SIGTERM or SIGINT aborts the handler's signal, and the second
+   * signal exits the process.
    */
   signal?: AbortSignal;
 }

@@ -128,7 +128,8 @@ async function readText(
   let text = "";
   for await (const chunk of stream) {
     text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
-    if (text.length > maxMebibytes * 1_048_576) throw usageError(`${name} is larger than ${maxMebibytes} MiB.`);
+    if (text.length > maxMebibytes * 1_048_576)
+      throw usageError(`${name} is too large. The maximum is ${maxMebibytes} MiB.`);
     if (untilLineEnd && text.includes("\n")) break;
   }
   return text;

@@ -129,7 +129,7 @@ export class Output {
 
 /**
  * Returns the lines of a stack that the reason of a failure does not contain: an excerpt of the source, and the calls.
- * Returns no lines if only one is left.
+ * Returns an empty list if the reason already contains the only call.
  */
 export function extraStackLines({
   reason,

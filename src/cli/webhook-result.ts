@@ -95,7 +95,7 @@ function stateOf(webhook: Webhook): string {
 function logSuspended(output: Output, webhooks: readonly Webhook[]): void {
   for (const { id } of webhooks.filter(isSuspended)) {
     output.log(
-      `Webhook ${id} is suspended because its deliveries failed. Fix the server that receives them, then run: npx hub-webhooks enable ${id}`,
+      `Webhook ${id} is suspended because its deliveries failed. Fix the server that receives the deliveries, then run: npx hub-webhooks enable ${id}`,
     );
   }
 }

@@ -37,7 +37,7 @@ export function toMilliseconds(duration: Duration, option: string): number {
   throw optionError({
     option,
     value: duration,
-    expected: 'milliseconds as a number, or a duration such as "250ms", "25s" or "10m", above zero and up to 24 days',
+    expected: 'a number of milliseconds, or a duration such as "250ms", "25s", or "10m", above zero and up to 24 days',
   });
 }
 

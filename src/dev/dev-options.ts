@@ -107,7 +107,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
   const isPublic = tunnel !== false || publicUrl !== undefined;
   if (isReal && !isPublic) {
     throw optionError(
-      'The real Hub cannot reach this machine without a tunnel. Remove "tunnel: false", or set "publicUrl" to a URL that points here.',
+      'The real Hub cannot reach this machine without a tunnel. Remove "tunnel: false", or set "publicUrl" to a URL that points to this machine.',
     );
   }
   return {

@@ -315,7 +315,7 @@ class Session implements DevSession {
       if (!isFirst) return;
       this.#emitProblem({
         code: "FOLDER_UNUSABLE",
-        message: `This session could not be stored for hub-webhooks trigger (${messageOf(error)}). Pass its secret with --secret-stdin, and the URL of its local Hub with --hub-url.`,
+        message: `This session could not be stored for hub-webhooks trigger (${messageOf(error)}). Pass the secret of the session with --secret-stdin, and the URL of the local Hub with --hub-url.`,
       });
     }
   }

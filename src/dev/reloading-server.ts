@@ -186,7 +186,7 @@ function toWebhookError(error: unknown): WebhookError {
   if (WebhookError.isInstance(error)) return error;
   const reason = messageOf(error);
   return new WebhookError(
-    `The server process could not be started (${reason}). Fix the cause, and save the file again.`,
+    `The server process could not be started (${reason}). Fix the problem, then save the file again.`,
     {
       code: "SERVER_FILE_INVALID",
       cause: error,

@@ -9,7 +9,7 @@ export const malformedRefused = "malformed HTTP request refused";
 
 /**
  * Responds to invalid or incomplete requests, for example after a TLS handshake on a plain HTTP port, a truncated body,
- * or a timeout. Logs one line for each.
+ * or a timeout. Logs one line for each of these requests.
  */
 export function handleClientErrors(
   server: Server,
@@ -59,7 +59,7 @@ export function handleClientErrors(
   });
 
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
-    log().warn({ status: 417, reason: "unknown Expect header" }, malformedRefused);
+    log().warn({ status: 417, reason: "Unknown Expect header" }, malformedRefused);
     response.writeHead(417, { connection: "close", "content-length": 0 }).end();
   });
 }

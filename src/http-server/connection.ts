@@ -146,7 +146,7 @@ export function answerHalfClosed(server: Server, connections: Connections, probe
   });
 }
 
-/** Whether the client of a request has disconnected. Sends two probes if the client has half-closed its connection. */
+/** Whether the client of a request has disconnected. Sends two probes if the client has half-closed the connection. */
 export async function hasDisconnected({
   incoming,
   outgoing,

@@ -4,7 +4,10 @@ import { hopByHopHeaders } from "../core/http-headers.ts";
 import { type Answer, headersOf, isResponse, type JsonAnswer } from "./answer.ts";
 import { checkBodyHeaders, decodeText, readIncoming } from "./request-body.ts";
 
-/** How long the connection stays open after an early response, so that a client that is still sending can read it. */
+/**
+ * How long the connection stays open after an early response, so that a client that is still sending can read the
+ * response.
+ */
 const lingerMs = 500;
 /** The maximum number of bytes to read from a client after an early response. */
 const maxLingerBytes = 256 * 1024;
@@ -147,7 +150,9 @@ export function withoutFraming(response: Response, method: string | undefined): 
   const { headers, status } = response;
   for (const [name, value] of headers) {
     if (invalidInHeader.test(value))
-      throw new TypeError(`Header "${name}" contains a character that is not valid in an HTTP header.`);
+      throw new TypeError(
+        `Header "${name}" contains a character that is not valid in an HTTP header. Remove or encode the character.`,
+      );
   }
   // These responses have no body. Their length describes the response to GET or the unchanged resource.
   const keepsLength = method === "HEAD" || status === 304;

@@ -13,8 +13,8 @@ export interface RunJobOptions {
   /** Variables that contain `WEBHOOK_PAYLOAD` and `WEBHOOK_ID`. Default `process.env`. */
   environment?: Readonly<Record<string, string | undefined>>;
   /**
-   * Aborts the handler's signal. By default, the first SIGTERM or SIGINT aborts the handler's signal, and the second one
-   * exits the process.
+   * Aborts the handler's signal. By default, the first SIGTERM or SIGINT aborts the handler's signal, and the second
+   * signal exits the process.
    */
   signal?: AbortSignal;
 }
@@ -91,8 +91,8 @@ function handleSignals(): { signal: AbortSignal; release: () => void } {
 }
 
 /**
- * Returns the given endpoint, or the only one. Does not choose an endpoint by its filter, because adding an endpoint
- * could then change the endpoint that a job runs.
+ * Returns the given endpoint, or the only endpoint of the server. Does not choose an endpoint by its filter, because
+ * adding an endpoint could then change the endpoint that a job runs.
  */
 function chooseEndpoint({ endpointNames: names }: ControllableServer, name: string | undefined): string {
   const [first] = names;
@@ -103,7 +103,7 @@ function chooseEndpoint({ endpointNames: names }: ControllableServer, name: stri
   }
   if (names.length === 1) return first;
   throw new WebhookError(
-    `The server has several endpoints: ${names.join(", ")}. Choose one with --endpoint ${first} in the command, or with runJob(server, { endpoint: "${first}" }).`,
+    `The server has several endpoints: ${names.join(", ")}. Choose an endpoint with --endpoint ${first} in the command, or with runJob(server, { endpoint: "${first}" }).`,
     { code: "ENDPOINT_REQUIRED" },
   );
 }

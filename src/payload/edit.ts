@@ -72,7 +72,7 @@ function editList(list: readonly unknown[], step: Step): readonly unknown[] {
       : list.map((item, at) => (at === index ? editValue(item, descend(step)) : item));
   }
   if (step.edit.remove) return list;
-  if (index > list.length) throw wrongPath(step, `is a list, and its next item is ${list.length}`);
+  if (index > list.length) throw wrongPath(step, `is a list whose next index is ${list.length}`);
   return [...list, editValue(undefined, descend(step))];
 }
 

@@ -164,7 +164,7 @@ export class RegistrationFile {
     throw new WebhookError(
       isNewerVersion(json)
         ? `The state file "${this.path}" was written by a newer version of hub-webhooks. Update hub-webhooks.`
-        : `The state file "${this.path}" is damaged or was not written by hub-webhooks. Use another file (--state, or "state" in code), or move this file away. The file records which webhooks are registered. Without it, find them with hub-webhooks list.`,
+        : `The state file "${this.path}" is damaged or was not written by hub-webhooks. Use another file (--state, or "state" in code), or move this file away. The file records the registered webhooks. Without the file, find the webhooks with hub-webhooks list.`,
       { code: "STATE_UNUSABLE" },
     );
   }

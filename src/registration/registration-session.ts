@@ -13,7 +13,7 @@ const aliveTimeoutMs = 5_000;
 export function validateSession({ id, alive }: RegistrationSession): RegistrationSession {
   if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
   throw optionError(
-    'The session is invalid. Set its "id", and set "alive" to a URL on this machine and the expected response, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
+    'The session is invalid. Set "id", and set "alive" to a URL on this machine and the expected response, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
   );
 }
 

@@ -129,7 +129,7 @@ export class TemporaryWebhooks {
     if (first === undefined) return;
     const ids = failed.map(({ id }) => id ?? "webhooks that are being created").join(", ");
     throw new WebhookError(
-      `Some webhooks of this session could not be deleted (${ids}). The next start of hub-webhooks dev deletes them, or run hub-webhooks sync --clean. ${first.error.message}`,
+      `Some webhooks of this session could not be deleted (${ids}). The next session of hub-webhooks dev deletes these webhooks. To delete them now, run hub-webhooks sync --clean. ${first.error.message}`,
       { code: first.error.code, retryable: first.error.retryable, cause: first.error },
     );
   }

@@ -264,7 +264,7 @@ function portNotListening(port: number): WebhookError {
 
 function nameStillHeld(name: string, url: string): WebhookError {
   return new WebhookError(
-    `The tunnel server assigned "${url}", not the name "${name}". It may still reserve the name for the lost connection. The tunnel requests the name again and, if the name is still taken, uses another one.`,
+    `The tunnel server assigned "${url}", not the name "${name}". The server may still reserve the name for the lost connection. The tunnel requests the name again. If the name is still taken, the tunnel uses another name.`,
     { code: "TUNNEL_FAILED", retryable: true },
   );
 }

@@ -168,7 +168,7 @@ function checkExclusions({ provider, publicUrl, host, subdomain }: OpenTunnelOpt
   }
   if (provider === undefined || provider === "localtunnel" || localtunnelOnly === undefined) return;
   throw optionError(
-    `Option "${localtunnelOnly}" is not supported with ${provider}, whose names belong to an account. Set up a named tunnel in your account, run it, and set its URL as "publicUrl" instead of "provider".`,
+    `Option "${localtunnelOnly}" is not supported with ${provider}, because its names belong to an account. Set up a named tunnel in your account, run the tunnel, and set "publicUrl" to its URL instead of setting "provider".`,
   );
 }
 

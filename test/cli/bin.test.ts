@@ -75,7 +75,7 @@ describe("The script hub-webhooks", () => {
     const source = await readFile(binPath, "utf8");
     const [, major, minor] = /major < (\d+) \|\| \(major === \1 && minor < (\d+)\)/.exec(source) ?? [];
     expect(`>=${major}.${minor}`).toBe(manifest.engines.node);
-    expect(source).toContain(`needs Node ${major}.${minor} or newer`);
+    expect(source).toContain(`requires Node ${major}.${minor} or newer`);
   });
 
   test.runIf(oldNode)("says on an old Node, in one line, which one it needs", async () => {

@@ -65,8 +65,8 @@ describe("An edit", () => {
 
   test.each([
     ["repo.name.first", '"repo.name" is a string, not an object or a list'],
-    ["updatedRefs.2", '"updatedRefs" is a list, and its next item is 1'],
-    ["updatedRefs.first", '"updatedRefs" is a list, and its next item is 1'],
+    ["updatedRefs.2", '"updatedRefs" is a list whose next index is 1'],
+    ["updatedRefs.first", '"updatedRefs" is a list whose next index is 1'],
     ["updatedRefs.-1", '"updatedRefs" is a list'],
   ])("that leads nowhere is refused: %s", (path, told) => {
     expect(() => edited({ path, value: 1 })).toThrow(

@@ -65,7 +65,7 @@ async function runInit({
   // An empty path is most likely an unset variable, so it must not select the current folder.
   if (path === "") {
     throw usageError(
-      "The folder name is empty. Add one, such as npx hub-webhooks init my-bot, or . for the current folder.",
+      "The folder name is empty. Add a folder name, such as npx hub-webhooks init my-bot, or use . for the current folder.",
     );
   }
   const directory = resolve(path);
@@ -97,7 +97,7 @@ async function chooseProject(
 
 async function askDirectory(shell: Shell): Promise<string> {
   if (!canPrompt(shell)) {
-    throw usageError("The folder is missing. Add one, such as npx hub-webhooks init my-bot.");
+    throw usageError("The folder is missing. Add a folder name, such as npx hub-webhooks init my-bot.");
   }
   const prompts = await import("@clack/prompts");
   const answer = await prompts.text({
@@ -193,8 +193,8 @@ function runExample(example: ExampleName): string[] {
 }
 
 /**
- * Returns the command that sends a test event. It needs another terminal, because the server keeps running in the first
- * one.
+ * Returns the command that sends a test event. The command needs another terminal, because the server keeps running in
+ * the first terminal.
  */
 function inAnotherTerminal(trigger: string): string[] {
   return ["  # in another terminal, send a test event:", `  npx hub-webhooks ${trigger}`];

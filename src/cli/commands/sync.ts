@@ -110,7 +110,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   if (mustConfirm && !(await confirmDeletion(invocation, await deleteStale({ dryRun: true })))) return;
   const deleted = await deleteStale({ dryRun });
   if (deleted.length === 0 && invocation.exitCode === 0) {
-    output.log("No webhooks to delete: no finished session of hub-webhooks dev left any behind.");
+    output.log("No webhooks to delete: all sessions of hub-webhooks dev that ended have deleted their webhooks.");
   }
   output.printResult({
     json: deleted.map((webhook) => ({ ...webhook, deleted: !dryRun })),
@@ -146,7 +146,7 @@ async function findPublicUrl({ publicUrl }: SyncOptions, { env }: Shell): Promis
   const found = publicUrl ?? (env.PUBLIC_URL || readSpace((name) => env[name])?.url);
   if (found) return found;
   throw usageError(
-    "The public URL of the server is missing. Add --public-url, such as --public-url https://me-bot.hf.space, or set PUBLIC_URL.",
+    "The public URL of the server is missing. Add it, such as --public-url https://me-bot.hf.space, or set PUBLIC_URL.",
   );
 }
 
@@ -185,7 +185,7 @@ function printReport(output: Output, report: RegistrationReport, { dryRun }: { d
   }
   for (const { message } of report.skipped) output.log(`note: ${message}`);
   for (const { step, error } of report.failed) {
-    output.log(`error: ${step.endpoint}: Could not ${verbs[step.action]} its webhook. ${error.message}`);
+    output.log(`error: Could not ${verbs[step.action]} the webhook of endpoint "${step.endpoint}". ${error.message}`);
   }
   if (report.failed.length > 0) output.log("To retry the failed changes, run sync again.");
 }

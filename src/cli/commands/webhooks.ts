@@ -76,7 +76,7 @@ function addCreate(program: Command, invocation: Invocation): void {
       const webhook = await hub.webhooks.create({ domains: [...webhookDomains], ...described, watched: [...watch] });
       if (webhook.url !== undefined && described.secret === undefined) {
         invocation.output.log(
-          `note: The webhook has no secret, so anyone who knows its URL can send requests to the server. To set a secret, run: npx hub-webhooks update ${webhook.id} --secret-stdin. Then set WEBHOOK_SECRET on the server to the same value.`,
+          `note: The webhook has no secret, so anyone who knows the URL can send requests to the server. To set a secret, run: npx hub-webhooks update ${webhook.id} --secret-stdin. Then set WEBHOOK_SECRET on the server to the same value.`,
         );
       }
       printWebhook(invocation.output, webhook);

@@ -320,7 +320,7 @@ describe("Wrong usage", () => {
     ],
     ["an example without a template", ["bot", "--example", "auto-retrain"], "Add --template space"],
     ["a name in capitals", ["bot", "--template", "space", "--name", "My Bot"], 'such as "my-bot"'],
-    ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "the name of a Node module"],
+    ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "A built-in module of Node has this name"],
     ["the name of this package", ["bot", "--template", "space", "--name", "hub-webhooks"], "reserved"],
     ["a name that is too long", ["bot", "--template", "space", "--name", "a".repeat(215)], "at most 214 characters"],
   ])("is %s: exit code 2, and nothing is written", async (_name, argv, told) => {

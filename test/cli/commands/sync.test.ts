@@ -209,7 +209,7 @@ describe("hub-webhooks sync", () => {
     expect(exitCode).toBe(1);
     expect(stdout).toContain(":\n= 1 unchanged\n");
     expect(stderr).toMatch(
-      /^error: retrain: Could not update its webhook\. .*read access only.*\nTo retry .* run sync again\.\n$/,
+      /^error: Could not update the webhook of endpoint "retrain"\. .*read access only.*\nTo retry .* run sync again\.\n$/,
     );
   });
 

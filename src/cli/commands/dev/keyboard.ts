@@ -73,7 +73,7 @@ export async function runKeyAction(
   }
   if (action === "open") {
     const { url: page, dashboardUrl: url = page } = session.state;
-    if (!(await openPage(url))) output.log(`No browser could be opened. Open ${url} in a browser.`);
+    if (!(await openPage(url))) output.log(`Could not open a browser. Go to ${url}.`);
     return;
   }
   try {

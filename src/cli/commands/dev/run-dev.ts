@@ -105,14 +105,14 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   }
   if (hub === "real" && hubPort !== undefined) {
     throw usageError(
-      "--hub-port sets the port of the local Hub, so it cannot be combined with --hub real. Remove one of them.",
+      "--hub-port sets the port of the local Hub, so it cannot be combined with --hub real. Remove --hub-port or --hub real.",
     );
   }
   const tunnel = { ...(provider && { provider }), ...(host && { host }), ...(subdomain && { subdomain }) };
   const wantsTunnel = Object.keys(tunnel).length > 0;
   if (wantsTunnel && publicUrl !== undefined) {
     throw usageError(
-      "--public-url replaces the tunnel, so it cannot be combined with --tunnel, --tunnel-host or --subdomain. Remove --public-url or the tunnel options.",
+      "--public-url replaces the tunnel, so it cannot be combined with --tunnel, --tunnel-host, or --subdomain. Remove --public-url or the tunnel options.",
     );
   }
   return {

@@ -57,7 +57,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
   const repo = options.repo === undefined ? recorded : parseRepo(options.repo);
   if (repo.type === undefined || repo.name === undefined) {
     throw usageError(
-      "The repository is missing. Add it as type:name, such as dataset:me/data, or add a recorded payload with --file.",
+      "The repository is missing. Add a repository as type:name, such as dataset:me/data, or add a recorded payload with --file.",
     );
   }
   const { scope, action } = scopeAndAction(options);
@@ -125,7 +125,7 @@ function parseScope(scope: string): string {
   if (/^(repo|discussion)(\.[\w-]+)*$/.test(scope)) return scope;
   const narrower = scopes.find((known) => known.endsWith(`.${scope}`));
   const hint = narrower ? ` Did you mean "${narrower}"?` : suggest(scope, scopes);
-  throw usageError(`Unknown scope "${scope}".${hint} Valid scopes: ${scopes.join(", ")}, and narrower ones.`);
+  throw usageError(`Unknown scope "${scope}".${hint} Valid scopes: ${scopes.join(", ")}, and narrower scopes.`);
 }
 
 /** Returns the destination of a move, because it is part of the event and not only of the payload. */

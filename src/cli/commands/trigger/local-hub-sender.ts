@@ -166,7 +166,7 @@ export class LocalHubSender implements EventSender {
       case "disabled":
         return `${subject} is disabled. To enable it, run: ${enable}`;
       case "suspended":
-        return `${subject} is suspended because its deliveries failed. Fix the server that receives them, then run: ${enable}`;
+        return `${subject} is suspended because its deliveries failed. Fix the server that receives the deliveries, then run: ${enable}`;
       case "daily-limit":
         return `${subject} has reached its daily limit of triggers (default 1,000). Create another webhook.`;
       case "private":
@@ -266,7 +266,7 @@ function isConnectionRefused(error: unknown): boolean {
 
 function nothingListens(hubUrl: string): HubError {
   return new HubError(
-    `No local Hub is running at ${hubUrl}. Start a local Hub with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set the URL of a running one with --hub-url.`,
+    `No local Hub is running at ${hubUrl}. Start a local Hub with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set the URL of a running local Hub with --hub-url.`,
     { code: "HUB_UNREACHABLE" },
   );
 }

@@ -64,7 +64,10 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
   return LocalHubSender.connect({ event, hubUrl });
 }
 
-/** Returns the URL of the local Hub of the dev session in this folder, else the default URL of a local Hub. */
+/**
+ * Returns the URL of the local Hub of the dev session in this folder, or the default URL of a local Hub if no session
+ * is running.
+ */
 async function findDefaultHub(output: Output): Promise<string> {
   const { findSessionHub } = await import("../../../dev/session-file.ts");
   const sessionHub = findSessionHub(process.cwd());

@@ -52,7 +52,7 @@ describe("hub-webhooks deliveries compact", () => {
     const before = statSync(file).size;
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "compact"], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(/open\. Stop the server/);
+    expect(stderr).toMatch(/in use by another process\. Stop the server/);
     expect(statSync(file).size).toBe(before);
     expect((await inbox.list()).deliveries).toHaveLength(3);
   });

@@ -334,7 +334,7 @@ describe("A dry run", () => {
 
 describe("Wrong usage of trigger", () => {
   test.each([
-    ["no repository", [], "Add it as type:name"],
+    ["no repository", [], "Add a repository as type:name"],
     ["no type", ["me/data"], "such as dataset:me/data"],
     ["a mistyped type", ["datset:me/data"], 'Did you mean "dataset"?'],
     ["a user", ["user:me"], "such as dataset:me/data"],

@@ -159,7 +159,7 @@ describe("The secret of a new webhook", () => {
   test.each([
     ["", "empty"],
     ["\n", "empty"],
-    ["x".repeat(1_100_000), "larger than 1 MiB"],
+    ["x".repeat(1_100_000), "too large. The maximum is 1 MiB"],
   ])("is refused when standard input is no secret", async (input, told) => {
     const hub = await startStandInHub();
     const argv = [...toUrl, "--watch", "model:a", "--secret-stdin"];
