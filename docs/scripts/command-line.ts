@@ -11,7 +11,7 @@ export async function renderCommandLine(): Promise<string> {
   return `# Command line
 
 Every command supports \`--format json\` for programs. Exit codes: 0 success, 1 failure, 2 wrong usage. Without a terminal,
-no command asks a question.
+commands do not prompt.
 
 \`\`\`sh
 npx hub-webhooks --help

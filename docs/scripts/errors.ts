@@ -1,6 +1,6 @@
 /** Where an error occurs, by the values in `WebhookErrorCodes`, and the title of its table. */
 const places = {
-  response: "Answers to requests",
+  response: "Responses to requests",
   thrown: "Thrown by this package",
   hub: "Calls of the Hub",
 };
@@ -37,8 +37,8 @@ try {
 }
 \`\`\`
 
-A \`HubError\` of the client also has \`status\`, \`requestId\`, \`retryAfterSeconds\` and \`fields\`. An HTTP answer contains
-\`{"error", "code"}\` and never a stack.
+A \`HubError\` of the client also has \`status\`, \`requestId\`, \`retryAfterSeconds\` and \`fields\`. An HTTP response
+contains \`{"error", "code"}\` and never a stack.
 ${Object.entries(places)
   .map(([place, title]) =>
     renderTable(
