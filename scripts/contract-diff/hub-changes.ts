@@ -107,9 +107,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: "2026-08-12",
-    what: "tokens are revoked by id, with POST `…/settings/tokens/{tokenId}/revoke`, instead of by value",
+    what: "tokens are revoked by ID, with POST `…/settings/tokens/{tokenId}/revoke`, instead of by value",
     client: "`revokeToken(name, { tokenId })`; `{ token }` calls the old path",
-    localHub: "serves both paths; `/settings/tokens` and the audit log show the ids",
+    localHub: "serves both paths; `/settings/tokens` and the audit log show the IDs",
     parts: [
       { change: "added", operations: ["revokeOrganizationTokenById"], in: "operation", field: "" },
       { change: "removed", operations: ["revokeOrganizationToken"], in: "operation", field: "" },
