@@ -2258,45 +2258,10 @@ declare function register(server: ControllableServer, client: HubConnection, opt
 declare namespace client_d_exports {
   export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoRef as RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, NotificationWatchChange as WatchChange, NotificationWatchItem as WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
 }
-/** A request to a provider: open a public URL for a local port. */
-interface ProviderRequest {
-  /** The local port, 1 to 65535. */
-  port: number;
-  /** The URL of the tunnel server. Default: the provider's own server. */
-  host: string | undefined;
-  /** The requested name in the public URL. */
-  subdomain: string | undefined;
-  /**
-   * Cancels the opening of the tunnel at the deadline or when the caller aborts. Has no effect once the tunnel is open.
-   */
-  signal: AbortSignal;
-}
-/** An open tunnel of a provider, through which deliveries can arrive. */
-interface ProviderTunnel {
-  /** The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. */
-  readonly url: string;
-  /** Request this name to get the same URL again. `undefined` if the provider does not support names. */
-  readonly name: string | undefined;
-  /**
-   * Aborts with a {@link WebhookError} when the provider loses the tunnel, but not when the tunnel is closed. A lost
-   * tunnel does not recover. Close it and open another tunnel.
-   */
-  readonly lost: AbortSignal;
-  /** Closes the tunnel. Resolves when all of its processes and connections have ended. Safe to call twice. */
-  close(): Promise<void>;
-}
-/**
- * Opens a tunnel with one provider. Each provider has its own file.
- *
- * Rejects as soon as `request.signal` aborts. After a rejection, no process or connection remains.
- */
-type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
-/**
- * Opens a tunnel with the package `localtunnel`, in a child process that can be stopped at any time.
- *
- * @throws `TUNNEL_FAILED` with the reason; `OPTION_INVALID` if `request.host` is not an http or https URL.
- */
-declare function openLocaltunnel(request: ProviderRequest): Promise<ProviderTunnel>;
+/** The tunnel providers. */
+declare const providerNames: readonly ["localtunnel", "cloudflared", "ngrok"];
+/** The name of a tunnel provider. */
+type ProviderName = (typeof providerNames)[number];
 /** The events of an open tunnel, and the values that its listeners receive. */
 interface TunnelEvents {
   /** Deliveries arrive again after a `down`. */
@@ -2313,23 +2278,6 @@ interface TunnelEvents {
 }
 /** A listener for one of {@link TunnelEvents}. */
 type TunnelEventListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
-/** The tunnel providers, with the default timeout for opening a tunnel. */
-declare const providers: {
-  readonly localtunnel: {
-    readonly open: typeof openLocaltunnel;
-    readonly timeout: "15s";
-  };
-  readonly cloudflared: {
-    readonly open: Provider;
-    readonly timeout: "30s";
-  };
-  readonly ngrok: {
-    readonly open: Provider;
-    readonly timeout: "15s";
-  };
-};
-/** The name of a tunnel provider. */
-type ProviderName = keyof typeof providers;
 /** The options of `openTunnel`. */
 interface OpenTunnelOptions {
   /**
@@ -2756,11 +2704,11 @@ interface EndpointQueue {
   /** The maximum number of deliveries that run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
-  /** How long finished deliveries are kept, in milliseconds. */
+  /** The retention period of finished deliveries, in milliseconds. */
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after that, the attempt was interrupted: see `next-step.ts`.
+   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
    */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
 }
@@ -2804,7 +2752,7 @@ interface Inbox {
   accept(delivery: IncomingDelivery): Promise<{
     duplicate: boolean;
   }>;
-  /** Starts running the deliveries of an endpoint. Further calls for the same endpoint have no effect. */
+  /** Starts running the deliveries of an endpoint. Later calls for the same endpoint have no effect. */
   startWorker(queue: EndpointQueue): void;
   /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
@@ -2814,16 +2762,16 @@ interface Inbox {
   replay(key: DeliveryKey): Promise<void>;
   /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
   replayDead(endpoint: string): Promise<number>;
-  /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries of which only the ID is still kept. */
+  /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries whose body was deleted after the retention period. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
   /**
-   * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers. A
-   * delivery whose handler fails during this time or does not finish is queued again, and the attempt does not count. Returns the
-   * number of these deliveries. Further calls return the first result.
+   * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers.
+   * If a handler fails or does not finish during this time, its delivery is queued again, and the attempt does not count. Returns
+   * the number of these interrupted deliveries. Later calls return the result of the first call.
    */
   close(graceMs: number): Promise<{
     interrupted: number;
@@ -3549,7 +3497,7 @@ interface LocalHubOptions {
   suspendAfter?: number;
   /** The maximum number of triggers of a webhook per 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
   triggersPerDay?: number;
-  /** Receives log lines, including one for each delivery. By default, the local Hub logs nothing. */
+  /** Receives log lines, including one for each delivery. By default, the local Hub does not log. */
   logger?: Logger;
 }
 /**

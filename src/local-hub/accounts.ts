@@ -13,12 +13,11 @@ export interface Caller {
 
 /** The plans of organizations, cheapest first. Each plan includes the features of the cheaper plans. */
 export const plans = ["free", "team", "enterprise", "enterprise-plus"] as const;
-/** The plan of an organization. */
 export type Plan = (typeof plans)[number];
 
 /** The developer who runs the local Hub. */
 export const localUser = "local-user";
-/** A second user for tests of access by other users. */
+/** A second user, for tests of the access that other users have. */
 export const otherUser = "other-user";
 
 /** The tokens of a local Hub. They are not valid on the real Hub. */

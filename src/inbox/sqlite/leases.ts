@@ -82,7 +82,6 @@ export class Leases {
     this.#statements.release.run({ sequence, process_id: processId, now });
   }
 
-  /** Adds a heartbeat of a process. */
   addHeartbeat({ processId, now }: Claimant): void {
     this.#statements.heartbeat.run(processId, now);
   }

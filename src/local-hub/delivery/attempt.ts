@@ -123,7 +123,7 @@ function describeFailure(status: number): string | null {
 }
 
 /**
- * Starts the job of a webhook. The delivery succeeds when the job was created. The status of the job shows whether the job
+ * Starts the job of a webhook. The delivery succeeds as soon as the job is created. The status of the job shows whether the job
  * succeeds.
  */
 function startJob({ jobs, hubUrl }: AttemptContext, { webhook, delivery }: AttemptOptions): SendResult {

@@ -18,7 +18,6 @@ import {
 } from "./hub-delivery.ts";
 import { WebhookQueues } from "./webhook-queues.ts";
 
-/** The limits of deliveries. */
 export interface DeliveryLimits {
   /** The maximum number of attempts per delivery. */
   attempts: number;
@@ -97,7 +96,7 @@ export class Dispatcher {
     return new Promise((resolve) => this.#waiters.set(delivery.deliveryId, { delivery, resolve }));
   }
 
-  /** Sends the delivery of an earlier attempt once more, to the current URL or job of the webhook, without retries. */
+  /** Sends the delivery of an earlier attempt again, to the current URL or job of the webhook. A replay is not retried. */
   async replay(webhook: StoredWebhook, { deliveryId, request }: HubDeliveryAttempt): Promise<HubDeliveryAttempt> {
     const { store, createId } = this.#options;
     const delivery = { deliveryId, logId: createId(), attempt: 1, body: request.body };

@@ -39,7 +39,7 @@ export interface TriggerResult {
 
 /** The result that an event would have. */
 export interface TriggerPreview {
-  /** The payload for the first of `webhooks`. If no webhook would fire, the payload contains a made-up webhook ID. */
+  /** The payload for the first of `webhooks`. If no webhook would fire, the payload contains a random webhook ID. */
   payload: unknown;
   /** The webhooks that would fire. */
   webhooks: { webhookId: string; url: string }[];

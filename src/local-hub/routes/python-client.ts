@@ -4,7 +4,7 @@ import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 
-/** The fields of a webhook in which requests of the Python client differ from the Hub's specification. */
+/** The fields of a webhook for which requests of the Python client differ from the Hub's specification. */
 const requestedWebhook = z.looseObject({
   watched: z.array(z.unknown()).optional(),
   domains: z.array(z.unknown()).optional(),

@@ -23,7 +23,7 @@ const record = z.object({
   oauth,
 });
 
-/** The author of actions of the Hub itself, as filters name it. */
+/** The author name of the Hub's own actions in filters and events. */
 export const systemAuthor = "system";
 
 /** An event in the audit log of an organization. */

@@ -118,7 +118,6 @@ export interface RecordKey {
   id: string;
 }
 
-/** A record with its key. */
 export interface KeyedRecord<Record> extends RecordKey {
   record: Record;
 }

@@ -32,7 +32,7 @@ export function openStore({ file }: { file?: string | undefined }): Store {
     return createStore(database);
   } catch (error) {
     database.close();
-    // The store contains a record that no release of this version has written.
+    // The file contains a record that is not valid in this version.
     throw stateUnusable(file ?? ":memory:", error);
   }
 }
