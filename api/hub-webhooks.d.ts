@@ -197,7 +197,7 @@ declare class WebhookError extends Error {
 }
 /** The options of a {@link HubError}. */
 interface HubErrorOptions extends WebhookErrorOptions {
-  /** The `X-Request-Id` of the response. Include it when you contact the support of the Hub. */
+  /** The `X-Request-Id` of the response. Include the ID when you contact the Hub's support. */
   requestId?: string | undefined;
   /** The arguments that caused the error, such as `watched[0].type`. */
   fields?: readonly string[];
@@ -217,7 +217,7 @@ interface HubErrorOptions extends WebhookErrorOptions {
  */
 declare class HubError extends WebhookError {
   readonly name = "HubError";
-  /** The `X-Request-Id` of the response. Include it when you contact the support of the Hub. */
+  /** The `X-Request-Id` of the response. Include the ID when you contact the Hub's support. */
   readonly requestId: string | undefined;
   /** The arguments that caused the error, such as `watched[0].type`. */
   readonly fields: readonly string[];

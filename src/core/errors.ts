@@ -209,7 +209,7 @@ export class WebhookError extends Error {
 
 /** The options of a {@link HubError}. */
 export interface HubErrorOptions extends WebhookErrorOptions {
-  /** The `X-Request-Id` of the response. Include it when you contact the support of the Hub. */
+  /** The `X-Request-Id` of the response. Include the ID when you contact the Hub's support. */
   requestId?: string | undefined;
   /** The arguments that caused the error, such as `watched[0].type`. */
   fields?: readonly string[];
@@ -230,7 +230,7 @@ export interface HubErrorOptions extends WebhookErrorOptions {
  */
 export class HubError extends WebhookError {
   override readonly name = "HubError";
-  /** The `X-Request-Id` of the response. Include it when you contact the support of the Hub. */
+  /** The `X-Request-Id` of the response. Include the ID when you contact the Hub's support. */
   readonly requestId: string | undefined;
   /** The arguments that caused the error, such as `watched[0].type`. */
   readonly fields: readonly string[];
