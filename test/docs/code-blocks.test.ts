@@ -12,9 +12,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const entryPoints = readEntryPoints();
 
 const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("The code in the docs is not compiled, which takes time. SLOW_TESTS=1 does it.");
+if (skipped) console.warn("Skipped compiling the code in the docs, which takes time. Set SLOW_TESTS=1 to run it.");
 
-/** Declarations for names that a block uses from earlier blocks of its page. */
+/** Declarations of names that blocks use from earlier blocks of the page. */
 const context: Record<string, string> = {
   server: 'declare const server: import("hub-webhooks").WebhooksServer;',
   train: "declare function train(payload: unknown): Promise<void>;",
@@ -24,7 +24,7 @@ const context: Record<string, string> = {
   deliveryRequest: 'import { deliveryRequest } from "hub-webhooks/testing";',
 };
 
-/** Imports and declarations for the examples in doc comments, which omit them. */
+/** Imports and declarations that the examples in doc comments omit. */
 const exampleContext: Record<string, string> = {
   ...Object.fromEntries(
     entryPoints.flatMap((entry) =>
@@ -47,13 +47,13 @@ const exampleContext: Record<string, string> = {
   body: "declare const body: string;",
 };
 
-/** The TypeScript blocks of a page, each with its missing declarations. */
+/** Returns the TypeScript blocks of a page with missing declarations added. */
 function blocksOf(page: string): string[] {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => complete(code, context));
 }
 
-/** The examples in the doc comments of the public declarations. */
+/** Returns the examples in the doc comments of the public declarations. */
 function readExamples(): string[] {
   const declarations = readFileSync(join(root, "api/hub-webhooks.d.ts"), "utf8");
   return [...declarations.matchAll(/^ +\* ```ts\n(.*?)^ +\* ```$/gms)].map(([, code = ""]) =>
@@ -90,11 +90,11 @@ function makeFolder(): string {
   return folder;
 }
 
-/** A server that the blocks of a page can import, where the page has no file of this name. */
+/** The content of an imported server file that the page does not show. */
 const importedServer =
   'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\nexport { server };\nexport default server;\n';
 
-/** Writes the files that the blocks of a page import: those of the page itself, else a server. */
+/** Writes the files that the blocks of a page import: from the page, or else a default server. */
 function writeImported(page: string, folder: string): void {
   const files = new Map(["bot.ts", "server.ts"].map((name) => [name, importedServer]));
   if (page !== "examples") {
@@ -109,32 +109,28 @@ function writeImported(page: string, folder: string): void {
 }
 
 describe("The code in the docs", () => {
-  test.skipIf(skipped)(
-    "compiles, in every block and in every example of a doc comment",
-    { timeout: 120_000 },
-    async () => {
-      const folder = makeFolder();
-      let blocks = 0;
-      for (const [page, codes] of [
-        ...pages.map((name) => [name, blocksOf(name)] as const),
-        ["examples", readExamples()] as const,
-      ]) {
-        const own = join(folder, page.replaceAll(/\W/g, "-"));
-        mkdirSync(own);
-        writeImported(page, own);
-        for (const [index, code] of codes.entries()) {
-          writeFileSync(join(own, `block-${index + 1}.ts`), code);
-          blocks += 1;
-        }
+  test.skipIf(skipped)("compiles in every block and in every doc comment example", { timeout: 120_000 }, async () => {
+    const folder = makeFolder();
+    let blocks = 0;
+    for (const [page, codes] of [
+      ...pages.map((name) => [name, blocksOf(name)] as const),
+      ["examples", readExamples()] as const,
+    ]) {
+      const own = join(folder, page.replaceAll(/\W/g, "-"));
+      mkdirSync(own);
+      writeImported(page, own);
+      for (const [index, code] of codes.entries()) {
+        writeFileSync(join(own, `block-${index + 1}.ts`), code);
+        blocks += 1;
       }
-      const compiled = promisify(execFile)(join(root, "node_modules/.bin/tsc"), ["-p", folder]);
-      expect(
-        await compiled.then(
-          () => "",
-          ({ stdout }: { stdout: string }) => stdout,
-        ),
-      ).toBe("");
-      expect(blocks).toBeGreaterThan(60);
-    },
-  );
+    }
+    const compiled = promisify(execFile)(join(root, "node_modules/.bin/tsc"), ["-p", folder]);
+    expect(
+      await compiled.then(
+        () => "",
+        ({ stdout }: { stdout: string }) => stdout,
+      ),
+    ).toBe("");
+    expect(blocks).toBeGreaterThan(60);
+  });
 });

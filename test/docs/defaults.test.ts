@@ -6,7 +6,7 @@ import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** The cells of each row in the table with this first heading. */
+/** Returns the cells of each row in the table whose first heading is `heading`. */
 function tableIn(page: string, firstHeading: string): string[][] {
   const lines = readFileSync(new URL(page, root), "utf8").split("\n");
   const start = lines.findIndex((line) => line.startsWith(`| ${firstHeading} `));

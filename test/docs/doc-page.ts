@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../support/project-folder.ts";
 
-/** The allowed reasons for a block that is not run. */
+/** The allowed reasons for not running a block. */
 export const reasonsNotToRun: readonly string[] = [
   "is of this repository",
   "needs an account on the Hub",
@@ -10,10 +10,10 @@ export const reasonsNotToRun: readonly string[] = [
   "needs Python",
 ];
 
-/** The languages of shell blocks. */
+/** Languages of shell blocks. */
 export const shellLanguages: readonly string[] = ["sh", "bash"];
 
-/** The mark of a block: a comment on the line before it, such as `<!-- not run: needs Docker -->`. */
+/** The mark of a block, in a comment on the previous line, such as `<!-- not run: needs Docker -->`. */
 export interface Mark {
   /** `not run` with a reason, `file` with the name of the file to write, or `output` of the previous block. */
   name: string;
@@ -22,21 +22,21 @@ export interface Mark {
 
 /** A fenced block of a page. */
 export interface Block {
-  /** The place of the block in messages, such as `docs/quick-start.md:6`. */
+  /** The location of the block in messages, such as `docs/quick-start.md:6`. */
   place: string;
   language: string;
-  /** Without the indentation of its fence. */
+  /** The content without the indentation of the fence. */
   text: string;
   mark: Mark | undefined;
 }
 
-/** The pages of the site without the API reference, by their path from the root of this repository. */
+/** The paths of the site's pages without the API reference, relative to the repository. */
 export const sitePages: readonly string[] = globSync("docs/**/*.md", {
   cwd: root,
   exclude: (name) => name === "node_modules" || name === "api",
 }).sort();
 
-/** Every page, by its path from the root of this repository. */
+/** The paths of all pages, relative to the repository. */
 export const pages: readonly string[] = [
   ...globSync(
     [
@@ -55,12 +55,12 @@ export const pages: readonly string[] = [
   ...sitePages,
 ].sort();
 
-/** The text of a page. */
+/** Returns the text of a page. */
 export function readPage(page: string): string {
   return readFileSync(join(root, page), "utf8");
 }
 
-/** The fenced blocks of a page, in order. */
+/** Returns the fenced blocks of a page in order. */
 export function readBlocks(page: string): Block[] {
   const text = readPage(page);
   return [...text.matchAll(/^( *)```(\w*)[^\n]*\n(.*?)^ *```$/gms)].map(
@@ -77,7 +77,7 @@ export function readBlocks(page: string): Block[] {
   );
 }
 
-/** The commands of a shell block, including those that span several lines. */
+/** Returns the commands of a shell block, including those that span several lines. */
 export function commandsOf({ text }: Pick<Block, "text">): string[] {
   const commands: string[] = [];
   let command = "";
@@ -92,16 +92,16 @@ export function commandsOf({ text }: Pick<Block, "text">): string[] {
   return commands;
 }
 
-/** The folder of a page that is the README of an example or a template, which users can copy. */
+/** Returns the folder of a page that is the README of an example or a template, which users can copy. */
 export function projectOf(page: string): string | undefined {
   return /^(examples|templates)\//.test(page) ? join(root, dirname(page)) : undefined;
 }
 
 /** An entry point of this package. */
 export interface EntryPoint {
-  /** Such as `hub-webhooks/client`. */
+  /** For example, `hub-webhooks/client`. */
   readonly specifier: string;
-  /** The file in `src` that exports it. */
+  /** The file in `src` with its exports. */
   readonly file: string;
 }
 
@@ -121,7 +121,7 @@ export function readEntryPoints(): EntryPoint[] {
     });
 }
 
-/** The exports of an entry point, as its file lists them. */
+/** Returns the names that an entry point exports. */
 export function readExports({ file }: EntryPoint): { name: string; isType: boolean }[] {
   const text = readFileSync(file, "utf8");
   const listed = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(([, type, names = ""]) =>

@@ -11,14 +11,14 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 
 const page = readFileSync(new URL("../../docs/reference/hub-api.md", import.meta.url), "utf8");
 
-/** The section of a heading, up to the next heading of the same or a higher level. */
+/** Returns the section of a heading, up to the next heading of the same or a higher level. */
 function section(heading: string): string {
   const [, rank = ""] = /^(#+) /.exec(heading) ?? [];
   const [, text = ""] = page.split(`${heading}\n`);
   return text.split(new RegExp(`^#{2,${rank.length}} `, "m"))[0] ?? "";
 }
 
-/** The cells of each table row in a text, without the heads. */
+/** Returns the cells of each table row in a text, without header rows. */
 function rows(text: string): string[][] {
   return text
     .split("\n")
@@ -93,12 +93,12 @@ describe("The page of the Hub API", () => {
       const own = ownRequests.find((request) => request.operationId === operationId);
       const request = own ?? organizationRequests.find((known) => known.operationId === operationId);
       const line = request?.line(own ? id : "acme").replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
-      // TestHub checks every response against the strict schema of its operation.
+      // TestHub checks each response against the strict schema of its operation.
       expect((await hub.request(line, request?.body && { body: request.body })).status).toBe(200);
     },
   );
 
-  test("has the same text as the record for each change of the Hub", () => {
+  test("describes each recorded change of the Hub in the same words", () => {
     const changed = rows(section("## Changes on the Hub")).filter(([since = ""]) => /^\d/.test(since));
     expect(changed).toEqual(hubChanges.map(({ since, what, client, localHub }) => [since, what, client, localHub]));
   });

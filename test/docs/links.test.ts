@@ -21,19 +21,19 @@ const packed = ["README.md", "LICENSE", "package.json"]
   )
   .filter((path) => !isLeftOut(path));
 
-/** Returns whether the package contains a file, or a part of a folder. */
+/** Whether the package contains a file or part of a folder. */
 function isPacked(path: string): boolean {
   return packed.some((item) => item === path || path.startsWith(`${item}/`) || item.startsWith(`${path}/`));
 }
 
-/** The text of a page without brackets in code, which are not links. */
+/** Returns the text of a page without brackets in code, because those are not links. */
 function proseOf(page: string): string {
   return readFileSync(resolve(root, page), "utf8")
     .replace(/^```.*?^```$/gms, "")
     .replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]()]/g, ""));
 }
 
-/** The anchors that GitHub creates for the headings. */
+/** Returns the anchors that GitHub creates for the headings. */
 function anchorsOf(page: string): string[] {
   return [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
     heading
@@ -44,7 +44,7 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-/** The links of a page to files of this repository. */
+/** Returns the links of a page to files of this repository. */
 function linksOf(page: string): { target: string; file: string; anchor: string | undefined }[] {
   return [...proseOf(page).matchAll(/\]\(([^()\s]+)\)/g)]
     .map(([, target = ""]) => target)
@@ -56,7 +56,7 @@ function linksOf(page: string): { target: string; file: string; anchor: string |
     });
 }
 
-/** The links of a page whose target does not exist. */
+/** Returns the links of a page whose target does not exist. */
 function brokenLinks(page: string): string[] {
   return linksOf(page)
     .filter(({ file, anchor }) => {

@@ -22,7 +22,7 @@ describe("llms.txt", () => {
     expect(lists.map((list) => list.split("\n", 1)[0])).toEqual(sections.map(({ title }) => title));
   });
 
-  test("lists every page of the site, with a sentence about it", () => {
+  test("lists every page of the site with a description", () => {
     const listed = lists.flatMap((list) => list.split("\n").slice(1)).filter((line) => line !== "");
     expect(listed).toEqual(pages.map(({ title, path, about }) => `- [${title}](docs/${path}.md): ${about}`));
     for (const { about } of pages) expect(about).toMatch(/^[A-Z].*\.$/);
@@ -40,7 +40,7 @@ describe("The list of pages", () => {
     expect(readPage(`docs/${path}.md`).match(/^# .*$/m)?.[0]).toBe(`# ${title}`);
   });
 
-  test("has every page of the site", () => {
+  test("contains every page of the site", () => {
     const others = ["docs/index.md", "docs/llms-intro.md"];
     const listed = pages.map(({ path }) => `docs/${path}.md`);
     expect([...listed, ...others].sort()).toEqual(sitePages);

@@ -11,7 +11,7 @@ import { readBlocks } from "./doc-page.ts";
 
 const secret = "s3cret";
 
-/** Serves the route handlers of a file like Next.js: calls the export with the name of the method. */
+/** Serves the route handlers of a file like Next.js: calls the export named after the method. */
 const nextServer = `import { serve } from "@hono/node-server";
 const route = await import(process.argv[2]);
 const answer = (request) => route[request.method]?.(request) ?? new Response(null, { status: 405 });
@@ -39,7 +39,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a program of the page, and collects its output. */
+/** Runs a program of the page and collects its output. */
 async function run(file: string): Promise<{ url: string; output: () => string }> {
   const port = await freePort();
   const script = file.startsWith("app/") ? ["next-server.js", `./${file}`] : [file];

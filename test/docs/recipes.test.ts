@@ -12,12 +12,12 @@ const recipes = sections.flatMap(({ title, pages }) =>
   title === "Recipes" ? pages.map(({ path }) => `docs/${path}.md`) : [],
 );
 
-/** The files of a recipe, by name. */
+/** Returns the files of a recipe by name. */
 function filesOf(page: string): ReadonlyMap<string, string> {
   return new Map(readBlocks(page).flatMap(({ mark, text }) => (mark?.name === "file" ? [[mark.value, text]] : [])));
 }
 
-/** The example that a recipe creates a project from. */
+/** Returns the example from which a recipe creates a project. */
 function exampleOf(page: string): string {
   return /--example ([\w-]+)/.exec(readPage(page))?.[1] ?? "";
 }
@@ -54,7 +54,7 @@ test("The tests in the recipes pass", { timeout: 60_000 }, async () => {
     mkdirSync(own);
     for (const [name, text] of filesOf(page)) writeFileSync(join(own, name), text);
   }
-  // The variables of the tests around it would change what vitest does.
+  // The environment variables of the surrounding test run would change vitest's behavior.
   const env = { PATH: process.env.PATH, HOME: process.env.HOME };
   const vitest = join(root, "node_modules", ".bin", "vitest");
   const { code, output } = await runProgram([vitest, "run"], { cwd: folder, env });

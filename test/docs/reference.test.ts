@@ -7,7 +7,7 @@ import { readPage } from "./doc-page.ts";
 
 const declarations = readFileSync(new URL("../../api/hub-webhooks.d.ts", import.meta.url), "utf8");
 
-/** The fields of a public interface, without those that it inherits: `timeouts.write` for a nested one. */
+/** Returns the fields of a public interface without inherited ones. Nested fields have the form `timeouts.write`. */
 function fieldsOf(name: string): string[] {
   const [, body = ""] = new RegExp(`^interface ${name}\\b[^{]*\\{\\n(.*?)^\\}`, "ms").exec(declarations) ?? [];
   const fields: string[] = [];
@@ -21,14 +21,14 @@ function fieldsOf(name: string): string[] {
   return fields;
 }
 
-/** The text of a section of a page, with its subsections. */
+/** Returns the text of a section with its subsections. */
 function sectionOf(page: string, heading: string): string {
   const rank = /^#+/.exec(heading)?.[0] ?? "";
   const [, text = ""] = readPage(page).split(`\n${heading}\n`);
   return text.split(new RegExp(`^#{1,${rank.length}} `, "m"))[0] ?? "";
 }
 
-/** The first cells of the rows of all tables of options in a text. */
+/** Returns the first cells of the rows of all option tables in a text. */
 function optionsIn(text: string): string[] {
   return [...text.matchAll(/^\| `([\w.]+)`/gm)].map(([, option = ""]) => option);
 }
@@ -57,7 +57,7 @@ describe("The page of answers", () => {
   const documented = new Map(rows.map(([, status = "", code = ""]) => [code, status.trim()]));
   const payload = webhookPayload("repo.content");
 
-  /** A server with an endpoint for each answer. */
+  /** A server with an endpoint for each documented response. */
   function createServer(): WebhooksServer {
     const server = new WebhooksServer({ secret: "s3cret", bodyLimit: 5_000, logger: createMemoryLogger() });
     server.webhook("retrain", () => {});
@@ -73,7 +73,7 @@ describe("The page of answers", () => {
     return server;
   }
 
-  /** A delivery with a change to it. */
+  /** Returns a valid delivery with changes. */
   function request({
     endpoint = "retrain",
     secret = "s3cret",
@@ -112,7 +112,7 @@ describe("The page of answers", () => {
     expect(documented.get(code)).toBe(String(response.status));
   });
 
-  test("has the status of too many wrong secrets", async () => {
+  test("lists the status for too many wrong secrets", async () => {
     const server = createServer();
     let response = await server.fetch(request({ secret: "other" }));
     for (let sent = 1; sent <= 100; sent += 1) response = await server.fetch(request({ secret: "other" }));

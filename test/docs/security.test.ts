@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 const root = new URL("../../", import.meta.url);
 const page = readFileSync(new URL("docs/guides/security.md", root), "utf8");
 
-/** Each guarantee with its tests: files, and the ids of rows in them. */
+/** Each guarantee with its tests: files and the IDs of rows in them. */
 const guarantees = page
   .slice(page.indexOf("| guarantee | tests |"))
   .split("\n\n")[0]
@@ -22,6 +22,6 @@ test.each(guarantees ?? [])("Existing tests check: $guarantee", ({ tests }) => {
   }
 });
 
-test("The page has guarantees", () => {
+test("The page lists guarantees", () => {
   expect(guarantees?.length).toBeGreaterThan(15);
 });

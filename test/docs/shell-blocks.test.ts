@@ -11,14 +11,14 @@ const shellBlocks = blocks.filter(({ language }) => shellLanguages.includes(lang
 /** Options of npm that the docs mention without a command. */
 const optionsOfNpm: readonly string[] = ["--save-exact"];
 
-/** The options in the help of each command, by its name such as `deliveries list`. */
+/** The options in the help of each command, by command name such as `deliveries list`. */
 const known = new Map<string, ReadonlySet<string>>();
 
 /** Reads the help of a command and its subcommands, starting with `hub-webhooks`. */
 async function readHelp(words: readonly string[]): Promise<void> {
   const { stdout } = await runCommand([...words, "--help"]);
   known.set(words.join(" "), new Set(stdout.match(/--[a-z][a-z-]*/g)));
-  // Only groups of commands contain lines that start with a word.
+  // Only command groups have lines that start with a word.
   const groups = stdout.matchAll(/\n(?!Arguments|Examples?)[A-Z][a-z ]*:\n(.*?)\n(?=\n|$)/gs);
   for (const [, list = ""] of groups) {
     for (const [, name = ""] of list.matchAll(/^ {2}(\w[\w-]*)/gm)) {
@@ -28,14 +28,14 @@ async function readHelp(words: readonly string[]): Promise<void> {
 }
 await readHelp([]);
 
-/** The calls of `hub-webhooks` in a text, without the program's name and other programs. */
+/** Returns the arguments of each `hub-webhooks` call in a text. */
 function callsIn(text: string): string[] {
   const joined = text.replaceAll("\\\n", " ").replaceAll(/\s+# .*$/gm, "");
   const calls = joined.matchAll(/(?:^|\bnpx |\bexec |\.bin\/|\| *)hub-webhooks((?: [^|;&\n]*)?)(?=[|;&\n]|$)/gm);
   return [...calls].map(([, words = ""]) => words.trim());
 }
 
-/** The command and options of a call that do not exist. */
+/** Returns the command and options of a call that do not exist. */
 function unknownIn(call: string): string[] {
   const words = call.split(/\s+/).filter((word) => word !== "");
   let name = "";
@@ -47,14 +47,14 @@ function unknownIn(call: string): string[] {
   return options.filter((option) => !known.get(name)?.has(option)).map((option) => `${name} ${option}`);
 }
 
-/** The inline code of a page. */
+/** Returns the inline code of a page. */
 function inlineCode(page: string): string[] {
   const prose = readPage(page).replaceAll(/^ *```.*?^ *```$/gms, "");
   return [...prose.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code.replaceAll(/\s+/g, " "));
 }
 
 describe("The shell blocks of the docs", () => {
-  test("exist, and so does the help of their commands", () => {
+  test("exist, and their commands have help", () => {
     expect(shellBlocks.length).toBeGreaterThan(30);
     expect([...known.keys()]).toEqual(expect.arrayContaining(["", "create", "dev", "deliveries list"]));
     expect(shellBlocks.flatMap(({ text }) => callsIn(text)).length).toBeGreaterThan(40);
@@ -83,7 +83,7 @@ describe("The shell blocks of the docs", () => {
     }
   });
 
-  test("contain complete commands", () => {
+  test("contain only complete commands", () => {
     for (const block of shellBlocks) expect(commandsOf(block), block.place).not.toEqual([]);
   });
 

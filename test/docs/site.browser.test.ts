@@ -11,9 +11,12 @@ import { root } from "../support/project-folder.ts";
 
 const site = join(root, "docs/.vitepress/dist");
 const isBuilt = existsSync(site);
-if (!isBuilt) console.warn('The docs site is not opened, because it is not built. Run "npm run docs:build".');
+if (!isBuilt) console.warn('Skipped the docs site, because it is not built. Run "npm run docs:build".');
 
-/** The outline and the ends of long lines of code, which the theme covers with a gradient or a label; same colors as uncovered ones. */
+/**
+ * The outline, and the ends of long code lines. The theme covers both with a gradient or a label, but their colors are
+ * the same as elsewhere.
+ */
 const overlapped = [/outline/, /^a\[(title|href)=/, /VPSidebarItem/, /span(:nth-child\(\d+\))?$/];
 
 const looks = [wide, narrow].flatMap((viewport) =>
@@ -28,7 +31,7 @@ describe.skipIf(!isBuilt)("The docs site", () => {
 
   beforeAll(async () => {
     const app = new Hono();
-    // The site has clean URLs: a page is at the path of its file without ".html".
+    // The site has clean URLs: the path of a page has no ".html".
     app.use(serveStatic({ root: site, rewriteRequestPath: (path) => path.replace(/\/$/, "/index.html") }));
     app.use(serveStatic({ root: site, rewriteRequestPath: (path) => `${path}.html` }));
     const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
@@ -71,7 +74,7 @@ describe.skipIf(!isBuilt)("The docs site", () => {
     }
   });
 
-  test.each(["suspended", "retry", "secret"])("finds “%s” by its search", async (words) => {
+  test.each(["suspended", "retry", "secret"])("finds “%s” with its search", async (words) => {
     const page = await open("/quick-start", { viewport: wide });
     await page.getByRole("button", { name: "Search" }).first().click();
     await page.getByRole("searchbox").fill(words);
@@ -91,7 +94,7 @@ describe.skipIf(!isBuilt)("The docs site", () => {
     }
   });
 
-  test("has no link that leads nowhere", { timeout: 120_000 }, async () => {
+  test("has no broken links", { timeout: 120_000 }, async () => {
     const page = await open("/", { viewport: wide });
     const statuses = new Map<string, number>();
     const queue = [...sections.flatMap(({ pages }) => pages.map(({ path }) => `/${path}`)), "/"];

@@ -7,7 +7,7 @@ import { type CommandProcess, canMakeTerminal, startOnTerminal } from "../cli/co
 import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 
-/** A server of which every word that it says can be told from those before. */
+/** Returns a server file whose output and responses contain `word`, to distinguish its versions. */
 function serverFile(word: string): string {
   return `
     import { type RepoContentPayload, WebhooksServer } from "hub-webhooks";
@@ -20,7 +20,7 @@ function serverFile(word: string): string {
       }
     }
     new Bot();
-    // Whoever runs this file is its parent.
+    // Print the process ID of the dev session.
     console.log("run by " + process.ppid);
     export default server;
     await server.launch({ tunnel: true });
@@ -28,7 +28,7 @@ function serverFile(word: string): string {
 }
 
 describe.skipIf(!canMakeTerminal)(
-  "A day with hub-webhooks dev, on a terminal, with the Hub and the tunnel on this machine",
+  "A long hub-webhooks dev session on a terminal, with a local Hub and tunnel server",
   () => {
     let project: Project;
     let hub: LocalHub;
@@ -38,7 +38,7 @@ describe.skipIf(!canMakeTerminal)(
     beforeAll(async () => {
       project = await makeProject({
         "server.ts": serverFile("first"),
-        // What opens pages here writes down which.
+        // Records the URL instead of opening a browser.
         "bin/xdg-open": `#!/bin/sh\necho "$1" > "${"$"}(dirname "$0")/opened"\n`,
       });
       await chmod(join(project.path, "bin/xdg-open"), 0o755);
@@ -58,7 +58,7 @@ describe.skipIf(!canMakeTerminal)(
       });
     }
 
-    /** Lets somebody push, and returns how that was answered. */
+    /** Pushes to the repository and returns the response to its delivery. */
     async function push(): Promise<{ status: number | null; answer: string | null }> {
       const [delivered, ...others] = await hub.push({ type: "dataset", name: "me/data" });
       expect(others).toEqual([]);
@@ -70,7 +70,7 @@ describe.skipIf(!canMakeTerminal)(
     test("loses no delivery through restarts and reconnects, and leaves nothing behind", {
       timeout: 90_000,
     }, async () => {
-      // Somebody's own webhook, which stays as it is.
+      // A webhook of the user, which must not change.
       const own = await client.webhooks.create({
         url: "http://127.0.0.1:9/mine",
         watched: [{ type: "model", name: "me/net" }],
@@ -83,12 +83,12 @@ describe.skipIf(!canMakeTerminal)(
       expect(await push()).toEqual(answered("first"));
       await first.says(/✓.* 200 {2}retrain {2}dataset:me\/data/);
 
-      // The file is edited.
+      // Edit the file.
       await project.write("server.ts", serverFile("second"));
       await first.says("loaded: retrain");
       expect(await push()).toEqual(answered("second"));
 
-      // It is broken, and mended.
+      // Break the file, then fix it.
       await project.write("server.ts", "const x = (;");
       await first.says("failed to load");
       expect(await push()).toMatchObject({ status: 503 });
@@ -97,7 +97,7 @@ describe.skipIf(!canMakeTerminal)(
       await first.saysMore("loaded: retrain", mended);
       expect(await push()).toEqual(answered("third"));
 
-      // The latest delivery is replayed, and the page opened.
+      // Replay the latest delivery and open the page.
       const runs = first.count("third me/data");
       first.stdin.write("r");
       await first.saysMore("third me/data", runs);
@@ -106,14 +106,14 @@ describe.skipIf(!canMakeTerminal)(
         .poll(() => readFile(join(project.path, "bin/opened"), "utf8").catch(() => ""))
         .toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/);
 
-      // The tunnel is killed, and comes back at the same address.
+      // Crash the tunnel server. The tunnel reconnects at the same URL.
       await tunnel.crash();
       await first.says("DOWN: the public URL is not reachable.");
       tunnel.comeBack();
       await first.says("is reachable again");
       expect(await push()).toEqual(answered("third"));
 
-      // It comes back at another one.
+      // Crash it again. The tunnel reconnects at another URL.
       const [before] = await temporary();
       const ups = first.count("is reachable again");
       await tunnel.crash();
@@ -125,13 +125,13 @@ describe.skipIf(!canMakeTerminal)(
       expect((await temporary())[0]?.id).toBe(before?.id);
       expect(await push()).toEqual(answered("third"));
 
-      // It is killed in the middle: its webhook stays behind, and so does no process.
+      // Kill the session: its webhook remains, but none of its processes.
       const [, pid] = /run by (\d+)/.exec(first.stdout) ?? [];
       process.kill(Number(pid), "SIGKILL");
       await first.ended;
       expect((await temporary()).map(({ id }) => id)).toEqual([before?.id]);
 
-      // The next start deletes what was left, and makes its own.
+      // The next session deletes the remaining webhook and creates its own.
       const second = startDevOnTerminal();
       await second.says("q quits");
       expect(second.stdout).toContain(`deleted webhook ${before?.id} of retrain, left by an earlier session`);

@@ -9,14 +9,18 @@ import { parseDockerfile } from "../support/dockerfile/parse.ts";
 import { freePort } from "../support/free-port.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
-describe("The runner of Dockerfiles refuses", () => {
+describe("The Dockerfile runner refuses", () => {
   test.each([
-    ["an unknown instruction", "FROM node:24-slim\nARG VERSION", /^Line 2, ARG VERSION: this instruction is not known/],
-    ["another base image", "FROM debian:12", /only images of node/],
-    ["a variable", "FROM node:24\nWORKDIR $HOME/app", /variables are not filled in/],
-    ["an unknown flag", "FROM node:24\nCOPY --chmod=755 . .", /the flag --chmod is not known/],
+    [
+      "an unknown instruction",
+      "FROM node:24-slim\nARG VERSION",
+      /^Line 2, ARG VERSION: this instruction is not supported/,
+    ],
+    ["another base image", "FROM debian:12", /only node images/],
+    ["a variable", "FROM node:24\nWORKDIR $HOME/app", /variables are not supported/],
+    ["an unknown flag", "FROM node:24\nCOPY --chmod=755 . .", /the flag --chmod is not supported/],
     ["a path of this machine", "FROM node:24\nRUN mkdir /data", /absolute path/],
-    ["an unknown user", "FROM node:24\nUSER postgres", /no user of the node images/],
+    ["an unknown user", "FROM node:24\nUSER postgres", /not a user of the node images/],
     ["a CMD for a shell", "FROM node:24\nCMD node server.ts", /write the command as a list/],
   ])("%s", (_what, text, message) => {
     expect(() => parseDockerfile(text)).toThrow(message);
@@ -33,13 +37,13 @@ test("The last matching rule of a .dockerignore applies", () => {
 
 const skipReason =
   process.env.SLOW_TESTS !== "1"
-    ? "it starts containers, which takes time. SLOW_TESTS=1 tries it."
+    ? "set SLOW_TESTS=1 to run its steps."
     : process.getuid?.() !== 0
-      ? "only root can change users."
+      ? "run as root, because only root can change users."
       : undefined;
-if (skipReason) console.warn(`The runner of Dockerfiles is not tried: ${skipReason}`);
+if (skipReason) console.warn(`Skipped the Dockerfile runner: ${skipReason}`);
 
-describe.skipIf(skipReason)("The runner of Dockerfiles", () => {
+describe.skipIf(skipReason)("The Dockerfile runner", () => {
   let context: string;
   beforeAll(async () => {
     context = await mkdtemp(join(tmpdir(), "context-"));
@@ -93,12 +97,12 @@ describe.skipIf(skipReason)("The runner of Dockerfiles", () => {
     }
   });
 
-  test("reports why a step failed, and leaves nothing behind", async () => {
+  test("reports why a step failed, and deletes its files", async () => {
     const temporary = createFolder();
     vi.stubEnv("TMPDIR", temporary);
     const dockerfile = join(context, "Broken");
     await writeFile(dockerfile, "FROM node:24-slim\nRUN echo too bad && exit 3");
-    await expect(buildImage({ dockerfile, context })).rejects.toThrow("ended with 3:\ntoo bad");
+    await expect(buildImage({ dockerfile, context })).rejects.toThrow("exited with 3:\ntoo bad");
     expect((await readdir(temporary)).filter((name) => name.startsWith("image-"))).toEqual([]);
     vi.unstubAllEnvs();
   });

@@ -18,7 +18,7 @@ const skipReason =
     : process.getuid?.() !== 0
       ? "only root can change users."
       : undefined;
-if (skipReason) console.warn(`The Dockerfiles are not tried: ${skipReason}`);
+if (skipReason) console.warn(`Skipped the Dockerfiles: ${skipReason}`);
 
 const receivers = [
   {
@@ -63,7 +63,7 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     const status = await readFile(`/proc/${container.pid}/status`, "utf8");
     expect(status).toMatch(/^Uid:\t1000\t1000\t/m);
     expect((await stat(join(image.root, image.workdir))).uid).toBe(1000);
-    // What a volume for the inbox takes over.
+    // A new volume for the inbox inherits these permissions.
     expect(await stat(join(image.root, image.workdir, ".hub-webhooks"))).toMatchObject({ uid: 1000, gid: 1000 });
   });
 
@@ -95,7 +95,7 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
   });
 });
 
-/** What somebody would push to a Space, except that the package comes from here and not from the registry. */
+/** Creates the files of a Space, with the package from this repository instead of the registry. */
 async function spaceWithPackedPackage(folder: string): Promise<string> {
   const tarball = await pack(folder);
   const space = join(folder, "space");

@@ -7,21 +7,20 @@ import { exampleNames, projectExamples } from "../../src/cli/commands/init/examp
 import { templateNames } from "../../src/cli/commands/init/template.ts";
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";
-import { type AnsweringHub, startAnsweringHub } from "./answering-hub.ts";
 import { dependOn, pack } from "./pack.ts";
+import { type StubHub, startStubHub } from "./stub-hub.ts";
 
 const installTimeout = 120_000;
 const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped)
-  console.warn("hub-webhooks init is not tried: it installs packages, which takes time. SLOW_TESTS=1 does it.");
+if (skipped) console.warn("Skipped hub-webhooks init, which installs packages. Set SLOW_TESTS=1 to run it.");
 
 describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty folder", () => {
   let folder: string;
   let tarball: string;
-  /** A project that is done with: the next that asks for the same packages takes over what it has installed. */
+  /** A finished project. The next one with the same dependencies reuses its installed packages. */
   let installed: string | undefined;
   const secret = "s3cret";
-  // Of the tests around it, the project's own must not notice anything.
+  // The project's tests must not depend on the environment of the surrounding test run.
   const environment = { PATH: process.env.PATH, HOME: process.env.HOME };
 
   beforeAll(async () => {
@@ -45,7 +44,7 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
       });
       expect(made.code, made.output).toBe(0);
       await dependOn(tarball, { project });
-      // With all that this process has, for npm may find its registry there.
+      // Use the environment of this process, because it may configure npm's registry.
       const install = await runProgram(["npm", "install", "--no-audit", "--no-fund"], { cwd: project });
       expect(install.code, install.output).toBe(0);
     }, installTimeout);
@@ -95,7 +94,7 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
       expect(code, output).toBe(0);
     });
 
-    test("is found by `hub-webhooks dev`, which registers its endpoint", async () => {
+    test("works with `hub-webhooks dev`, which registers its endpoint", async () => {
       const command = ["node_modules/.bin/hub-webhooks", "dev", "--port", "0", "--hub-port", "0", "--format", "json"];
       const dev = startProgram(command, { cwd: project, env: environment });
       try {
@@ -108,7 +107,7 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
       expect(code, output).toBe(0);
     });
 
-    test("a second init does not change", async () => {
+    test("does not change on a second init", async () => {
       const files = await readdir(project);
       const again = await run(["npx", "--no", "--", "hub-webhooks", "init", ".", "--template", template]);
       expect(again.code).toBe(1);
@@ -118,10 +117,10 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
   });
 
   describe("--example creates a project that", () => {
-    let hub: AnsweringHub;
+    let hub: StubHub;
 
     beforeAll(async () => {
-      hub = await startAnsweringHub();
+      hub = await startStubHub();
     });
     afterAll(() => hub.close());
 

@@ -13,9 +13,9 @@ import { pack } from "./pack.ts";
 const page = "docs/guides/local-development.md";
 
 const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn(`${page} is not followed: it installs the package, which takes time. SLOW_TESTS=1 does.`);
+if (skipped) console.warn(`Skipped the commands of ${page}, which install the package. Set SLOW_TESTS=1 to run them.`);
 
-/** The commands of the guide, a block each, in their order; and what they are below. */
+/** Returns the commands of each block of the guide, with the heading of its section. */
 async function readGuide(): Promise<{ heading: string; commands: string }[]> {
   const text = await readFile(join(root, page), "utf8");
   return text.split(/^#+ /m).flatMap((section) => {
@@ -36,18 +36,19 @@ describe.skipIf(skipped)(`${page}, followed in an empty folder`, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "guide-"));
     tarball = await pack(await mkdtemp(join(tmpdir(), "guide-package-")));
-    // In the place of the Hub and the tunnel of the internet.
+    // Replacements for the Hub and the public tunnel server.
     hub = await LocalHub.launch();
     tunnel = await startLocaltunnelServer();
-    // The guide names the usual ports.
+    // The guide uses the default ports.
     for (const port of [5050, 7860]) await expectFree(port);
   }, 60_000);
   afterAll(async () => {
     await Promise.all([hub.close(), tunnel.close(), rm(folder, { recursive: true, force: true })]);
   });
 
-  test("each command does what the guide says", { timeout: 180_000 }, async () => {
-    // All of this process's own, for npm may find its registry there; but nothing that concerns the product.
+  test("each command has the documented result", { timeout: 180_000 }, async () => {
+    // Keep this process's environment, because it may configure npm's registry, but omit the variables that the package
+    // reads.
     const environment = Object.fromEntries(
       Object.entries(process.env).filter(
         ([name]) => !/^(HF_|HUB_|WEBHOOK_|PORT$|VITEST|NODE_(ENV|OPTIONS)$)/.test(name),
@@ -58,7 +59,7 @@ describe.skipIf(skipped)(`${page}, followed in an empty folder`, () => {
     let firstUse: number | undefined;
     let commandCount = 1;
     try {
-      // The quick start has installed the package.
+      // The quick start has already installed the package.
       const install = startProgram(["npm", "install", "--no-audit", "--no-fund", tarball], {
         cwd: folder,
         env: environment,
@@ -74,7 +75,7 @@ describe.skipIf(skipped)(`${page}, followed in an empty folder`, () => {
         const isDev = /^npx hub-webhooks dev/m.test(script);
         if (isDev) await end(dev);
         commandCount += 1;
-        // "exec", so that what is ended is the command and not the shell.
+        // With "exec", signals go to the command instead of the shell.
         const lines = script.split("\n");
         const last = lines.pop() ?? "";
         const running = startProgram(["sh", "-ec", [...lines, isDev ? `exec ${last}` : last].join("\n")], {
@@ -115,12 +116,12 @@ async function end(running: Running | undefined): Promise<void> {
   if (!running) return;
   interrupt(running);
   const { code, output } = await running.ended;
-  // npx itself ends by the signal.
+  // npx itself exits with the signal.
   expect(running.child.signalCode ?? code, output).toBeOneOf([0, "SIGINT"]);
   expect(output).toContain("Stopping: deleting the webhooks of this session.");
 }
 
-/** Ctrl+C of a terminal reaches npx and all that it has started. */
+/** Sends SIGINT to npx and all its child processes, like Ctrl+C in a terminal. */
 function interrupt({ child }: Running): void {
   if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
     process.kill(-child.pid, "SIGINT");

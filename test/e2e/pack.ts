@@ -12,36 +12,38 @@ export async function pack(folder: string): Promise<string> {
   if (!existsSync(join(root, "dist/index.d.ts"))) throw new Error('dist has no declarations. Run "npm run build".');
   const { code, output } = await runProgram(["npm", "pack", "--pack-destination", folder], { cwd: root });
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"));
-  if (code !== 0 || tarball === undefined) throw new Error(`npm pack ended with ${code}:\n${output}`);
+  if (code !== 0 || tarball === undefined) throw new Error(`npm pack exited with ${code}:\n${output}`);
   return join(folder, tarball);
 }
 
-/** Lets a project take this package from a tarball, in the place of the registry. */
+/** Makes a project install this package from a tarball instead of the registry. */
 export async function dependOn(tarball: string, { project }: { project: string }): Promise<void> {
   const path = join(project, "package.json");
   const manifest: { dependencies: Record<string, string> } = JSON.parse(await readFile(path, "utf8"));
-  if (manifest.dependencies["hub-webhooks"] === undefined) throw new Error(`${path} does not ask for hub-webhooks.`);
+  if (manifest.dependencies["hub-webhooks"] === undefined) throw new Error(`${path} does not depend on hub-webhooks.`);
   manifest.dependencies["hub-webhooks"] = `file:${tarball}`;
   await writeFile(path, JSON.stringify(manifest));
 }
 
-/** A registry of npm that has one package more than the usual one. */
+/** An npm registry that also contains this package. */
 export interface PackageRegistry extends AsyncDisposable {
-  /** What npm needs to take its packages from here, and to be quiet. */
+  /** Environment variables that make npm use this registry and print less. */
   env: Readonly<Record<string, string>>;
 }
 
-/** What {@link startPackageRegistry} needs. */
 export interface PackageRegistryOptions {
-  /** The path of the package, packed. */
+  /** The path of the packed package. */
   tarball: string;
   /** Its package.json. */
   manifest: { name: string; version: string };
-  /** An empty folder that lasts as long as the registry: what `npx` installs by itself is kept there. */
+  /** An empty folder for npm's cache, which must exist as long as the registry runs. */
   folder: string;
 }
 
-/** Starts a registry on this machine that has this package, in its only version, and leads to the usual one for the rest. */
+/**
+ * Starts an npm registry that contains this version of the package and redirects other requests to the default
+ * registry.
+ */
 export async function startPackageRegistry(options: PackageRegistryOptions): Promise<PackageRegistry> {
   const { manifest, folder } = options;
   const content = await readFile(options.tarball);
@@ -57,7 +59,8 @@ export async function startPackageRegistry(options: PackageRegistryOptions): Pro
     return response.end(JSON.stringify({ name: manifest.name, "dist-tags": { latest: manifest.version }, versions }));
   });
   const port = await listenOnPort(server);
-  // What was loaded once is there; what npx has installed of a package of the same version is not.
+  // Reuse the downloaded packages of npm's cache, but not npx's installations, which may contain another build of the
+  // same version.
   const cache = join(folder, "npm");
   await mkdir(cache);
   await symlink(join(await npmConfig("cache"), "_cacache"), join(cache, "_cacache"));
@@ -79,6 +82,6 @@ export async function startPackageRegistry(options: PackageRegistryOptions): Pro
 
 async function npmConfig(name: string): Promise<string> {
   const { code, output } = await runProgram(["npm", "config", "get", name, "--loglevel", "error"], {});
-  if (code !== 0) throw new Error(`npm config get ${name} ended with ${code}:\n${output}`);
+  if (code !== 0) throw new Error(`npm config get ${name} exited with ${code}:\n${output}`);
   return output.trim();
 }

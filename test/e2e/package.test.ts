@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
-import { exampleEnvironment, startAnsweringHub } from "./answering-hub.ts";
 import { pack } from "./pack.ts";
+import { exampleEnvironment, startStubHub } from "./stub-hub.ts";
 
 const installTimeout = 120_000;
 const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("The packed package is not tried: it is installed, which takes time. SLOW_TESTS=1 does it.");
+if (skipped) console.warn("Skipped the packed package, because installing it takes time. Set SLOW_TESTS=1 to run it.");
 
 const examples = (await readdir(join(root, "examples"), { withFileTypes: true }))
   .filter((entry) => entry.isDirectory())
@@ -30,7 +30,7 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
   }, installTimeout);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test("has types with which every example compiles", async () => {
+  test("has types that every example compiles with", async () => {
     const settings = {
       compilerOptions: {
         target: "es2024",
@@ -51,10 +51,10 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
     expect(code, output).toBe(0);
   });
 
-  // Hono needs `Request`, `Response` and the like, which either of the two brings; the declarations need no more.
+  // Hono's types need `Request` and `Response`. Either library declares them, and this package's types need no more.
   test.each([
-    ["@types/node alone", { lib: ["es2024"], types: ["node"] }],
-    ["the DOM alone", { lib: ["es2024", "dom"], types: [] }],
+    ["only @types/node", { lib: ["es2024"], types: ["node"] }],
+    ["only the DOM library", { lib: ["es2024", "dom"], types: [] }],
     ["both", { lib: ["es2024", "dom", "dom.iterable"], types: ["node"], exactOptionalPropertyTypes: true }],
   ])("has types for every entry point that compile with %s, libraries checked", async (_what, options) => {
     const { exports }: { exports: Record<string, unknown> } = JSON.parse(
@@ -93,14 +93,14 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
       cwd: folder,
       env: environment,
     });
-    // npm may have something of its own to say before.
+    // npm may print its own messages first.
     expect({ code, last: output.trim().split("\n").at(-1) }).toEqual({ code: 0, last: version });
   });
 
   test.each([
     ["redis://localhost", "npm install bullmq ioredis"],
     ["postgres://localhost/db", "npm install bullmq pg"],
-  ])("says what the inbox %s needs that is not installed: %s", async (url, remedy) => {
+  ])("names the missing dependency of the inbox %s: %s", async (url, remedy) => {
     const script = `
       import { WebhooksServer } from "hub-webhooks";
       const server = new WebhooksServer();
@@ -114,7 +114,7 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
 
   test.each(examples)("runs examples/%s until SIGTERM", async (example) => {
     const port = await freePort();
-    const hub = await startAnsweringHub();
+    const hub = await startStubHub();
     onTestFinished(() => hub.close());
     const server = startProgram([process.execPath, `examples/${example}/start.ts`], {
       cwd: folder,

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LocalHub } from "../../src/local-hub.ts";
 
-/*
- * Python's client against the local Hub: the `hf` of huggingface_hub that HF_CLI names, or with SLOW_TESTS=1 one on the
- * PATH. Its commands are those that its own help shows as examples, whatever its release.
+/**
+ * Tests Python's client with the local Hub: the `hf` command that HF_CLI names, or with SLOW_TESTS=1 the one on the
+ * PATH. Uses the example commands in its help, which differ between versions.
  */
 
 const hf = process.env.HF_CLI ?? "hf";
 const isWanted = process.env.HF_CLI !== undefined || process.env.SLOW_TESTS === "1";
-/** A start of Python takes seconds on a busy machine. */
+/** Python takes seconds to start on a busy machine. */
 const timeout = 300_000;
 const home = mkdtempSync(join(tmpdir(), "python-client-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -34,9 +34,10 @@ function run(args: readonly string[], env: Record<string, string> = {}): Promise
 }
 
 const isThere = isWanted && (await run(["--version"])).code === 0;
-if (!isThere) console.warn("Python's client is not tried: set HF_CLI to an hf, or SLOW_TESTS=1 with one on the PATH.");
+if (!isThere)
+  console.warn("Skipped Python's client. Set HF_CLI to the hf command, or SLOW_TESTS=1 if hf is on the PATH.");
 
-/** The examples of a command's help, each as its arguments. Long ones are wrapped there, at spaces and hyphens. */
+/** Returns the arguments of each example in a command's help. The help wraps long examples at spaces and hyphens. */
 async function examplesOf(...command: string[]): Promise<string[][]> {
   const { stdout } = await run([...command, "--help"]);
   const [, section = ""] = /^Examples\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
@@ -76,7 +77,7 @@ describe.runIf(isThere)("The Python client with the local Hub", { timeout }, () 
     expect(examples.length).toBeGreaterThanOrEqual(13);
     let id = await createdId();
     for (const example of examples) {
-      // The id of an example is nobody's, and a deletion asks before.
+      // Replace the example's ID, which does not exist, and skip the confirmation of a deletion.
       const args = example.map((part) => (part === "abc123" ? id : part));
       if (example.includes("delete") && !example.includes("--yes")) args.push("--yes");
       const { code, stdout, stderr } = await ask(...args);

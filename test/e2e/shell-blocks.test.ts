@@ -12,20 +12,19 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 import { type PackageRegistry, pack, startPackageRegistry } from "./pack.ts";
-import { Reader } from "./reader.ts";
+import { PageRunner } from "./page-runner.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped)
-  console.warn("The commands in the docs are not run: they install packages, which takes time. SLOW_TESTS=1 does.");
+if (skipped) console.warn("Skipped the commands in the docs, which install packages. Set SLOW_TESTS=1 to run them.");
 
-/** Pages that a test of their own follows: it looks at more than how each command ends. */
+/** Pages with their own test, which checks more than exit codes and output. */
 const followedElsewhere: readonly string[] = ["docs/guides/local-development.md"];
 
-/** What a page takes to be there: started before its first command, on the ports that it names. */
-const surroundings: Record<string, (place: { folder: string }) => Promise<void>> = {
-  "docs/guides/background.md": haveDeliveries,
-  "docs/troubleshooting.md": haveDeliveries,
-  // The first block is the server, and must not need a mark: this text is published as llms.txt.
+/** Starts what a page assumes to be running or present before its first command. */
+const preparations: Record<string, (place: { folder: string }) => Promise<void>> = {
+  "docs/guides/background.md": startWithDeliveries,
+  "docs/troubleshooting.md": startWithDeliveries,
+  // The first block contains the server. It has no mark, because this text is published as llms.txt.
   "docs/llms-intro.md": async ({ folder }) => {
     const server = readBlocks("docs/llms-intro.md").find(({ language }) => language === "ts");
     if (!server) throw new Error("docs/llms-intro.md has no server");
@@ -42,7 +41,7 @@ const surroundings: Record<string, (place: { folder: string }) => Promise<void>>
   },
 };
 
-/** What has come of a page beyond commands that end with 0. */
+/** Checks the results of a page beyond exit codes. */
 const results: Record<string, (place: { hub: LocalHub }) => Promise<void>> = {
   "docs/guides/run-as-a-job.md": async () => {
     const jobs = () => fetch("http://127.0.0.1:5050/_local/jobs").then((response) => response.json());
@@ -59,7 +58,7 @@ const results: Record<string, (place: { hub: LocalHub }) => Promise<void>> = {
   },
 };
 
-/** The blocks of a page that somebody who follows it does something with. */
+/** Returns the blocks of a page that a user runs, writes to a file, or compares with output. */
 function stepsOf(page: string): Block[] {
   return readBlocks(page).filter(({ language, mark }) =>
     shellLanguages.includes(language) ? mark?.name !== "not run" : mark?.name === "file" || mark?.name === "output",
@@ -82,12 +81,13 @@ describe.skipIf(skipped)("The commands of", () => {
     const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     registry = await startPackageRegistry({ tarball: await pack(folder), manifest, folder });
     hub = await LocalHub.launch();
-    // All of this process's own, for npm may find its registry there; but nothing that concerns the product.
+    // Keep this process's environment, because it may configure npm's registry, but omit the variables that the package
+    // reads.
     const own = Object.entries(process.env).filter(
       ([name]) => !/^(HF_|HUB_|WEBHOOK_|PORT$|VITEST|NODE_(ENV|OPTIONS)$)/.test(name),
     );
     environment = { ...Object.fromEntries(own), CURL_HOME: folder, ...registry.env };
-    // curl by itself ends with 0 whatever the answer is.
+    // By default, curl exits with 0 even for an error status.
     await writeFile(join(folder, ".curlrc"), "fail-with-body\nsilent\nshow-error\n");
     const installed = join(folder, "installed");
     await mkdir(installed);
@@ -101,7 +101,10 @@ describe.skipIf(skipped)("The commands of", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A folder for a page: a copy of its project where it has one, empty where it installs the package itself. */
+  /**
+   * Creates a folder for a page: with a copy of its project, empty if the page installs the package, or else with the
+   * package installed.
+   */
   async function makeFolder(page: string): Promise<string> {
     const own = join(folder, page.replaceAll(/\W/g, "-"));
     const project = projectOf(page);
@@ -115,7 +118,7 @@ describe.skipIf(skipped)("The commands of", () => {
       await cp(join(installed, "package.json"), join(own, "package.json"));
       if (installsMore) await cp(join(installed, "node_modules"), modules, { recursive: true, verbatimSymlinks: true });
       else await symlink(join(installed, "node_modules"), modules);
-      // The file that `dev --create` writes, where the page does not say what is in it.
+      // Pages without a server file use the one that `dev --create` writes.
       await cp(join(root, "templates", "starter", "server.ts"), join(own, "server.ts"));
     }
     if (project) await cp(project, own, { recursive: true, filter: (path) => !path.includes("node_modules") });
@@ -125,28 +128,28 @@ describe.skipIf(skipped)("The commands of", () => {
   test.each(followed)("%s have the documented results", { timeout: 240_000 }, async (page) => {
     const steps = stepsOf(page);
     const own = await makeFolder(page);
-    // The pages name the usual ones.
+    // The pages use the default ports.
     for (const port of [5050, 7860]) await expectFree(port);
-    await surroundings[page]?.({ folder: own });
-    // A variable that a page reads is one that whoever follows it has set.
+    await preparations[page]?.({ folder: own });
+    // Pages that read this variable expect the user to have set it.
     const hasSecret = steps.some(({ text }) => text.includes("$WEBHOOK_SECRET"));
     const env = hasSecret ? { ...environment, WEBHOOK_SECRET: "s3cret" } : environment;
-    const reader = new Reader({ folder: own, env, hubUrl: hub.url });
+    const runner = new PageRunner({ folder: own, env, hubUrl: hub.url });
     try {
       for (const step of steps) {
-        if (step.mark?.name === "file") await reader.write(step.mark.value, step);
-        else if (step.mark?.name === "output") await reader.expectOutput(step);
-        else await reader.run(step);
+        if (step.mark?.name === "file") await runner.write(step.mark.value, step);
+        else if (step.mark?.name === "output") await runner.expectOutput(step);
+        else await runner.run(step);
       }
       await results[page]?.({ hub });
     } finally {
-      await reader.end();
+      await runner.end();
     }
   });
 });
 
-/** A server at work on the inbox of a page's folder, for whose endpoint a delivery dies every half second. */
-async function haveDeliveries({ folder }: { folder: string }): Promise<void> {
+/** Runs a server on the inbox of a page's folder. Every half second, it receives a delivery that becomes dead. */
+async function startWithDeliveries({ folder }: { folder: string }): Promise<void> {
   const server = new WebhooksServer({
     secret: "s3cret",
     logger: createMemoryLogger(),
@@ -161,7 +164,7 @@ async function haveDeliveries({ folder }: { folder: string }): Promise<void> {
     const { status } = await fetch(deliveryRequest({ endpoint: "retrain", payload, id, baseUrl, secret: "s3cret" }));
     expect(status).toBe(202);
   };
-  // The ids of the pages.
+  // The IDs that the pages use.
   for (const id of ["0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de", "0f3c9a1e-delivery-id"]) await deliver(id);
   await expect.poll(() => server.inbox.counts()).toMatchObject({ retrain: { dead: 2 } });
   const timer = setInterval(deliver, 500);

@@ -27,7 +27,7 @@ describe("npm start", () => {
     expect(output).toContain("Without the secret, the receiver answers 401");
   });
 
-  test("keeps running with the pages of both, and exits with 0 when stopped", async () => {
+  test("keeps running, serves the pages of the server and the local Hub, and exits with 0 when stopped", async () => {
     const { child, ended, output } = startProgram(start, { cwd: root, env: environment });
     await expect.poll(output, { timeout: 10_000 }).toContain("Press Ctrl+C to stop");
     const [, hub = "", receiver = ""] = /Open (http:\S+) and (http:\S+)$/m.exec(output()) ?? [];

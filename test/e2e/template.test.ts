@@ -8,7 +8,7 @@ import { root } from "../support/project-folder.ts";
 describe("A copy of templates/space", () => {
   let folder: string;
   const programs = join(root, "node_modules", ".bin");
-  // Of the tests around it, the template's own must not notice anything.
+  // The template's tests must not depend on the environment of the surrounding test run.
   const environment = { PATH: `${programs}:${process.env.PATH}`, HOME: process.env.HOME };
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe("A copy of templates/space", () => {
 const templates = ["space", "server"];
 
 test.each(templates)(
-  "templates/%s asks for this version of the package, and for the tools that it was tested with",
+  "templates/%s depends on this version of the package, and on the tested versions of its tools",
   async (template) => {
     const own = await readManifest(root);
     const manifest = await readManifest(join(root, "templates", template));

@@ -62,7 +62,7 @@ describe("A body that is not JSON", () => {
 describe("A body that is too large", () => {
   const bodyLimit = 100_000;
   const tooLarge = refused(413, "BODY_TOO_LARGE");
-  /** Sockets of the system hold some megabytes on their way; more than that was read. */
+  /** The system's socket buffers hold several megabytes. Anything beyond that was read by the server. */
   const systemBuffers = 16 * 1024 * 1024;
 
   test("P2: with a large Content-Length is answered 413 before any of it arrives", async () => {
@@ -95,13 +95,13 @@ describe("A body that is too large", () => {
     }, tooLarge);
   });
 
-  test("P2: by a byte, in chunks, is answered 413", async () => {
+  test("P2: sent in chunks and one byte above the limit is answered 413", async () => {
     const receiver = await openReceiver({ bodyLimit: valid.length });
     const body = Buffer.concat([chunk(valid), chunk(" "), chunk("")]);
     await receiver.survives(() => receiver.post({ headers: { "Transfer-Encoding": "chunked" }, body }), tooLarge);
   });
 
-  test.each(["whole", "in chunks"])("P2: by nothing, %s, is accepted", async (way) => {
+  test.each(["whole", "in chunks"])("P2: of exactly the maximum size is accepted %s", async (way) => {
     const receiver = await openReceiver({ bodyLimit: valid.length });
     const chunked = { headers: { "Transfer-Encoding": "chunked" }, body: Buffer.concat([chunk(valid), chunk("")]) };
     await receiver.survives(() => receiver.post(way === "whole" ? {} : chunked), accepted);
@@ -129,7 +129,7 @@ describe("A body that is too large", () => {
   });
 
   test.each(["1e9", "Infinity"])(
-    "P2: in memory, with a Content-Length of %s, is measured as it is read",
+    "P2: in memory, with a Content-Length of %s, is measured while it is read",
     async (length) => {
       const server = new WebhooksServer({ secret, bodyLimit, logger: createMemoryLogger() });
       server.webhook("target", () => {});

@@ -14,7 +14,7 @@ registerHooks({
   },
 });
 
-/** An entry point, which is what programs import; the parts that a test opens by themselves stay sources. */
+/** Maps an entry point to its built file. Internal modules that a test imports directly stay sources. */
 function builtFile(url: string): string {
   const [, name] = url.startsWith(root) ? (/^src\/([\w-]+)\.ts$/.exec(url.slice(root.length)) ?? []) : [];
   return name === undefined ? url : `${root}dist/${name}.js`;

@@ -1,9 +1,9 @@
 import type { WebhooksServer } from "../../src/index.ts";
 
-/** Stands in everything that is sent or configured on pages, so that it can be looked for. */
+/** A recognizable string that tests send or configure, then search for on pages. */
 export const mark = "zq7mark";
 
-/** What a handler says in its errors: written for its developer, and for nobody else. */
+/** The message of a handler's error. Only the developer may see it. */
 export const inner = "select * from users where name = 'inner'";
 
 function throwing(thrown: unknown): () => never {
@@ -12,7 +12,7 @@ function throwing(thrown: unknown): () => never {
   };
 }
 
-/** Endpoints that a receiver can be given by name, in whichever process it runs. */
+/** Endpoints that a receiver registers by name, in this process or in another. */
 export const declarations = {
   filtered(server: WebhooksServer) {
     server.webhook("filtered", { repo: [`dataset:${mark}/private-*`], ref: `refs/heads/${mark}` }, () => {});
@@ -25,7 +25,7 @@ export const declarations = {
       () => ({ result: "inside-knowledge" }),
     );
   },
-  /** Works in the background and fails for good. */
+  /** Runs in the background and always fails. */
   failingInBackground(server: WebhooksServer) {
     server.webhook("kept", { background: true, attempts: 1 }, (payload) => {
       throw new Error(payload.repo.name);
@@ -47,17 +47,16 @@ export const declarations = {
       signal.throwIfAborted();
     });
   },
-  /** Answers with headers of an answer that it passes on, named in its body. */
+  /** Returns a response with the headers listed in the delivery's body. */
   framing(server: WebhooksServer) {
     server.webhook("framing", { schema: null }, (_payload, { delivery }) => {
       return new Response("passed on", { status: 202, headers: JSON.parse(delivery.body) });
     });
   },
-  /** Answers with more than a connection buffers. */
+  /** Returns a response that is larger than a connection's buffers. */
   large(server: WebhooksServer) {
     server.webhook("large", () => "x".repeat(16 * 1024 * 1024));
   },
 } as const;
 
-/** The name of some of these. */
 export type DeclarationName = keyof typeof declarations;

@@ -1,6 +1,6 @@
 import { startDev } from "../../src/dev.ts";
 
-/* A session of `dev` as a user would start one, for the tests that need a process of its own. */
+/** Runs a `dev` session for tests that need a separate process. */
 
 const session = await startDev({
   ...{ file: process.env.FILE ?? "", state: process.env.STATE ?? "" },

@@ -10,7 +10,7 @@ import { inOwnProcess } from "./rows.ts";
 
 const script = new URL("./receiver-script.ts", import.meta.url);
 
-/** Starts a process with a receiver in it, on a free port unless told otherwise. */
+/** Starts a process with a receiver, by default on a free port. */
 export function startFaultyProcess(
   environment: Readonly<Record<string, string>> = {},
   limits: ProcessLimits = {},
@@ -20,7 +20,7 @@ export function startFaultyProcess(
   return startReceiverProcess(script, allVariables, limits);
 }
 
-/** Starts a process with a receiver in it, and waits until it is ready. */
+/** Starts a process with a receiver and waits until it is ready. */
 export async function createFaultyProcess(
   environment: Readonly<Record<string, string>> = {},
   limits: ProcessLimits = {},

@@ -32,10 +32,10 @@ describe("A handler that throws", () => {
     { what: "an error that claims a status", value: Object.assign(new Error(inner), { status: 200, expose: true }) },
     { what: "an error of this package", value: new WebhookError(inner, { code: "PAYLOAD_INVALID", status: 422 }) },
     { what: "a Response", value: new Response(inner, { status: 200 }) },
-    { what: "an error in a circle", value: circular() },
+    { what: "an error with a circular cause", value: circular() },
   ];
 
-  test.each(thrown)("R1: $what, at once, is answered 500 without its message", async ({ value }) => {
+  test.each(thrown)("R1: $what, synchronously, is answered 500 without its message", async ({ value }) => {
     const receiver = await openWith(() => {
       throw value;
     });
@@ -43,7 +43,7 @@ describe("A handler that throws", () => {
     expect(answer?.text).not.toContain("inner");
   });
 
-  test.each(thrown)("R1: $what, later, is answered 500 without its message", async ({ value }) => {
+  test.each(thrown)("R1: $what, asynchronously, is answered 500 without its message", async ({ value }) => {
     const receiver = await openWith(() => Promise.reject(value));
     const answer = await receiver.survives(() => receiver.post(toBroken), failed);
     expect(answer?.text).not.toContain("inner");
@@ -61,7 +61,7 @@ describe("A handler that throws", () => {
     { what: "a circle", result: circular() },
     { what: "something whose toJSON throws", result: { toJSON: () => fail() } },
     { what: "something whose getter throws", result: Object.defineProperty({}, "x", { get: fail, enumerable: true }) },
-  ])("R1: $what for a result is answered 500 without its message", async ({ result }) => {
+  ])("R1: returning $what is answered 500 without its message", async ({ result }) => {
     const receiver = await openWith(() => result);
     const answer = await receiver.survives(() => receiver.post(toBroken), notJson);
     expect(answer?.text).not.toContain("inner");
@@ -81,7 +81,7 @@ describe("A handler that throws", () => {
   test.each([
     { what: "when it is read", respond: () => new Response(new ReadableStream({ pull: fail })) },
     { what: "after a first part", respond: () => new Response(failingLater()) },
-    // As a response of fetch is: not of the class that the server's adapter brings.
+    // Like a response of `fetch`, the clone is not an instance of the server adapter's `Response` class.
     {
       what: "when it is read, of another make,",
       respond: () => new Response(new ReadableStream({ pull: fail })).clone(),
@@ -128,7 +128,7 @@ describe("A handler that returns", () => {
     { what: "undefined, later", handler: async () => undefined },
     { what: "a function", handler: () => () => {} },
     { what: "a symbol", handler: () => Symbol("none") },
-  ])("R2: $what is answered 200 with nothing in it", async ({ handler }) => {
+  ])("R2: $what is answered 200 with an empty body", async ({ handler }) => {
     const receiver = await openWith(handler);
     const answer = await receiver.survives(() => receiver.post(toBroken), succeeded);
     expect(answer?.text).toBe("");
@@ -142,9 +142,9 @@ describe("A handler that returns", () => {
 
   test.each([
     { what: "made by the handler", respond: () => new Response("as it is", { status: 202 }) },
-    // The server's adapter replaces the global class, and what fetch returns is not of that one.
+    // The server adapter replaces the global `Response`, but `fetch` still returns instances of the original class.
     { what: "of fetch", respond: () => new Response("as it is", { status: 202 }).clone() },
-  ])("R2: a Response $what is answered as it is", async ({ respond }) => {
+  ])("R2: a Response $what is sent unchanged", async ({ respond }) => {
     const receiver = await openWith(respond);
     const answer = await receiver.survives(() => receiver.post(toBroken), {
       status: 202,
@@ -174,7 +174,7 @@ describe("A handler that never settles", () => {
     expect(await aborted.promise).toMatchObject({ code: "HANDLER_TIMED_OUT" });
   });
 
-  test("R3: a hundred of them do not block other deliveries", async () => {
+  test("R3: does not block other deliveries, even a hundred times", async () => {
     const receiver = await openWith(() => new Promise(() => {}), { timeout: 150 });
     const stuck = Array.from({ length: 100 }, () => receiver.post(toBroken));
     expect((await receiver.post()).status).toBe(200);
@@ -182,7 +182,7 @@ describe("A handler that never settles", () => {
     await receiver.survives(() => receiver.post(toBroken), timedOut);
   });
 
-  test("R3: and fails later has both errors logged, and is answered once", async () => {
+  test("R3: and then fails is answered once, and both errors are logged", async () => {
     const receiver = await openWith(
       (_payload, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error(inner)))),
@@ -257,7 +257,7 @@ describe("A client that disconnects while the handler runs", () => {
     expect((await receiver.post()).status).toBe(200);
   });
 
-  test("R4: an answer that was given does not abort the signal", async () => {
+  test("R4: the signal does not abort after the response was sent", async () => {
     const signals: AbortSignal[] = [];
     const receiver = await openWith(async (_payload, { signal }) => {
       signals.push(signal);
@@ -267,9 +267,9 @@ describe("A client that disconnects while the handler runs", () => {
   });
 });
 
-describe("A handler that leaves a rejection behind", () => {
+describe("A handler with an unhandled rejection", () => {
   test.each(["leaves-rejection", "leaves-late-rejection", "leaves-rejection-of-nothing"])(
-    "R6: %s: is logged, and the server lives on",
+    "R6: %s: is logged, and the server keeps running",
     async (endpoint) => {
       const { receiver, child } = await createFaultyProcess();
       await receiver.survives(() => receiver.post({ path: `/webhooks/${endpoint}` }), {
@@ -304,7 +304,7 @@ describe("A thrown value that cannot be inspected", () => {
     expect(child.errorOutput).toBe("");
   });
 
-  test("R7: is logged and ends no process when it is rejected after the answer", async () => {
+  test("R7: is logged and does not end the process if it is rejected after the response", async () => {
     const { receiver, child } = await createFaultyProcess();
     for (const [index, value] of values.entries()) {
       await receiver.survives(() => receiver.post(request("leaves-behind", value)), {
@@ -336,7 +336,7 @@ describe("A handler in another process", () => {
     expect(answer?.text).not.toContain("inner");
   });
 
-  test("R2: that returns undefined is answered 200 with nothing in it", async () => {
+  test("R2: that returns undefined is answered 200 with an empty body", async () => {
     const receiver = await openReceiver({ declared: "faulty" });
     const answer = await receiver.survives(() => receiver.post(at("returns/undefined")), {
       status: 200,

@@ -7,19 +7,19 @@ import type { HostedOptions, HostRequest } from "./receiver-host.ts";
 
 const script = fileURLToPath(new URL("receiver-host.ts", import.meta.url));
 
-/** What a host answers. */
+/** The host process's answer to a request. */
 interface HostAnswer {
   number: number;
   answer?: unknown;
   error?: string;
 }
 
-/** What a host tells of a receiver. */
+/** A log line or delivery that the host process reports for one receiver. */
 type Told = { receiver: number } & ({ line: LogLine } | { delivery: Delivery });
 
 type Asked = HostRequest extends infer Request ? (Request extends unknown ? Omit<Request, "number"> : never) : never;
 
-/** A process of its own in which the receivers of a test file run. */
+/** A separate process that runs the receivers of a test file. */
 class Host {
   readonly receivers = new Map<number, HostedReceiver>();
   errorOutput = "";
@@ -31,7 +31,7 @@ class Host {
     this.#child = spawn(process.execPath, [script], {
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...packageEnvironment },
       stdio: ["ignore", "ignore", "pipe", "ipc"],
-      // Bytes and errors arrive as what they are.
+      // Preserves the types of bytes and errors.
       serialization: "advanced",
     });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
@@ -44,7 +44,7 @@ class Host {
     });
   }
 
-  /** Asks for something, and waits until it is done and everything that was told before has arrived. */
+  /** Sends a request to the host process. Resolves after all earlier log lines and deliveries have arrived. */
   ask(request: Asked): Promise<unknown> {
     this.#asked += 1;
     const number = this.#asked;
@@ -74,7 +74,7 @@ class Host {
 let host: Host | undefined;
 let opened = 0;
 
-/** A receiver in a process of its own, which it shares with the other receivers of the same test file. */
+/** A receiver in the host process, which the receivers of a test file share. */
 export class HostedReceiver {
   readonly log: LogLine[] = [];
   readonly received: Delivery[] = [];
@@ -99,18 +99,18 @@ export class HostedReceiver {
     return receiver;
   }
 
-  /** Waits until everything that it has said so far has arrived here. */
+  /** Waits until all lines that the receiver has logged have arrived. */
   async sync(): Promise<void> {
     await this.#host.ask({ ask: "sync", receiver: this.#number });
   }
 
-  /** What its inbox holds of a delivery. */
+  /** Returns the delivery stored in the receiver's inbox. */
   async stored(id: string): Promise<Partial<StoredDelivery> | undefined> {
     const found = await this.#host.ask({ ask: "stored", receiver: this.#number, id });
     return typeof found === "object" && found !== null ? found : undefined;
   }
 
-  /** @throws when its process wrote something to standard error. */
+  /** @throws {Error} If the host process wrote to standard error. */
   async close(): Promise<void> {
     await this.#host.ask({ ask: "close", receiver: this.#number });
     this.#host.receivers.delete(this.#number);
@@ -118,7 +118,7 @@ export class HostedReceiver {
   }
 }
 
-/** Ends the process of the receivers of this test file. */
+/** Stops the host process of this test file. */
 export function endHost(): void {
   host?.end();
   host = undefined;

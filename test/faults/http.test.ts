@@ -9,7 +9,7 @@ const broken = { msg: "malformed HTTP request refused" };
 const brokenParse = { ...broken, status: 400, code: /^HPE_/ };
 const brokenBody = { code: "BODY_INCOMPLETE", status: 400 };
 
-/** The beginning of a TLS connection: a record of type handshake with a ClientHello in it. */
+/** The start of a TLS connection: a handshake record with a ClientHello. */
 const clientHello = Uint8Array.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, ...new Array(64).fill(0xa5)]);
 
 describe("Bytes that are not HTTP", () => {
@@ -117,7 +117,7 @@ describe("A body with an ambiguous length", () => {
   });
 });
 
-describe("A body that stops", () => {
+describe("An incomplete body", () => {
   test.each([
     { what: "a short body", headers: { "Content-Length": "2000" }, part: '{"event":' },
     { what: "no body at all", headers: { "Content-Length": "2000" }, part: "" },
@@ -216,7 +216,7 @@ describe("A slow client", () => {
     expect(socket.rest).toBe("");
   });
 
-  test("H7: a delivery is answered beside 1,000 idle connections", async () => {
+  test("H7: a delivery is answered while 1,000 connections are idle", async () => {
     const receiver = await openReceiver();
     const idle = await Promise.all(Array.from({ length: 1_000 }, () => receiver.connect()));
     await receiver.survives(() => receiver.post(), { status: 200, told: { msg: "delivery succeeded" }, runs: 1 });
@@ -256,7 +256,7 @@ describe("A request with another method or path", () => {
   test("H8: CONNECT with a reset before the answer ends no process", async () => {
     const receiver = await openReceiver();
     const connect = "CONNECT hub:443 HTTP/1.1\r\nHost: hub\r\n\r\n";
-    // Fewer than the log has lines for in a second.
+    // Below the number of lines that the server logs per second.
     const sockets = await Promise.all(Array.from({ length: 8 }, () => receiver.connect()));
     for (const socket of sockets) socket.send(connect, "x".repeat(99)).reset();
     await Promise.all(sockets.map(({ ended }) => ended));
@@ -333,7 +333,7 @@ describe("Garbage after a valid request", () => {
       async () => {
         socket.send(receiver.delivery({ path: "/webhooks/slow" }));
         await started.promise;
-        // Two packets of garbage and a sign of life in between: both are with the receiver before the handler ends.
+        // The health checks confirm that both packets of garbage have arrived before the handler finishes.
         socket.send(garbage);
         await receiver.page("/health");
         socket.send(garbage);
@@ -361,7 +361,7 @@ describe("Garbage after a valid request", () => {
     expect((await socket.answer()).status).toBe(400);
   });
 
-  test("H10: is answered 400 once, whatever its length", async () => {
+  test("H10: of any length is answered 400 once", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     await receiver.survives(() => socket.send(garbage, garbage.repeat(1_000)).answer(), {
@@ -373,7 +373,7 @@ describe("Garbage after a valid request", () => {
   });
 });
 
-/** Sends the head of a delivery and waits until the receiver has read it: it says so with 100 Continue. */
+/** Sends the headers of a delivery and waits until the receiver has read them, which `100 Continue` confirms. */
 async function openBody(receiver: Receiver, headers: Record<string, string>): Promise<RawSocket> {
   const socket = await receiver.connect();
   socket.send(receiver.delivery({ headers: { ...headers, Expect: "100-continue" }, body: "" }));
@@ -381,7 +381,7 @@ async function openBody(receiver: Receiver, headers: Record<string, string>): Pr
   return socket;
 }
 
-/** Sends a byte at a time, always in time for the next one, until there is an answer. */
+/** Sends one byte at a time, each before the idle timeout, until a response arrives. */
 async function drip(socket: RawSocket, bytes: Uint8Array) {
   let position = 0;
   const dripping = setInterval(() => socket.send(bytes.subarray(position, ++position)), 10);

@@ -8,7 +8,7 @@ import { countRows } from "./rows.ts";
 
 countRows("hub");
 
-/** The token and the webhook's secret of every test here. Neither may appear in an error or a page. */
+/** The token and the webhook secret of all tests in this file. Neither may appear in an error or on a page. */
 const token = "hf_PlantedToken4c1d";
 const secret = "Planted-5ecret-77ab";
 
@@ -26,13 +26,13 @@ const request = {
   secret,
 };
 
-/** The waits between attempts are a random part of a span: none of it. */
+/** Backoff is randomized. With 0, retries start immediately. */
 beforeEach(() => {
   vi.spyOn(Math, "random").mockReturnValue(0);
   return () => vi.restoreAllMocks();
 });
 
-/** A Hub that repeats what it was told, the token too, beside what it has to say. */
+/** Answers like a Hub that echoes the request's token and secret in its response. */
 function echo(status: number, headers: Record<string, string> = {}): ScriptedAnswer {
   return (asked, response) => {
     response.writeHead(status, { ...headers, "x-error-message": asked.headers.authorization ?? "" });
@@ -42,13 +42,16 @@ function echo(status: number, headers: Record<string, string> = {}): ScriptedAns
 
 interface Expected {
   code: HubError["code"];
-  /** What the message says to do next. */
+  /** Matches the remedy in the error message. */
   says: RegExp;
-  /** How often the Hub is asked. */
+  /** Number of requests to the Hub. */
   attempts: number;
 }
 
-/** What holds for every fault of the write of an update: bounded attempts, an error that says what to do next, no secret, and the client lives on. */
+/**
+ * Asserts that a failed update makes a bounded number of attempts, throws an error with a remedy and without secrets,
+ * and leaves the client usable.
+ */
 async function survives(
   faults: readonly ScriptedAnswer[],
   { code, says, attempts }: Expected,
@@ -164,7 +167,7 @@ describe("A failing Hub", () => {
 });
 
 describe("A webhook that the Hub has suspended", () => {
-  test("T5: is reported by its state, and can be enabled again", async () => {
+  test("T5: is reported as suspended and can be enabled again", async () => {
     const suspended = { ...webhook, disabled: "suspended-after-failure" };
     const hub = await openHub({ json: [webhook, suspended] }, { json: { webhook: suspended } }, { json: { webhook } });
     const { webhooks } = new HubClient({ token, hubUrl: hub.url });

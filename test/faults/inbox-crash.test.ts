@@ -7,14 +7,14 @@ import { countRows, skipFault } from "./rows.ts";
 
 countRows("inbox-crash");
 
-/** Short enough to be waited for, long enough to be renewed on a busy machine. */
+/** Short enough that tests can wait for expiry, long enough to be renewed on a busy machine. */
 const LEASE_MS = 1_000;
 
-/** Kills around the write for each engine; one takes a third of a second. `npm run kills` sets KILLS. */
+/** Kills around the write, per engine. Each takes about 0.3 s. `npm run kills` sets KILLS. */
 const kills = Number(process.env.KILLS ?? (process.env.SLOW_TESTS === "1" ? 30 : 10));
-if (kills < 30) console.warn(`Receivers are killed around the write ${kills} times; SLOW_TESTS=1 does it 30 times.`);
+if (kills < 30) console.warn(`Receivers are killed around the write ${kills} times. Set SLOW_TESTS=1 for 30 times.`);
 
-/** Every kill is followed by the start of a process, which takes seconds on a busy machine. */
+/** Each kill is followed by a process start, which takes seconds on a busy machine. */
 const killsTimeout = { timeout: 60_000 + kills * 4_000 };
 
 describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, unsupported }) => {
@@ -35,7 +35,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
       let next = start();
       for (let round = 0; round < kills; round += 1) {
         const receiver = await next;
-        // Starts while the other one is killed: both use the same inbox.
+        // Start the next receiver while this one is killed, so that both use the same inbox.
         next = start();
         await killAround(receiver, { after: (round * 7) % 20 });
         runs.add(receiver);
@@ -45,7 +45,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
       await ledger.account("I1", name, { queued: 0 });
       runs.add(last);
       const repeated = await runs.repeatedWithoutCrash(ledger);
-      console.log(`I1 ${name}: ${kills} kills, ${repeated.length} run twice without a crash`);
+      console.log(`I1 ${name}: ${kills} kills, ${repeated.length} deliveries ran twice without a crash`);
       expect(repeated).toEqual([]);
     },
   );
@@ -112,7 +112,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     expect(queued).toBeGreaterThanOrEqual(6);
     const attempts = (await ledger.read(held)).flatMap((delivery) => delivery?.attempts ?? []);
     expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(4).fill("abandoned"));
-    // What was handed back is not to wait for any lease.
+    // Released deliveries run without waiting for their leases to expire.
     const receiver = await startInboxReceiver({ url, ledger, HELD: "no" });
     await receiver.stillWorks();
     await ledger.account("X1", name, { queued: 0, dead: 0 });
@@ -135,7 +135,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   });
 });
 
-/** How often the handler ran on each delivery, in all processes together. */
+/** Counts the handler's runs of each delivery across all processes. */
 class RunCounts {
   readonly #runs = new Map<string, number>();
 
@@ -145,7 +145,7 @@ class RunCounts {
     }
   }
 
-  /** The deliveries that ran more often than once and once more for each crash that is recorded. */
+  /** Returns the deliveries that ran more often than their recorded crashes explain. */
   async repeatedWithoutCrash(ledger: Ledger): Promise<readonly string[]> {
     const ids = [...this.#runs.keys()].filter((id) => (this.#runs.get(id) ?? 0) > 1);
     const stored = await ledger.read(ids.map((id) => ({ id, endpoint: "target" })));
@@ -156,7 +156,10 @@ class RunCounts {
   }
 }
 
-/** Sends from four sides, and kills the receiver when so much was acknowledged, while more is on its way. */
+/**
+ * Sends on four connections and kills the receiver after some deliveries are acknowledged and while others are in
+ * flight.
+ */
 async function killAround(receiver: InboxReceiver, { after }: { after: number }): Promise<void> {
   let count = 0;
   const load = receiver.load({

@@ -6,7 +6,7 @@ import { type PostgresServer, startPostgres } from "../support/postgres-server.t
 import { hasRedis, type RedisServer, startRedis } from "../support/redis-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
-/** A kind of inbox to test. */
+/** An inbox engine to test. */
 export interface InboxEngine {
   name: string;
   /** Creates an empty store, which is deleted after the test, and returns its URL. */
@@ -18,10 +18,10 @@ export interface InboxEngine {
 }
 
 const withServers = process.env.SLOW_TESTS === "1";
-if (!withServers) console.log("Skipped: faults of PostgreSQL and Redis. Set SLOW_TESTS=1 to run them.");
+if (!withServers) console.log("Skipped the faults of PostgreSQL and Redis. Set SLOW_TESTS=1 to run them.");
 
-/** `inbox-servers.test.ts` has other tests of clocks. */
-const machineClock = { I10: "BullMQ uses the clock of the machine" };
+/** `inbox-servers.test.ts` has clock tests for PostgreSQL and Redis. */
+const machineClock = { I10: "BullMQ uses the system clock" };
 
 export const engines: readonly InboxEngine[] = [
   { name: "sqlite", url: async () => `sqlite:${inboxFile()}`, freeze: lockFile, unsupported: {} },
@@ -29,7 +29,7 @@ export const engines: readonly InboxEngine[] = [
   ...(withServers && hasRedis ? [{ name: "redis", ...onServer(startRedis), unsupported: machineClock }] : []),
 ];
 
-/** A server behind a proxy that can be frozen. Each store is a new database. */
+/** Starts a database server behind a proxy that tests can freeze. Each store is a new database. */
 function onServer(start: () => Promise<PostgresServer | RedisServer>): Pick<InboxEngine, "url" | "freeze"> {
   const proxies = new Map<string, TcpProxy>();
   let server: PostgresServer | RedisServer | undefined;
@@ -52,7 +52,7 @@ function onServer(start: () => Promise<PostgresServer | RedisServer>): Pick<Inbo
   };
 }
 
-/** A process that locks a database until it is killed. */
+/** The source of a process that locks a database until it is killed. */
 const locking = `
   import { DatabaseSync } from "node:sqlite";
   const database = new DatabaseSync(process.argv[1], { timeout: 10_000 });

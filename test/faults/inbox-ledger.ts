@@ -7,17 +7,17 @@ import { waitFor } from "../support/wait-for.ts";
 import { secret } from "./receiver.ts";
 import { noteAccount } from "./rows.ts";
 
-/** What became of everything that was acknowledged. */
+/** The acknowledged deliveries, counted by status. */
 export type Account = Readonly<Record<DeliveryStatus | "acknowledged" | "lost", number>>;
 
-/** Notes what a receiver has acknowledged, so that each of them is looked for in the end. */
+/** Records the deliveries that receivers acknowledged, to verify at the end that none is lost. */
 export class Ledger {
   readonly #url: string;
   readonly #acknowledged = new Map<string, DeliveryKey>();
   #reader: Promise<Inbox> | undefined;
   #latest: Account | undefined;
 
-  /** @param url of the inbox. */
+  /** @param url The inbox URL. */
   constructor(url: string) {
     this.#url = url;
   }
@@ -26,14 +26,14 @@ export class Ledger {
     this.#acknowledged.set(`${key.endpoint} ${key.id}`, key);
   }
 
-  /** Reads deliveries as another process does that opens the same inbox. */
+  /** Reads deliveries as a second process on the same inbox would. */
   async read(keys: readonly DeliveryKey[]): Promise<(StoredDelivery | undefined)[]> {
     this.#reader ??= this.#openReader();
     const inbox = await this.#reader;
     return Promise.all(keys.map((key) => inbox.get(key)));
   }
 
-  /** Waits until a delivery has this status, and returns it. */
+  /** Waits until a delivery has this status and returns it. */
   async waitForStatus(key: DeliveryKey, status: DeliveryStatus): Promise<StoredDelivery | undefined> {
     return waitFor(async () => {
       const [found] = await this.read([key]);
@@ -42,7 +42,7 @@ export class Ledger {
     });
   }
 
-  /** Waits until an account of all that was acknowledged is the one expected. */
+  /** Waits until the counts of the acknowledged deliveries match. */
   async settles(expected: Partial<Account>): Promise<Account> {
     return waitFor(async () => {
       const account = await this.#count();
@@ -52,8 +52,8 @@ export class Ledger {
   }
 
   /**
-   * Looks for everything that was acknowledged, once nothing is running any more, and says in one line what became of
-   * it. None may be lost, and the secret is in none of them.
+   * Waits until no delivery is running, prints the counts of all acknowledged deliveries, and fails if one is lost or a
+   * delivery contains the secret.
    */
   async account(row: string, engine: string, expected: Partial<Account> = {}): Promise<Account> {
     const account = await this.settles(expected).finally(() => this.#latest && noteAccount(this.#latest));

@@ -2,7 +2,7 @@ import type { Logger } from "../../src/core/logger.ts";
 import type { Inbox } from "../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 
-/** What {@link openFaultInbox} may be given; what is left out is as the product has it. */
+/** Options of {@link openFaultInbox}. An omitted option has the same default as in the package. */
 export interface FaultInboxOptions {
   leaseMs?: number;
   maxQueued?: number;
@@ -11,7 +11,7 @@ export interface FaultInboxOptions {
   log: () => Logger;
 }
 
-/** Opens the inbox of a URL with limits that nobody has to wait for. */
+/** Opens an inbox with limits that are short enough for tests. */
 export async function openFaultInbox(url: string, options: FaultInboxOptions): Promise<Inbox> {
   const file = /^sqlite:(.+)$/.exec(url)?.[1];
   if (file !== undefined) return new SqliteInbox({ file, pollMs: 50, ...options });

@@ -9,13 +9,13 @@ import { packageEnvironment } from "./on-built-package.ts";
 import { Receiver, secret } from "./receiver.ts";
 import { inOwnProcess } from "./rows.ts";
 
-/** The script that every receiver with an inbox runs here. */
+/** The script of all receivers with an inbox. */
 export const inboxScript = new URL("./inbox-script.ts", import.meta.url);
 
-/** So that a start costs a third: what was compiled once is kept. */
+/** The compile cache reduces the start time to a third. */
 const compiled = fileURLToPath(new URL("../../node_modules/.faults/compiled", import.meta.url));
 
-/** The environment of a receiver on an inbox. */
+/** Returns the environment of a receiver with an inbox. */
 export function inboxEnvironment(url: string, environment: Readonly<Record<string, string | undefined>> = {}) {
   inOwnProcess();
   const settings = {
@@ -31,15 +31,15 @@ export function inboxEnvironment(url: string, environment: Readonly<Record<strin
   );
 }
 
-/** A delivery to be sent. */
+/** A delivery to send. */
 export interface Sent {
-  /** Default: a new one. */
+  /** Default: a new ID. */
   id?: string;
   /** Default `target`. */
   endpoint?: string;
 }
 
-/** A receiver in a process of its own, whose endpoints work in the background. */
+/** A receiver in a separate process whose endpoints run in the background. */
 export class InboxReceiver extends Receiver {
   readonly child: ReceiverProcess;
   readonly ledger: Ledger;
@@ -50,12 +50,12 @@ export class InboxReceiver extends Receiver {
     this.ledger = ledger;
   }
 
-  /** The bytes of a delivery to an endpoint in the background. */
+  /** Returns the bytes of a delivery to a background endpoint. */
   bytes({ id = crypto.randomUUID(), endpoint = "target" }: Sent = {}): Buffer {
     return this.delivery({ path: `/webhooks/${endpoint}`, headers: { "Webhook-Id": id } });
   }
 
-  /** Sends a delivery on a connection of its own; what is acknowledged is noted. */
+  /** Sends a delivery on a new connection and records an acknowledgment in the ledger. */
   async deliver({ id = crypto.randomUUID(), endpoint = "target" }: Sent = {}): Promise<RawAnswer> {
     const answer = await this.send(this.bytes({ id, endpoint }));
     this.note(answer, { id, endpoint });
@@ -68,7 +68,7 @@ export class InboxReceiver extends Receiver {
     this.ledger.acknowledge({ id, endpoint });
   }
 
-  /** Sends one delivery after another on open connections, until the receiver has gone. Returns how often it refused. */
+  /** Sends deliveries on persistent connections until the receiver exits. Returns the number of refused deliveries. */
   async load({ connections = 4, acknowledged = () => {} } = {}): Promise<number> {
     let refused = 0;
     const sendOnOne = async () => {
@@ -82,7 +82,7 @@ export class InboxReceiver extends Receiver {
           else refused += 1;
         }
       } catch {
-        // The connection has ended: what was sent on it last had no answer, and is sent again by the Hub.
+        // The connection closed. The last delivery was not acknowledged, so the Hub would retry it.
       }
     };
     await Promise.all(Array.from({ length: connections }, sendOnOne));
@@ -99,7 +99,7 @@ export class InboxReceiver extends Receiver {
     return this.child.lines.filter(({ msg }) => msg === message).length;
   }
 
-  /** So many lines, and no more, have these fields. */
+  /** Waits until exactly `count` log lines have these fields. */
   async says(count: number, fields: Readonly<Record<string, unknown>>): Promise<void> {
     await waitFor(() => {
       const found = this.child.lines.filter((line) => matches(line, fields));
@@ -107,12 +107,12 @@ export class InboxReceiver extends Receiver {
     });
   }
 
-  /** One line, and one only, has these fields. */
+  /** Waits until exactly one log line has these fields. */
   saysOnce(fields: Readonly<Record<string, unknown>>): Promise<void> {
     return this.says(1, fields);
   }
 
-  /** The next valid delivery gets its 2xx and is run, and the secret is nowhere. */
+  /** Asserts that the receiver stores and runs the next delivery and that no output contains the secret. */
   async stillWorks(...answers: readonly (RawAnswer | undefined)[]): Promise<void> {
     const id = crypto.randomUUID();
     const answer = await this.deliver({ id });
@@ -130,7 +130,7 @@ function matches(line: Readonly<Record<string, unknown>>, fields: Readonly<Recor
   );
 }
 
-/** Starts a receiver on an inbox, and waits until it is ready. */
+/** Starts a receiver with an inbox and waits until it is ready. */
 export async function startInboxReceiver({
   ledger,
   url,

@@ -10,10 +10,10 @@ countRows("inbox-recovery");
 
 const hourMs = 3_600_000;
 
-/** Short enough to be waited for, long enough to be renewed on a busy machine. */
+/** Short enough that tests can wait for expiry, long enough to be renewed on a busy machine. */
 const LEASE_MS = 1_500;
 
-/** On a machine that is busy with other things so many starts take their time. */
+/** Many process starts take a long time on a busy machine. */
 const patient = { timeout: 120_000 };
 
 describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, unsupported }) => {
@@ -23,7 +23,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   }
 
   test.each([1, 2])(
-    "I13: keep the success of a handler that blocks for longer than a lease: %i",
+    "I13: store the success of a handler that blocks for longer than a lease: %i",
     patient,
     async (n) => {
       skipIfUnsupported("I13");
@@ -69,7 +69,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
       for (const sent of beside) await ledger.waitForStatus(sent, "succeeded");
       await receiver.stillWorks();
     }
-    // One beside others, which does not count, and its two attempts.
+    // One crash while other deliveries were running, which does not count, and one in each of its two attempts.
     expect(crashes).toBe(3);
     await ledger.account("I19", name, { succeeded: 4, dead: 1 });
   });
@@ -101,7 +101,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
   });
 });
 
-// Redis and PostgreSQL: inbox-servers.test.ts.
+// `inbox-servers.test.ts` has these tests for Redis and PostgreSQL.
 describe("A receiver on an inbox in sqlite", () => {
   test("I21: replay 10,000 dead deliveries without blocking the event loop", { timeout: 600_000 }, async () => {
     const count = 10_000;
@@ -118,21 +118,21 @@ describe("A receiver on an inbox in sqlite", () => {
       }),
     );
     expect(statuses.flat().filter((status) => status === 202)).toHaveLength(count);
-    // Counted, since so many are not to be read again and again.
+    // Count the deliveries, because reading this many repeatedly is slow.
     const areDead = () =>
       waitFor(async () => expect(await receiver.control("counts")).toMatchObject({ hopeless: { dead: count } }), {
         timeout: 150_000,
         interval: 250,
       });
     let fastest = Number.POSITIVE_INFINITY;
-    // A busy machine keeps the process waiting now and then, which is no fault of the replay.
+    // A busy machine can delay the process for reasons other than the replay, so use the fastest of several rounds.
     for (let round = 0; round < 10 && fastest >= 50; round += 1) {
       await areDead();
       const { replayed, maxDelayMs } = (await receiver.control("replay-dead")) as Record<string, number>;
       expect(replayed).toBe(count);
       fastest = Math.min(fastest, maxDelayMs ?? 0);
     }
-    console.log(`I21 sqlite: the event loop waited for ${fastest.toFixed(1)} ms at most`);
+    console.log(`I21 sqlite: the event loop was blocked for at most ${fastest.toFixed(1)} ms`);
     expect(fastest).toBeLessThan(50);
     await areDead();
     await receiver.stillWorks();

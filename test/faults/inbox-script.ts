@@ -20,7 +20,7 @@ const {
   RUN_AS,
   GRACE_MS = "30000",
   BLOCKED_MS = "0",
-  // The name of an endpoint that this server does not have.
+  // The name of an endpoint that this server does not register.
   WITHOUT = "",
 } = process.env;
 
@@ -48,7 +48,7 @@ const server = new WebhooksServer({
 const released = { held: Promise.withResolvers<void>(), deaf: Promise.withResolvers<void>() };
 if (process.env.HELD === "no") for (const { resolve } of Object.values(released)) resolve();
 
-/** Waits that a test need not wait for. */
+/** A backoff short enough for tests. */
 const atOnce = { first: 1, max: 1 };
 
 function declareEndpoints(): void {
@@ -56,7 +56,7 @@ function declareEndpoints(): void {
     log.info({ id: delivery.id }, "target ran");
   });
 
-  // In work until it is released, or until it is told to end.
+  // Runs until it is released or its signal aborts.
   server.webhook("held", { background: true, backoff: atOnce }, async (_payload, { signal, log }) => {
     log.info("work started");
     const aborted = Promise.withResolvers<void>();
@@ -65,12 +65,12 @@ function declareEndpoints(): void {
     log.info("work finished");
   });
 
-  // Not run for a while.
+  // Retries after one hour.
   server.webhook("later", { background: true }, () => {
     throw new RetryAfterError("1h");
   });
 
-  // As "held", but it does not listen when it is told to end.
+  // Like "held", but ignores its signal.
   server.webhook("deaf", { background: true, backoff: atOnce }, async (_payload, { log }) => {
     log.info("work started");
     await released.deaf.promise;
@@ -89,14 +89,14 @@ function declareEndpoints(): void {
     if (delivery.attempt === 1) throw new RetryAfterError("1m");
   });
 
-  // A handler that computes for long.
+  // Blocks the event loop.
   server.webhook("blocking", { background: true, attempts: 2, backoff: atOnce }, (_payload, { log }) => {
     log.info("work started");
     const until = performance.now() + Number(BLOCKED_MS);
     while (performance.now() < until);
   });
 
-  // Some of its deliveries end the process, as soon as others run beside them.
+  // Some deliveries end the process as soon as other deliveries are running.
   server.webhook("deadly", { background: true, attempts: 2, backoff: atOnce }, async (_payload, { delivery, log }) => {
     log.info({ id: delivery.id }, "work started");
     const isFirst = delivery.attempt === 1;
@@ -143,8 +143,8 @@ if (RUN_AS === undefined) {
   declareEndpoints();
   await server.launch({ shutdownGrace: Number(GRACE_MS) });
 } else {
-  // All that opening an inbox loads is loaded while its files can be read for certain: by another one. That of this
-  // server is opened by the first delivery.
+  // Load all modules that an inbox needs while their files are still readable, by opening another inbox. The first
+  // delivery opens this server's inbox.
   const other = new WebhooksServer({ inbox: "sqlite::memory:", logger: createMemoryLogger() });
   other.webhook("other", { background: true }, () => {});
   await other.ready();
@@ -156,5 +156,5 @@ if (RUN_AS === undefined) {
   declareEndpoints();
 }
 
-// Whoever is killed keeps nothing of what was compiled.
+// A killed process does not write its compile cache.
 flushCompileCache();

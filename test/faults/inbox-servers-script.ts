@@ -38,7 +38,7 @@ for (let index = 0; index < Number(ENDPOINTS); index += 1) {
   });
 }
 
-/** Measures how long the event loop was kept from anything else meanwhile. */
+/** Measures how long the event loop was blocked while `change` ran. */
 async function measure(change: () => Promise<number>) {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();

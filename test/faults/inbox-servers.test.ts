@@ -35,7 +35,7 @@ async function startReceiver(
 }
 
 describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
-  test("I10: with a server clock that differs is reported once, and loses nothing", patient, async () => {
+  test("I10: logs once that the server's clock differs, and loses nothing", patient, async () => {
     const receiver = await startReceiver(await createUrl(), { CLOCK_BY: -hourMs });
     await receiver.saysOnce({ level: "warn", code: "INBOX_CLOCK_SKEW" });
     await receiver.stillWorks();
@@ -86,7 +86,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
       const { count: changed, tookMs, delayMs } = (await receiver.control(action)) as Record<string, number>;
       console.log(`I21 ${name}: ${action} took ${tookMs} ms, the event loop was delayed by ${delayMs} ms`);
       expect(changed).toBe(count);
-      // How little it does at once is asserted in `stored-queue.test.ts`: times depend on what else the machine does.
+      // `stored-queue.test.ts` asserts the batch size. Times depend on the machine's load.
       expect(tookMs).toBeLessThan(120_000);
       expect(delayMs).toBeLessThan(1_000);
     };
@@ -99,12 +99,12 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
 });
 
 describe("A PostgreSQL without enough connections", () => {
-  test("I15: is a clear error at the start, and no endpoint starves", patient, async () => {
+  test("I15: causes a clear error at startup, and no endpoint starves", patient, async () => {
     if (!withServers) skipFault("I15 postgres", "set SLOW_TESTS=1");
     await using server = await startPostgres({ settings: { max_connections: 20 } });
     const url = await server.emptyDatabase();
     const ledger = new Ledger(url);
-    // Forty endpoints on twenty connections.
+    // Forty endpoints share twenty connections.
     const receiver = await startReceiver(url, { ledger, ENDPOINTS: 40 });
     const sent = Array.from({ length: 40 }, (_, index) => ({ id: `first-${index}`, endpoint: `numbered-${index}` }));
     await Promise.all(sent.map((one) => receiver.deliver(one)));
@@ -129,8 +129,8 @@ describe("A PostgreSQL without enough connections", () => {
   });
 });
 
-describe("A Redis that is a replica for a while", () => {
-  test("I18: leads to 503, then accepts and runs deliveries again", patient, async () => {
+describe("A Redis server that is temporarily a replica", () => {
+  test("I18: causes 503 responses, then accepts and runs deliveries again", patient, async () => {
     if (!withServers || !hasRedis) skipFault("I18 redis", "set SLOW_TESTS=1 and install redis-server");
     await using server = await startRedis();
     await using other = await startRedis();

@@ -16,10 +16,10 @@ import { countRows, skipFault } from "./rows.ts";
 
 countRows("inbox-sqlite");
 
-/** A busy machine takes its time. */
+/** Slow machines need more time. */
 const patient = { timeout: 120_000 };
 
-/** Mounts a disk of this size, which is unmounted after the test. Skips the test without root. */
+/** Mounts a disk of this size and unmounts it after the test. Skips the test unless it runs as root. */
 function mountSmallDisk(row: string, size: "1m" | "8m"): string {
   const at = join(dirname(inboxFile()), "disk");
   mkdirSync(at);
@@ -29,8 +29,8 @@ function mountSmallDisk(row: string, size: "1m" | "8m"): string {
   return at;
 }
 
-describe("A disk on which nothing can be written", () => {
-  /** Sends until one is refused, and returns the answer. */
+describe("A disk that cannot be written to", () => {
+  /** Sends deliveries until one is refused and returns that answer. */
   async function refusal(receiver: InboxReceiver) {
     return waitFor(async () => {
       const answer = await receiver.deliver({ endpoint: "later" });
@@ -39,7 +39,7 @@ describe("A disk on which nothing can be written", () => {
     });
   }
 
-  test("I3: because it is full leads to 503 until there is space again", async () => {
+  test("I3: because it is full causes 503 responses until there is space again", async () => {
     const disk = mountSmallDisk("I3", "1m");
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db` });
     await receiver.stillWorks();
@@ -55,7 +55,7 @@ describe("A disk on which nothing can be written", () => {
     await receiver.ledger.account("I3", "sqlite (full disk)");
   });
 
-  test("I3: because of a file size limit leads to 503, and outcomes are stored later", async () => {
+  test("I3: because of a file size limit causes 503 responses, and outcomes are stored later", async () => {
     const receiver = await startInboxReceiver({ url: `sqlite:${inboxFile()}`, LEASE_MS: 1_000 });
     const [ends, goesOn] = [
       { id: "ends", endpoint: "held" },
@@ -63,7 +63,7 @@ describe("A disk on which nothing can be written", () => {
     ];
     for (const sent of [ends, goesOn]) await receiver.deliver(sent);
     await receiver.child.says("work started", 2);
-    // Each line of a log names the process.
+    // Each log line contains the process ID.
     const pid = String(receiver.child.lines[0]?.pid);
     const limit = (bytes: string) => spawnSync("prlimit", ["--pid", pid, `--fsize=${bytes}:`]).status;
     if (limit("4096") !== 0) skipFault("I3 sqlite", "prlimit is missing");
@@ -86,14 +86,14 @@ describe("A disk on which nothing can be written", () => {
     { what: "its folder", pathOf: (file: string) => dirname(file), modes: [0o500, 0o700] },
     { what: "its file", pathOf: (file: string) => file, modes: [0o400, 0o600] },
     { what: "its log (WAL)", pathOf: (file: string) => `${file}-wal`, modes: [0o400, 0o600] },
-  ])("I3: because $what is read-only leads to 503 until it is writable again", async (fault) => {
+  ])("I3: because $what is read-only causes 503 responses until it is writable again", async (fault) => {
     const { what, pathOf, modes } = fault;
     const file = inboxFile();
     const url = `sqlite:${file}`;
-    // Root may write what is read-only.
+    // Root can write to read-only files, so run the receiver as another user.
     const user = process.getuid?.() === 0 ? 1_000 : process.getuid?.();
-    if (user === undefined) skipFault("I3 sqlite", "this system has no user ids");
-    // What a killed one leaves behind: the file, and its log.
+    if (user === undefined) skipFault("I3 sqlite", "this system has no user IDs");
+    // A killed process leaves the database file and its WAL behind.
     const { child } = await startInboxReceiver({ url });
     child.signal("SIGKILL");
     await child.exited;
@@ -121,13 +121,13 @@ describe("A disk on which nothing can be written", () => {
 describe("A file system that is not local", () => {
   const nfs = 0x6969;
 
-  /** Where the inbox would be, and what else the receiver has to be told for it. */
+  /** Inbox folders, and the environment variables that the receiver needs for them. */
   const places = [
     { what: "FUSE", place: () => mountFuse(), environment: {} },
     { what: "NFS", place: () => dirname(inboxFile()), environment: { FILE_SYSTEM: String(nfs) } },
   ];
 
-  test.each(places)("I12: is refused at the start, with the fix: $what", async ({ place, environment }) => {
+  test.each(places)("I12: is refused at startup with a remedy: $what", async ({ place, environment }) => {
     const folder = place();
     if (folder === undefined) skipFault("I12 sqlite", "a FUSE file system needs bindfs and root");
     const url = `sqlite:${folder}/new/inbox.db`;
@@ -155,7 +155,7 @@ describe("A file system that is not local", () => {
 });
 
 describe("A disk of 8 MB that is filled by deliveries", () => {
-  /** Sends until one is refused: all space is taken by then. */
+  /** Sends deliveries until the disk is full and one is refused. */
   async function fill(receiver: InboxReceiver, endpoint: string) {
     let socket = await receiver.connect();
     for (let sent = 0; ; sent += 1) {
@@ -163,7 +163,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
       const answer = await socket.send(receiver.bytes(delivery)).answer();
       receiver.note(answer, delivery);
       if (answer.status !== 202) return answer;
-      // The last of the requests that a connection may send.
+      // The server closes the connection after its last permitted request.
       if (answer.headers.get("connection") === "close") socket = await receiver.connect();
     }
   }
@@ -175,7 +175,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db` });
     const answer = await fill(receiver, "later");
     expect(answer.status).toBe(503);
-    // Others take what is left as well.
+    // Other programs cannot write to the full disk either.
     expect(() => writeFileSync(join(disk, "more"), Buffer.alloc(4_000_000))).toThrow("ENOSPC");
     expect((await receiver.deliver()).status).toBe(503);
     rmSync(join(disk, "more"));
@@ -191,7 +191,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
     const ballast = join(disk, "ballast");
     writeFileSync(ballast, Buffer.alloc(4_000_000));
     const ledger = new Ledger(url);
-    // What runs when it is killed is taken over once its lease ends.
+    // Another process takes over running deliveries when the lease of the killed one expires.
     const killed = await startInboxReceiver({ url, ledger, LEASE_MS: 1_000 });
     expect((await fill(killed, "later")).status).toBe(503);
     killed.child.signal("SIGKILL");
@@ -218,21 +218,21 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
   });
 });
 
-describe("The file of an inbox that is open", () => {
+describe("The file of an open inbox", () => {
   const faults = [
     { what: "deleted with its folder", lose: (folder: string) => rmSync(folder, { recursive: true }) },
     { what: "moved with its folder", lose: (folder: string) => renameSync(folder, `${folder}-moved`) },
     {
-      what: "replaced by a text",
+      what: "replaced by a text file",
       lose: (folder: string) => {
         writeFileSync(join(folder, "text"), "dear diary");
         renameSync(join(folder, "text"), join(folder, "inbox.db"));
       },
-      mend: (folder: string) => rmSync(join(folder, "inbox.db")),
+      restore: (folder: string) => rmSync(join(folder, "inbox.db")),
     },
   ];
 
-  test.each(faults)("I14: refuses a delivery when it is $what, and loses none that was accepted", async (fault) => {
+  test.each(faults)("I14: that is $what causes refused deliveries, and no accepted delivery is lost", async (fault) => {
     const folder = join(dirname(inboxFile()), "private");
     const url = `sqlite:${join(folder, "inbox.db")}`;
     const ledger = new Ledger(url);
@@ -248,7 +248,7 @@ describe("The file of an inbox that is open", () => {
         msg: expect.stringContaining("deleted, moved"),
       });
     });
-    fault.mend?.(folder);
+    fault.restore?.(folder);
     await waitFor(async () => expect((await receiver.deliver({ endpoint: "later" })).status).toBe(202));
     receiver.child.signal("SIGKILL");
     await receiver.child.exited;
@@ -287,15 +287,15 @@ describe("A file of more than 64 MB", () => {
 });
 
 describe("The sync of the disk", () => {
-  test("I1: happens between the write of each delivery and its 202", async () => {
+  test("I1: happens after each delivery is written and before its 202 response", async () => {
     const file = join(dirname(inboxFile()), "new", "folder", "inbox.db");
     const trace = await syncTrace(file);
     if (typeof trace === "string") skipFault("I1 sqlite (trace)", trace);
     const { answers, writes, syncs, syncedFolders } = trace;
-    // Or the file itself would be gone after a power cut, with the folders that were made for it.
+    // A power loss could otherwise remove the new file and its folders.
     const folders = [dirname(file), dirname(dirname(file)), dirname(dirname(dirname(file)))];
     for (const folder of folders) expect(syncedFolders.get(folder)).toBeLessThan(answers[0]?.at ?? 0);
-    // One alone, and then twenty together, of which some share a sync.
+    // Five single deliveries, then twenty concurrent ones, some of which share a sync.
     expect(answers).toHaveLength(25);
     for (const { id, at } of answers) {
       const written = writes.find(({ text }) => text.includes(id))?.at ?? Number.POSITIVE_INFINITY;

@@ -6,24 +6,24 @@ import { addressOf, ReceiverProcess } from "../support/receiver-process.ts";
 import { Ledger } from "./inbox-ledger.ts";
 import { InboxReceiver, inboxEnvironment, inboxScript } from "./inbox-receiver.ts";
 
-/** What a receiver asked the system to do, in that order: `at` is the line of the trace. */
+/** The system calls of a receiver in order. `at` is a line number of the trace. */
 export interface SyncTrace {
-  /** Each 202, when it was handed to the socket. */
+  /** Responses with status 202, at the time they were written to the socket. */
   answers: readonly { id: string; at: number }[];
-  /** What was written to the log of the database (WAL). */
+  /** Writes to the database's WAL. */
   writes: readonly { text: string; at: number }[];
-  /** When a sync of that log had come back. */
+  /** Times at which a sync of the WAL returned. */
   syncs: readonly number[];
-  /** When the sync of a folder had come back first. */
+  /** The time at which the first sync of each folder returned. */
   syncedFolders: ReadonlyMap<string, number>;
 }
 
-/** Lets a receiver take deliveries under strace. Returns the reason where that cannot be done. */
+/** Runs a receiver under strace. Returns the reason if strace is unavailable. */
 export async function syncTrace(file: string): Promise<SyncTrace | string> {
   const probe = spawnSync("strace", ["-e", "trace=none", "true"], { encoding: "utf8" });
-  if (probe.status !== 0) return `since strace does not work here: ${probe.error?.message ?? probe.stderr}`;
+  if (probe.status !== 0) return `strace does not work here: ${probe.error?.message ?? probe.stderr}`;
   const output = inboxFile();
-  // The receiver is the child, and strace stands beside it (-D), so that a signal reaches whom it is meant for.
+  // With `-D`, strace runs as a grandchild, so that signals go to the receiver.
   const calls = "trace=write,writev,pwrite64,sendto,sendmsg,fsync,fdatasync";
   const strace = ["-D", "-f", "-y", "-q", "-s", "8192", "-e", calls, "-o", output];
   const environment = { PATH: process.env.PATH, ...inboxEnvironment(`sqlite:${file}`) };
@@ -43,7 +43,7 @@ export async function syncTrace(file: string): Promise<SyncTrace | string> {
   return readTrace(readFileSync(output, "latin1").split("\n"));
 }
 
-/** Of a call that another thread interrupts there are two lines: it begins with the first and ends with the second. */
+/** Parses a trace. An interrupted call has two lines: its start and its end. */
 function readTrace(lines: readonly string[]): SyncTrace {
   const answers: { id: string; at: number }[] = [];
   const writes: { text: string; at: number }[] = [];

@@ -17,7 +17,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     if (reason !== undefined) skipFault(`${row} ${name}`, reason);
   }
 
-  test("I4: that does not answer leads to 503 within 5 s, and accepts the delivery later", {
+  test("I4: that does not respond causes a 503 within 5 s, and accepts the delivery later", {
     timeout: 120_000,
   }, async () => {
     skipIfUnsupported("I4");
@@ -26,7 +26,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.stillWorks();
     const thaw = await freeze(url);
     const answers: RawAnswer[] = [];
-    // A busy machine may delay the first answer.
+    // The first response can be slow on a busy machine.
     await waitFor(
       async () => {
         const startedAt = performance.now();
@@ -84,7 +84,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     skipIfUnsupported("I7");
     const receiver = await startInboxReceiver({ url: await createUrl(), MOST_QUEUED: 5 });
     const answers = [];
-    // Four are in work, five wait.
+    // Four deliveries are running and five are queued.
     for (let count = 0; count < 4; count += 1) answers.push(await receiver.deliver({ endpoint: "held" }));
     await receiver.child.says("work started", 4);
     for (let count = 0; count < 8; count += 1) answers.push(await receiver.deliver({ endpoint: "held" }));
@@ -100,7 +100,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.ledger.account("I7", name, { acknowledged: 11, succeeded: 11 });
   });
 
-  test("I8: deletes finished deliveries, never waiting ones, and detects duplicates for longer", async () => {
+  test("I8: deletes finished deliveries but not queued ones, and still detects duplicates of deleted ones", async () => {
     skipIfUnsupported("I8");
     const receiver = await startInboxReceiver({ url: await createUrl(), CLOCK: "own" });
     const { ledger } = receiver;
@@ -151,7 +151,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     expect(receiver.countOf("work started")).toBe(2);
   });
 
-  test("I10: with a clock set back by an hour ends no attempt early and blocks no delivery", async () => {
+  test("I10: with a clock set back by an hour does not end attempts early or block deliveries", async () => {
     skipIfUnsupported("I10");
     const receiver = await startInboxReceiver({ url: await createUrl(), CLOCK: "own" });
     const { ledger } = receiver;
@@ -165,7 +165,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await waitFor(async () => expect((await ledger.read([waits]))[0]?.attempts).toHaveLength(1));
 
     await receiver.control(`clock?by=${-hourMs}`);
-    // It waits for its minute, and not for the hour as well.
+    // Setting the clock back delays the delivery by at most its minute of backoff, not by an hour more.
     await waitFor(async () => {
       const [found] = await ledger.read([waits]);
       expect(found?.dueAt?.getTime()).toBeLessThanOrEqual(Date.now() - hourMs + 60_000);
@@ -183,7 +183,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     expect((await ledger.read([runs]))[0]?.attempts).toMatchObject([{ outcome: "succeeded" }]);
   });
 
-  test("I10: with the clock of one of two receivers set forward by a day runs nothing twice", async () => {
+  test("I10: runs no delivery twice when one of two receivers has its clock set forward by a day", async () => {
     skipIfUnsupported("I10");
     const url = await createUrl();
     const first = await startInboxReceiver({ url, CLOCK: "own" });
@@ -192,7 +192,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await first.child.says("work started");
     const second = await startInboxReceiver({ url, CLOCK: "own" });
     await second.control(`clock?by=${24 * hourMs}`);
-    // Longer than a few polls, in which a lease would look as if it had ended.
+    // Long enough for several polls, in which the second receiver could treat the lease as expired.
     await second.stillWorks();
     await sleep(3_000);
     expect(await first.ledger.read([runs])).toMatchObject([{ status: "running", attempts: [] }]);
@@ -227,7 +227,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.ledger.account("R5", name, { succeeded: 31, dead: 1 });
   });
 
-  test("H10: accepts a valid request with garbage after it once; its redelivery is a duplicate", async () => {
+  test("H10: accepts a valid request followed by garbage once, and treats its redelivery as a duplicate", async () => {
     skipIfUnsupported("H10");
     const receiver = await startInboxReceiver({ url: await createUrl() });
     const sent = { id: "pipelined", endpoint: "target" };

@@ -12,7 +12,7 @@ import { countRows } from "./rows.ts";
 
 countRows("local-hub");
 
-/** A local Hub with one webhook that has a secret, and the target of it. */
+/** Opens a local Hub with one webhook that has a secret, and a target for its deliveries. */
 async function openDelivering(answer: TargetAnswer, options: LocalHubOptions = {}) {
   const target = await openTarget(answer);
   const hub = await openLocalHub({ attempts: 1, ...options });
@@ -20,7 +20,7 @@ async function openDelivering(answer: TargetAnswer, options: LocalHubOptions = {
   return { hub, target, id };
 }
 
-/** What holds after every fault: the next delivery is fine, and the secret is in nothing that is told of the last one. */
+/** Asserts that the next delivery succeeds and that neither logs nor delivery entries contain the secret. */
 async function goesOn({ hub, target, id }: { hub: TestHub; target: Target; id: string }): Promise<void> {
   target.answerWith(200);
   await hub.update(id, { url: target.url, secret });
@@ -30,7 +30,7 @@ async function goesOn({ hub, target, id }: { hub: TestHub; target: Target; id: s
   expect(holdsSecret(await hub.entries(id), secret)).toBe(false);
 }
 
-/** The reason that the log of the local Hub gives: one line. */
+/** Returns the reasons that the local Hub logged, one per failed delivery. */
 function reasons({ log }: TestHub): unknown[] {
   return log.lines.filter(({ msg }) => msg === "delivery failed").map(({ reason }) => reason);
 }
@@ -65,7 +65,7 @@ describe("A slow target", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L1: loses its connection after the timeout", async () => {
+  test("L1: is disconnected after the timeout", async () => {
     const closed = Promise.withResolvers<void>();
     const { hub, target, id } = await openDelivering(({ socket }) => void socket.on("close", () => closed.resolve()), {
       timeout: 50,
@@ -75,7 +75,7 @@ describe("A slow target", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L1: has 30 s by default", async () => {
+  test("L1: has a default timeout of 30 s", async () => {
     const timeouts = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timeouts.mockRestore());
     const { hub, target, id } = await openDelivering(200);
@@ -95,7 +95,7 @@ describe("A slow target", () => {
   });
 });
 
-describe("A target that answers without end", () => {
+describe("A target with an endless response", () => {
   test("L1: is read up to 64 kB", async () => {
     let written = 0;
     const ended = Promise.withResolvers<void>();
@@ -135,7 +135,7 @@ describe("A redirect", () => {
   );
 });
 
-describe("A target elsewhere", () => {
+describe("A target on another machine", () => {
   test.each([
     "http://10.0.0.1/",
     "http://192.168.1.1:8080/hook",
@@ -163,10 +163,10 @@ describe("A target elsewhere", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L3: receives deliveries if that is allowed", async () => {
+  test("L3: receives deliveries if allowRemote is set", async () => {
     const { hub, target, id } = await openDelivering(200, { allowRemote: true });
     const elsewhere = createServer((socket) => socket.end("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"));
-    // Not loopback by its name, and yet this machine: the one such address that there is everywhere.
+    // 0.0.0.0 is not a loopback address, but it reaches this machine on every system.
     const port = await listenOnPort(elsewhere, { host: "0.0.0.0" });
     onTestFinished(() => void elsewhere.close());
     await hub.update(id, { url: `http://0.0.0.0:${port}/`, secret });
@@ -175,7 +175,7 @@ describe("A target elsewhere", () => {
   });
 
   test.each(["localhost", "127.1", "0x7f.1", "2130706433", "127.0.0.1.", "bot:pass@127.0.0.1"])(
-    "L3: is not what %s is",
+    "L3: excludes this machine, also when written as %s",
     async (host) => {
       const { hub, target, id } = await openDelivering(200);
       await hub.update(id, { url: target.url.replace("127.0.0.1", host), secret });
@@ -195,7 +195,7 @@ describe("A target elsewhere", () => {
   });
 });
 
-/** A request as it stands, and its answer. */
+/** Sends a raw request and returns the answer. */
 async function send(
   hub: TestHub,
   line: string,
@@ -239,7 +239,7 @@ describe.each(places)("A Host header on $place", ({ line, body }) => {
   ])("L4: that names another host is refused without effect: %j", async (host) => {
     const { hub, target, id } = await openDelivering(200);
     const answer = await send(hub, line, { Host: host, Authorization: authorization, "Content-Type": json }, body);
-    // What is no host name at all is refused before anybody looks at it.
+    // Node rejects invalid host names before the request reaches the local Hub.
     expect([400, 403]).toContain(answer.status);
     if (/^[\w.:[\]]+$/.test(host)) expect(answer.status).toBe(403);
     expect(answer.text).not.toContain(id);
@@ -302,7 +302,7 @@ describe("A control request that is not JSON", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L4: of another site is refused: no answer has CORS headers", async () => {
+  test("L4: from another site is refused: no response has CORS headers", async () => {
     const { hub, target, id } = await openDelivering(200);
     const headers = {
       Host: new URL(hub.url).host,

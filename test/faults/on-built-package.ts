@@ -1,7 +1,7 @@
-/** Whether this run is about the built package: `npm run faults`, and not `npm test`. */
+/** Whether the tests run against the built package (`npm run faults`) instead of the sources (`npm test`). */
 export const onBuiltPackage = process.env.FAULTS_ON === "dist";
 
-/** What the environment of a process has to hold for it to run what this run is about. */
+/** Environment variables that make a process run the same code: sources or built package. */
 export const packageEnvironment: Readonly<Record<string, string>> = onBuiltPackage
   ? { NODE_OPTIONS: `--import=${new URL("built-package.ts", import.meta.url).href}` }
   : {};

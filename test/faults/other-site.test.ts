@@ -28,7 +28,7 @@ describe("A page of another site", () => {
   });
 
   test.each(["application/json", "Application/JSON; charset=utf-8", "application/cloudevents+json"])(
-    "S7: %s is JSON",
+    "S7: %s is accepted as JSON",
     async (type) => {
       const receiver = await openReceiver();
       await receiver.survives(() => receiver.post({ headers: { "Content-Type": type } }), accepted);

@@ -23,7 +23,7 @@ const hostile = {
   template: `\${window.${mark}=1}{{${mark}}}`,
 };
 
-/** A copy in which every string but the scope is something hostile. */
+/** Returns a copy with every string except the scope replaced by hostile text. */
 function poisoned(value: unknown, text: string): unknown {
   if (typeof value === "string") return text;
   if (Array.isArray(value)) return value.map((item) => poisoned(item, text));
@@ -90,7 +90,7 @@ describe("The landing page", () => {
   });
 
   test.each([`x"onfocus="${mark}`, `x'onfocus='${mark}`, `x&quot;onfocus=&quot;${mark}`])(
-    "U1: escapes the host %s, by which the reader came",
+    "U1: escapes the host %s of the request",
     async (host) => {
       const receiver = await openFiltered();
       const { status, text } = await receiver.post({ method: "GET", path: "/", headers: { Host: host }, body: "" });
@@ -100,7 +100,7 @@ describe("The landing page", () => {
     },
   );
 
-  test.each(["dark", "light"])("U1: accepts the theme %s, and no other", async (theme) => {
+  test.each(["dark", "light"])("U1: accepts only valid themes: %s", async (theme) => {
     const receiver = await openFiltered();
     expect((await receiver.page(`/?__theme=${theme}`)).text).toContain(`data-theme="${theme}"`);
     expect((await receiver.page(`/?__theme=${theme}x`)).text).not.toContain("data-theme");
@@ -158,23 +158,23 @@ describe("The landing page without authentication", () => {
   });
 });
 
-/** What opens the dashboard. It must appear in no log line, no answer and no page. */
+/** The dashboard token. It must not appear in log lines, responses, or pages. */
 const token = "Planted-t0ken-77d04be1";
 const authorization = `Basic ${btoa(`me:${token}`)}`;
 
-/** A receiver whose endpoint "kept" works in the background and fails for good. */
+/** Opens a receiver whose endpoint "kept" runs in the background and always fails. */
 function openKeeping(): Promise<LocalReceiver> {
   return openReceiver({ dashboardToken: token, declared: "failingInBackground" });
 }
 
-/** Sends a delivery to "kept", and waits until it is dead. */
+/** Sends a delivery to "kept" and waits until it is dead. */
 async function keep(receiver: LocalReceiver, { id, body }: { id: string; body: string }): Promise<void> {
   const answer = await receiver.post({ path: "/webhooks/kept", headers: { "Webhook-Id": id }, body });
   expect(answer.status, answer.text).toBe(202);
   await waitFor(async () => expect(await receiver.stored(id)).toMatchObject({ status: "dead" }));
 }
 
-/** Asks for a page of the dashboard as its owner, or as whoever these headers make one. */
+/** Requests a dashboard page, by default as its owner. */
 async function dashboardPage(receiver: LocalReceiver, query = "", headers: Record<string, string> = { authorization }) {
   const answer = await receiver.post({ method: "GET", path: `/_deliveries${query}`, headers, body: "" });
   expect(holdsSecret([answer.text, [...answer.headers]], token)).toBe(false);
@@ -254,7 +254,7 @@ describe("The dashboard", () => {
     expect((await receiver.page("/")).text).not.toContain(mark);
   });
 
-  // What every browser says to the server that it speaks to.
+  // Headers that every browser sends.
   const Connection = "keep-alive";
   test.each([
     { who: "by a name that leads here", headers: { Connection, Host: "rebound.example" } },
@@ -262,7 +262,7 @@ describe("The dashboard", () => {
     { who: "through a proxy that says it otherwise", headers: { Connection, Forwarded: "for=203.0.113.7" } },
     { who: "through nginx as it is installed", headers: { Connection: undefined } },
     { who: "through nginx up to 1.29.6, set to HTTP/1.1", headers: { Connection: "close" } },
-  ])("U4: is closed without a token to a client $who", async ({ headers }) => {
+  ])("U4: without a token is not available to a client $who", async ({ headers }) => {
     const receiver = await openReceiver({ dashboardToken: "", declared: "background" });
     await receiver.survives(() => receiver.post({ method: "GET", path: "/_deliveries", headers, body: "" }), {
       status: 403,

@@ -32,7 +32,7 @@ describe("A list of broken items", () => {
     { what: "tags", body: { ...payload, repo: { ...payload.repo, tags: Array(many).fill(7) } } },
     { what: "events", body: { ...payload, event: Array(many).fill(payload.event) } },
     { what: "payloads", body: Array(many).fill({}) },
-  ])("P5: 100,000 $what are refused with the first problems only", async ({ body }) => {
+  ])("P5: 100,000 $what are refused with only the first problems", async ({ body }) => {
     const receiver = await openReceiver();
     const broken = JSON.stringify(body);
     const answer = await receiver.survives(() => receiver.post({ body: broken }), invalid);
@@ -63,7 +63,7 @@ describe("A list of broken items", () => {
     expect(answer?.text).not.toContain("updatedRefs.9");
   });
 
-  test("P5: a key of a megabyte is cut in the answer", async () => {
+  test("P5: a key of 1 MB is truncated in the response", async () => {
     const receiver = await openReceiver();
     const body = valid.replace('"event":{', `"event":{"${"k".repeat(1_000_000)}":1,`).replace('"scope"', '"scape"');
     const answer = await receiver.survives(() => receiver.post({ body }), invalid);
@@ -71,7 +71,7 @@ describe("A list of broken items", () => {
   });
 
   test.each(["event.scope", "event.action", "repo.type", "repo.name", "repo.id", "webhook.id"])(
-    "P5: a megabyte in %s is refused, and not logged",
+    "P5: a value of 1 MB in %s is refused and not logged",
     async (path) => {
       const [object = "", key = ""] = path.split(".");
       const long = { ...payload, [object]: { ...Reflect.get(payload, object), [key]: "x".repeat(1_000_000) } };
@@ -151,7 +151,7 @@ describe("JSON that parsing cannot represent exactly", () => {
   });
 });
 
-describe("Something new from the Hub", () => {
+describe("An unknown value or field from the Hub", () => {
   test.each([
     { what: "a narrower scope", changes: { event: { scope: "repo.config.dois" } }, news: "scope repo.config.dois" },
     { what: "a scope of a new kind", changes: { event: { scope: "billing.invoice" } }, news: "scope billing.invoice" },
@@ -200,7 +200,7 @@ describe("Something new from the Hub", () => {
     expect(receiver.received[0]?.payload).toEqual(extended);
   });
 
-  /** Puts a field that nobody knows into an object and into all objects below. */
+  /** Adds an unknown field to an object and to all objects inside it. */
   function extend(value: unknown): unknown {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     const extended = Object.entries(value).map(([key, item]) => [key, extend(item)]);
@@ -290,7 +290,7 @@ describe("A payload without the fields of its scope", () => {
     await receiver.survives(() => receiver.post({ body }), invalid);
   });
 
-  /** A copy without the field at a path. */
+  /** Returns a copy without the field at a path. */
   function without(value: unknown, [key = "", ...further]: readonly string[]): unknown {
     if (Array.isArray(value))
       return value.map((item, index) => (String(index) === key ? without(item, further) : item));

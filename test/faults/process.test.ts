@@ -14,10 +14,10 @@ countRows("process");
 const toSlow = { path: "/webhooks/slow" };
 const toStuck = { path: "/webhooks/stuck" };
 
-/** How long the slow handler works where it has to be in work for the length of a test. */
+/** How long the slow handler runs in tests that need it to be in progress. */
 const workMs = 400;
 
-/** How long a process may take to exit besides its work: shorter than the 10 s after which idle connections are closed. */
+/** Maximum exit time in addition to the handler's: below the 10 s after which idle connections are closed. */
 const patienceMs = 8_000;
 
 describe("SIGTERM", () => {
@@ -45,7 +45,7 @@ describe("SIGTERM", () => {
     },
   );
 
-  test("X1: later requests on an open connection are answered 503 with Retry-After", async () => {
+  test("X1: new requests on an open connection are answered 503 with Retry-After", async () => {
     const { child, receiver } = await createFaultyProcess();
     const socket = (await receiver.connect()).send(receiver.delivery(toSlow));
     await child.says("work started");
@@ -67,7 +67,7 @@ describe("SIGTERM", () => {
     await child.says("work started");
     child.signal("SIGTERM");
     await child.says(/^Received SIGTERM\. Waiting/);
-    // The line is out a moment before the socket is closed.
+    // The server logs the line shortly before it closes its socket.
     await waitFor(() => expect(receiver.post()).rejects.toMatchObject({ code: "ECONNREFUSED" }), { interval: 5 });
     expect(countOf(child, "work finished")).toBe(0);
     expect((await slow).status).toBe(200);
@@ -103,7 +103,7 @@ describe("A second signal", () => {
   test.each([
     ["SIGTERM", "SIGTERM"],
     ["SIGTERM", "SIGINT"],
-  ] as const)("X2: %s, then %s, ends the process at once", async (first, second) => {
+  ] as const)("X2: %s, then %s, ends the process immediately", async (first, second) => {
     const { child, receiver } = await createFaultyProcess();
     const stuck = receiver.post(toStuck).catch(() => undefined);
     await child.says("work started");
@@ -118,7 +118,7 @@ describe("A second signal", () => {
   });
 });
 
-describe("A start that fails", () => {
+describe("A failing start", () => {
   test("X3: on a port in use logs one clear line, and exits with 1", async () => {
     const { child: holder, receiver } = await createFaultyProcess();
     const port = new URL(receiver.url).port;
@@ -133,7 +133,7 @@ describe("A start that fails", () => {
     await keepsSecret(child, holder);
   });
 
-  test("X3: on a port of another program logs the same line", async () => {
+  test("X3: on a port that another program uses logs the same line", async () => {
     const holder = createServer();
     const port = String(await listenOnPort(holder));
     const child = startFaultyProcess({ PORT: port });
@@ -173,7 +173,7 @@ async function saysOnce(child: ReceiverProcess, pattern: RegExp): Promise<void> 
   expect(child.lines.filter(({ msg }) => pattern.test(msg))).toHaveLength(1);
 }
 
-/** A start after the end answers the next valid delivery, and neither process told the secret. */
+/** Asserts that a new process answers the next valid delivery and that neither process logged the secret. */
 async function worksAgain(ended: ReceiverProcess, environment: Readonly<Record<string, string>> = {}): Promise<void> {
   const { child, receiver } = await createFaultyProcess(environment);
   expect((await receiver.post()).status).toBe(200);
@@ -185,7 +185,7 @@ async function keepsSecret(...processes: readonly ReceiverProcess[]): Promise<vo
   for (const { lines, errorOutput } of processes) expect(holdsSecret([lines, errorOutput], secret)).toBe(false);
 }
 
-/** Sends one delivery after another on open connections until the receiver has gone. */
+/** Sends deliveries on persistent connections until the receiver exits. */
 async function keepSending(receiver: Receiver): Promise<{ accepted: number; refused: number[] }> {
   const refused: number[] = [];
   let accepted = 0;
@@ -198,7 +198,7 @@ async function keepSending(receiver: Receiver): Promise<{ accepted: number; refu
         else refused.push(status);
       }
     } catch {
-      // The connection was ended: what was sent on it last had no answer, and is sent again by the Hub.
+      // The connection closed. The last delivery was not acknowledged, so the Hub would retry it.
     }
   };
   await Promise.all(Array.from({ length: 5 }, sendOnOne));

@@ -15,7 +15,7 @@ countRows("protocol");
 const broken = { level: "warn", msg: "malformed HTTP request refused", status: 400 };
 const succeeded = { status: 200, told: { msg: "delivery succeeded" } };
 
-/** A session of `dev` in a process of its own. */
+/** Starts a `dev` session in a separate process. */
 async function createDevProcess() {
   inOwnProcess();
   const source = `
@@ -57,7 +57,7 @@ describe("A Trailer header with a body", () => {
     },
   );
 
-  test("H11: to a receiver is handled like any other request", async () => {
+  test("H11: to a receiver is handled like other requests", async () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ headers }), { ...succeeded, runs: 1 });
     await receiver.survives(() => receiver.post(inChunks), { status: 400, told: { code: "BODY_NOT_JSON" } });
@@ -83,7 +83,7 @@ describe("Pipelined requests for pages that are not read", () => {
     expect(child.errorOutput).toBe("");
   });
 
-  test("H12: an answer that is not read in time closes its connection", async () => {
+  test("H12: the connection is closed if a response is not read in time", async () => {
     const receiver = await openReceiver({ timeouts: { write: 200 }, declared: "large" });
     const socket = (await receiver.connect()).pause();
     await receiver.survives(
@@ -95,7 +95,7 @@ describe("Pipelined requests for pages that are not read", () => {
     );
   });
 
-  /** The largest resident size of a process so far, in KiB; `undefined` where the system does not report it. */
+  /** Returns the peak resident size of a process in KiB, or `undefined` if the system does not report it. */
   function peakMemory(pid: number): number | undefined {
     try {
       return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
@@ -160,13 +160,13 @@ describe("A Response with headers of an upstream answer", () => {
 });
 
 describe("A process without file descriptors", () => {
-  test("H15: serves every page again when it has some, also pages first requested meanwhile", async () => {
+  test("H15: serves all pages once file descriptors are available, also pages first requested before", async () => {
     const folder = createFolder();
     const environment = { INBOX_URL: `sqlite:${folder}/inbox.db` };
     const { child, receiver } = await createFaultyProcess(environment, { maxOpenFiles: 64 });
     const pages = ["/_deliveries", "/", "/health"];
     const kept = await receiver.connect();
-    // The dashboard takes another Connection header for a sign of a proxy.
+    // The dashboard treats any other Connection header as a sign of a proxy.
     const headers = { Host: new URL(receiver.url).host, Connection: "keep-alive", "Content-Length": undefined };
     const ask = async (path: string) =>
       (await kept.send(requestBytes({ method: "GET", path, headers })).answer()).status;
@@ -188,7 +188,7 @@ describe("A request with Expect: 100-continue", () => {
   test.each([
     { what: "no secret", headers: { "X-Webhook-Secret": undefined }, status: 401, code: "SECRET_MISSING" },
     { what: "a wrong secret", headers: { "X-Webhook-Secret": "wrong" }, status: 403, code: "SECRET_INVALID" },
-  ] as const)("H16: and $what is answered $status without 100", async ({ headers, status, code }) => {
+  ] as const)("H16: and $what is answered $status without 100 Continue", async ({ headers, status, code }) => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     await receiver.survives(
@@ -215,7 +215,7 @@ describe("A request with Expect: 100-continue", () => {
 });
 
 describe("A client that ends its side of the connection after its request", () => {
-  test.each(["target", "slow"])("H17: gets the answer of %s, and then the end", async (endpoint) => {
+  test.each(["target", "slow"])("H17: gets the response of %s, and then the connection closes", async (endpoint) => {
     const { receiver } = await createFaultyProcess();
     const socket = await receiver.connect();
     await receiver.survives(

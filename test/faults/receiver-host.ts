@@ -8,7 +8,7 @@ import { type DeclarationName, declarations } from "./declared-endpoints.ts";
  * told everything that they log.
  */
 
-/** A receiver as it can be described to another process. */
+/** Receiver options that can be sent to another process. */
 export interface HostedOptions
   extends Omit<WebhooksServerOptions, "logger" | "now" | "createId" | "landingPage" | "inbox"> {
   timeouts?: LaunchOptions["timeouts"];
@@ -16,7 +16,7 @@ export interface HostedOptions
   environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a host is asked for. */
+/** A request to the host process. */
 export type HostRequest = { number: number; receiver: number } & (
   | { ask: "open"; options: HostedOptions }
   | { ask: "stored"; id: string }
@@ -26,7 +26,7 @@ export type HostRequest = { number: number; receiver: number } & (
 
 const servers = new Map<number, WebhooksServer>();
 
-/** All that a receiver says goes to the other process; what cannot go there goes as text. */
+/** Forwards each log line to the parent process. Lines that cannot be serialized are sent as text. */
 function toldLines(receiver: number): LogLine[] {
   const lines: LogLine[] = [];
   lines.push = (...added) => {

@@ -3,7 +3,7 @@ import { WebhooksServer } from "../../src/index.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { errorsWithSecret } from "../support/secrets.ts";
 
-/* A receiver as a user would write one, for the tests that need a process of its own. */
+/** Runs a receiver for tests that need a separate process. */
 
 const server = new WebhooksServer();
 

@@ -18,32 +18,32 @@ import { HostedReceiver } from "./hosted-receiver.ts";
 import { onBuiltPackage } from "./on-built-package.ts";
 import { inOwnProcess } from "./rows.ts";
 
-/** The secret of every receiver here. It must appear in no log line, no answer and no page. */
+/** The secret of all receivers here. It must not appear in log lines, responses, or pages. */
 export const secret = "Planted-5ecret-b81f0c27";
 
-/** What comes of a fault. */
+/** The expected result of a fault. */
 export interface Expected {
-  /** Status of the answer; left out where nobody is there to hear one. */
+  /** Status of the response; omitted if the client disconnects before it. */
   status?: number;
-  /** The `code` in the body of the answer. */
+  /** The `code` in the response body. */
   code?: WebhookErrorCode;
-  /** What the one log line says that names the reason: each field as it is, or a pattern of it. */
+  /** Fields of the single log line with the reason. Each value is exact or a pattern. */
   told: Readonly<Record<string, unknown>>;
-  /** How often the handler of "target" ran. Default for anything but a 2xx: not once. */
+  /** Number of runs of the "target" handler. Default for responses other than 2xx: 0. */
   runs?: number;
 }
 
-/** What is known of a receiver under fault, in this process or in one of its own. */
+/** Access to a receiver under test, in this process or in another. */
 export interface ReceiverSource {
   url: string;
   lines: () => readonly LogLine[];
-  /** How often the handler of "target" has run. */
+  /** Returns the number of runs of the "target" handler. */
   runs: () => number;
-  /** Waits until what it has logged so far is among `lines`; absent where it always is. */
+  /** Waits until all lines logged so far are in `lines`; absent if they always are. */
   sync?: () => Promise<void>;
 }
 
-/** A running receiver, and the sockets on which faults are sent to it. */
+/** A running receiver, and the sockets on which tests send faults. */
 export class Receiver {
   readonly url: string;
   readonly #source: ReceiverSource;
@@ -54,7 +54,7 @@ export class Receiver {
     this.#source = source;
   }
 
-  /** The bytes of a valid delivery to "target", with `changes`. */
+  /** Returns the bytes of a valid delivery to "target" with `changes`. */
   delivery({ headers, ...changes }: Partial<RawRequest> = {}): Buffer {
     return requestBytes({
       path: "/webhooks/target",
@@ -76,7 +76,7 @@ export class Receiver {
     return socket;
   }
 
-  /** Sends bytes on a connection of their own and waits for one answer. */
+  /** Sends bytes on a new connection and waits for one response. */
   async send(...parts: readonly (string | Uint8Array)[]): Promise<RawAnswer> {
     const socket = (await this.connect()).send(...parts);
     const answer = await socket.answer();
@@ -97,8 +97,8 @@ export class Receiver {
   }
 
   /**
-   * What holds for every fault: the answer is the one expected, the next valid delivery gets its 2xx, one log line
-   * names the reason and no other complains, and the secret is nowhere.
+   * Asserts that a fault leads to the expected response and one log line with the reason, that the next valid delivery
+   * succeeds, and that no output contains the secret.
    */
   async survives(fault: () => Promise<RawAnswer | undefined>, { status, code, told, runs }: Expected) {
     const linesBefore = this.#source.lines().length;
@@ -121,14 +121,15 @@ export class Receiver {
     const runsSoFar = this.#source.runs();
     const next = await this.post();
     expect(next.status, next.text).toBe(200);
-    // The line of a process of its own may come after the answer, and would count for what is tried next.
+    // A log line of another process can arrive after the response. Wait for it, so that the next check does not count
+    // it.
     await waitFor(() => expect(this.#source.runs()).toBeGreaterThan(runsSoFar), { interval: 5 });
     expect(since().filter((line) => isComplaint(line) && !isReason(line))).toEqual([]);
     await this.keepsSecret(answer, next);
     return answer;
   }
 
-  /** The secret is in no log line, in none of these answers and on no page. */
+  /** Asserts that no log line, response, or page contains the secret. */
   async keepsSecret(...answers: readonly (RawAnswer | undefined)[]): Promise<void> {
     const pages = await Promise.all(["/", "/health", "/nowhere", `/?secret=${secret}`].map((path) => this.page(path)));
     for (const answer of [...answers, ...pages]) {
@@ -146,28 +147,28 @@ function isComplaint({ level }: LogLine): boolean {
   return level === "warn" || level === "error";
 }
 
-/** What {@link openReceiver} may be given. */
+/** Options of {@link openReceiver}. */
 export interface OpenReceiverOptions
   extends Omit<WebhooksServerOptions, "logger" | "inbox" | "landingPage" | "createId"> {
   timeouts?: LaunchOptions["timeouts"];
-  /** Further endpoints, which may be those of a receiver in another process. */
+  /** Additional endpoints. They also work for a receiver in another process. */
   declared?: DeclarationName;
-  /** Registers further endpoints that share something with the test: they have to run in its process. */
+  /** Registers endpoints that share state with the test, so the receiver runs in this process. */
   declare?: (server: WebhooksServer) => void;
 }
 
-/** What a test gets of the receiver that it opened. */
+/** What a test can read from its receiver. */
 export interface ReceiverView {
   url: string;
   log: readonly LogLine[];
-  /** What the handler of "target" was given. */
+  /** Deliveries that the "target" handler received. */
   received: readonly Delivery[];
-  /** What its inbox holds of a delivery. */
+  /** Returns a delivery from the receiver's inbox. */
   stored: (id: string) => Promise<Partial<StoredDelivery> | undefined>;
   sync?: () => Promise<void>;
 }
 
-/** A receiver that belongs to one test. */
+/** A receiver of a single test. */
 export class LocalReceiver extends Receiver {
   readonly log: readonly LogLine[];
   readonly received: readonly Delivery[];
@@ -182,8 +183,8 @@ export class LocalReceiver extends Receiver {
 }
 
 /**
- * Launches a receiver with the endpoint "target" on a free port; it is closed when the test is over. Where the built
- * package is tried it has a process of its own, unless the test gives it functions.
+ * Launches a receiver with the endpoint "target" on a free port and closes it after the test. With the built package it
+ * runs in another process unless the test passes functions.
  */
 export async function openReceiver(options: OpenReceiverOptions = {}): Promise<LocalReceiver> {
   const { declare, now, ...plain } = options;

@@ -15,7 +15,7 @@ countRows("registration");
 
 const script = fileURLToPath(new URL("../registration/session-process.ts", import.meta.url));
 
-/** Runs a session in a process of its own until it is killed: by itself at a moment, or from outside while it runs. */
+/** Runs a session in a separate process until it is killed, either by itself at a given step or by the test. */
 async function killSession(testHub: TestHub, moment: "recorded" | "created" | "running"): Promise<string> {
   inOwnProcess();
   const child = spawn(process.execPath, [script], {
@@ -42,7 +42,7 @@ const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
 
 describe("A process that is killed while a webhook points at its tunnel", () => {
   test.each(["recorded", "created", "running"] as const)(
-    "T6: when its webhook is %s: it is gone at the next start, and nothing of the user's is touched",
+    "T6: when its webhook is %s: the next start deletes it and no webhook of the user",
     async (moment) => {
       const testHub = await openTestHub();
       const registered = serverOf({ kept: { watch: "org:acme" } });
@@ -60,7 +60,7 @@ describe("A process that is killed while a webhook points at its tunnel", () => 
     },
   );
 
-  test("T6: repeatedly: leaves no webhooks behind, and loses none", async () => {
+  test("T6: repeatedly: leaves no temporary webhooks behind, and loses no other webhook", async () => {
     const testHub = await openTestHub();
     for (const moment of ["created", "recorded", "running"] as const) await killSession(testHub, moment);
     expect(await testHub.webhooks()).toHaveLength(2);

@@ -2,8 +2,8 @@ import { afterAll, beforeEach, type RunnerTask, TestRunner } from "vitest";
 import { endHost } from "./hosted-receiver.ts";
 
 /**
- * What the package must survive: our own list, by id, with the file whose tests try it. A row survives when every test
- * whose title begins with its id passes.
+ * Faults that the package must survive, by ID, with their test file. A fault is survived if all tests whose titles
+ * begin with its ID pass.
  */
 export const rows = [
   { id: "H1", file: "http", what: "bytes that are no HTTP, or HTTP of another version, are answered 400" },
@@ -125,7 +125,7 @@ export const rows = [
   { id: "U4", file: "pages", what: "only the owner sees repositories, filters and payloads" },
 ] as const;
 
-/** Counts of the acknowledged deliveries of a test by outcome. */
+/** Counts acknowledged deliveries of a test by outcome. */
 export interface NotedAccount {
   acknowledged: number;
   succeeded: number;
@@ -136,10 +136,10 @@ export interface NotedAccount {
 
 declare module "vitest" {
   interface TaskMeta {
-    /** Whether the receiver ran in its own process. */
+    /** Whether the receiver ran in a separate process. */
     inOwnProcess?: boolean;
     accounts?: NotedAccount[];
-    /** Why the fault cannot be caused on this machine. */
+    /** Why this machine cannot produce the fault. */
     skipReason?: string;
   }
 }
@@ -150,18 +150,18 @@ function runningTest() {
   return test;
 }
 
-/** Records that the receiver of the running test has its own process. */
+/** Records that the current test's receiver runs in a separate process. */
 export function inOwnProcess(): void {
   runningTest().meta.inOwnProcess = true;
 }
 
-/** Records the outcomes of the acknowledged deliveries of the running test. */
+/** Records the outcomes of the acknowledged deliveries of the current test. */
 export function noteAccount({ acknowledged, succeeded, dead, queued, lost }: NotedAccount): void {
   const { meta } = runningTest();
   meta.accounts = [...(meta.accounts ?? []), { acknowledged, succeeded, dead, queued, lost }];
 }
 
-/** Skips the running test because its fault cannot be caused on this machine. */
+/** Skips the current test because this machine cannot produce its fault. */
 export function skipFault(what: string, reason: string): never {
   console.log(`Skipped ${what}: ${reason}`);
   const { meta, context } = runningTest();
@@ -169,7 +169,7 @@ export function skipFault(what: string, reason: string): never {
   return context.skip(reason);
 }
 
-/** Fails if a row of the file has no test. */
+/** Fails if one of this file's rows has no test. */
 export function countRows(file: (typeof rows)[number]["file"] | "signals"): void {
   let tests: readonly RunnerTask[] = [];
   beforeEach(({ task }) => {
@@ -177,7 +177,7 @@ export function countRows(file: (typeof rows)[number]["file"] | "signals"): void
   });
   afterAll(() => {
     endHost();
-    // A run of selected tests (`-t`) need not cover all rows.
+    // With `-t`, some rows have no selected test.
     if (tests.some(({ mode, meta }) => mode === "skip" && meta.skipReason === undefined)) return;
     const untried = rows.filter(
       (row) => row.file === file && !tests.some(({ name }) => name.startsWith(`${row.id}: `)),

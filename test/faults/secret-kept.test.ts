@@ -59,7 +59,7 @@ describe("The secret itself", () => {
     });
   });
 
-  test("S8: stays out of the answer when a handler sends the request back", async () => {
+  test("S8: stays out of the response when a handler returns the request", async () => {
     const receiver = await openReceiver({
       secretInQuery: true,
       declare: (server) =>
@@ -76,7 +76,7 @@ describe("The secret itself", () => {
     expect(answer?.text).toContain("webhook-id");
   });
 
-  test("S8: stays out of the log when no header can contain the configured one", async () => {
+  test("S8: stays out of the log when the configured secret is not valid in a header", async () => {
     const receiver = await openReceiver({ secret: [secret, ` ${secret}-with-spaces `, `${secret}-with-\x7f`] });
     expect(receiver.log.filter(({ level }) => level === "warn")).toHaveLength(2);
     await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": "another" } }), invalid);
@@ -93,11 +93,11 @@ describe("The secret itself", () => {
   });
 });
 
-describe("An error of a handler that holds a secret", () => {
+describe("An error of a handler that contains a secret", () => {
   const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
   const thrown = Object.entries(errorsWithSecret(secret)).map(([where, error]) => ({ where, error }));
 
-  test.each(thrown)("S10: in $where is redacted for a custom logger", async ({ error }) => {
+  test.each(thrown)("S10: in $where is redacted before it reaches a custom logger", async ({ error }) => {
     const receiver = await openReceiver({
       declare: (server) =>
         server.webhook("careless", (_payload, { log }) => {

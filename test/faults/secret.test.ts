@@ -36,7 +36,7 @@ describe("No secret", () => {
   });
 
   test.each([
-    { what: "a body that is no JSON", changes: { body: "{" } },
+    { what: "a body that is not JSON", changes: { body: "{" } },
     { what: "another media type", changes: { headers: { ...headers, "Content-Type": "text/plain" } } },
     { what: "the secret in another header", changes: { headers: { ...headers, Authorization: `Bearer ${secret}` } } },
     { what: "the secret in the body", changes: { body: JSON.stringify({ secret }) } },
@@ -90,7 +90,7 @@ describe("A wrong secret", () => {
     expect(holdsSecret(receiver.log, presented)).toBe(false);
   });
 
-  test("S2: compares all characters, wherever the first wrong one is", async () => {
+  test("S2: compares all characters, regardless of where the first wrong one is", async () => {
     const long = "s".repeat(2_000);
     const server = new WebhooksServer({ secret: long, logger: createMemoryLogger() });
     server.webhook("target", () => {});
@@ -123,7 +123,7 @@ describe("No secret configured", () => {
     }
   });
 
-  test("S3: the warning is absent with a configured one", async () => {
+  test("S3: with a configured secret, there is no warning", async () => {
     const receiver = await openReceiver();
     expect(receiver.log.filter(({ level }) => level === "warn")).toEqual([]);
   });
@@ -143,7 +143,7 @@ describe("An invalid configured secret", () => {
     expect(() => new WebhooksServer(given)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 
-  test("S9: an empty WEBHOOK_SECRET is one clear line and exit code 1", async () => {
+  test("S9: an empty WEBHOOK_SECRET logs one clear line, and exits with 1", async () => {
     const child = startFaultyProcess({ WEBHOOK_SECRET: "" });
     expect(await child.exited).toEqual({ code: 1, signal: null });
     const complaints = child.lines.filter(({ level }) => level === "warn" || level === "error");
@@ -226,11 +226,11 @@ describe("A secret in the URL", () => {
     { what: "an unknown endpoint", changes: { path: `/webhooks/nobody?secret=${secret}` }, status: 404 },
     { what: "another method", changes: { path, method: "PUT" }, status: 405 },
     { what: "another media type", changes: { path, headers: { ...headers, "Content-Type": "a/b" } }, status: 415 },
-    { what: "a body that is no JSON", changes: { path, body: "{" }, status: 400 },
-    { what: "a payload that is none", changes: { path, body: "{}" }, status: 422 },
-    { what: "a version that is none", changes: { path, version: "HTTP/2.0" }, status: 400 },
-    { what: "a host that is none", changes: { path, headers: { ...headers, Host: "a b" } }, status: 400 },
-  ])("S5: is in no log and no answer beside $what", async ({ changes, status }) => {
+    { what: "a body that is not JSON", changes: { path, body: "{" }, status: 400 },
+    { what: "an invalid payload", changes: { path, body: "{}" }, status: 422 },
+    { what: "an unsupported HTTP version", changes: { path, version: "HTTP/2.0" }, status: 400 },
+    { what: "an invalid host", changes: { path, headers: { ...headers, Host: "a b" } }, status: 400 },
+  ])("S5: is in no log line and no response next to $what", async ({ changes, status }) => {
     const receiver = await openReceiver({ secretInQuery: true });
     await receiver.survives(() => receiver.post({ headers, ...changes }), { status, told: { level: "warn", status } });
   });
@@ -245,7 +245,7 @@ describe("Brute force", () => {
     const socket = await receiver.connect();
     const guess = async (presented = "guess") =>
       socket.send(receiver.delivery({ headers: { "X-Webhook-Secret": presented } })).answer();
-    /** So slowly that each refusal has a log line of its own. */
+    /** Guesses slowly enough that the server logs each refusal. */
     const guessMore = async (times: number) => {
       for (let guesses = 0; guesses < times; guesses += 1) {
         clock.now += 100;
@@ -269,7 +269,7 @@ describe("Brute force", () => {
     }
   });
 
-  test("S6: is logged with ten lines per second and the count of the others", async () => {
+  test("S6: is logged with at most ten lines per second and the count of suppressed lines", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     const total = 150;
@@ -285,7 +285,7 @@ describe("Brute force", () => {
     await receiver.keepsSecret();
   });
 
-  test("S6: is counted from zero after the window", async () => {
+  test("S6: the count restarts after the time window", async () => {
     const { receiver, guess, clock, startedAt } = await openAttacked();
     clock.now = startedAt + 59_999;
     const answer = await receiver.survives(() => guess(), limited);
@@ -294,13 +294,13 @@ describe("Brute force", () => {
     await receiver.survives(() => guess(), invalid);
   });
 
-  test("S6: is not limited for longer by a clock that was set back", async () => {
+  test("S6: the limit does not last longer if the clock is set back", async () => {
     const { receiver, guess, clock } = await openAttacked();
     clock.now -= 3_600_000;
     await receiver.survives(() => guess(), invalid);
   });
 
-  test("S6: a request without a secret, and valid ones, do not count", async () => {
+  test("S6: requests without a secret and valid requests do not count", async () => {
     const { receiver, guess, guessMore, clock, startedAt } = await openAttacked();
     clock.now = startedAt + 60_000;
     for (let count = 0; count < 50; count += 1) {

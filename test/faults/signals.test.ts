@@ -3,7 +3,7 @@ import { type CommandProcess, startCommand } from "../cli/command-process.ts";
 import { openHub } from "../hub/scripted-hub.ts";
 import { pushed, secret } from "../local-hub/support/hub.ts";
 import { openTarget, type TargetAnswer } from "../local-hub/support/target.ts";
-import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { type ServerFault, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { startFaultyProcess } from "./faulty-process.ts";
@@ -23,13 +23,13 @@ function start(argv: readonly string[], environment: Readonly<Record<string, str
   return startCommand(argv, { ...packageEnvironment, ...environment });
 }
 
-describe("Brute force by the clock of the machine", () => {
+describe("Brute force with the system clock", () => {
   test("S6: is answered 429 with Retry-After, and the valid secret with 200", async () => {
     const receiver = await openReceiver();
     const socket = await receiver.connect();
     const guess = (presented: string) =>
       socket.send(receiver.delivery({ headers: { "X-Webhook-Secret": presented } })).answer();
-    // A window may end meanwhile, once.
+    // One time window of the rate limit may end in the meantime.
     const answers = [];
     for (let guesses = 0; guesses < 210; guesses += 1) answers.push(await guess("guess"));
     const limited = answers.filter(({ status }) => status === 429);
@@ -42,7 +42,7 @@ describe("Brute force by the clock of the machine", () => {
 });
 
 describe("The tunnel of a receiver", () => {
-  test.each<[string, Misbehaviour]>([
+  test.each<[string, ServerFault]>([
     ["down", "refuse"],
     ["silent", "silent"],
     ["answering 403", "forbidden"],
@@ -53,7 +53,7 @@ describe("The tunnel of a receiver", () => {
     const startedAt = performance.now();
     const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
     expect(await child.exited).toEqual({ code: 1, signal: null });
-    // With the time to start and end the process. The timeout itself: tunnel.test.ts.
+    // Includes the time to start and stop the process. `tunnel.test.ts` tests the timeout itself.
     expect(performance.now() - startedAt).toBeLessThan(45_000);
     const complaints = child.lines.filter(({ level }) => level === "warn" || level === "error");
     expect(complaints).toMatchObject([{ level: "error", code: "TUNNEL_FAILED" }]);
@@ -80,7 +80,7 @@ describe("The command line with a failing Hub", () => {
     { what: "401", status: 401, asked: 1, says: /HF_TOKEN|token/ },
     { what: "429", status: 429, asked: 4, says: /again/ },
     { what: "503", status: 503, asked: 4, says: /again/ },
-  ])("T4: $what is reported with the fix after the attempts", patient, async ({ status, asked, says }) => {
+  ])("T4: $what is reported with a remedy after the last attempt", patient, async ({ status, asked, says }) => {
     const error = { error: `${token} ${secret}` };
     const hub = await openHub({ status, headers: { "retry-after": "1" }, json: error });
     const { exitCode, stdout, stderr } = await start(["list", "--hub-url", hub.url], { HF_TOKEN: token }).ended;
@@ -105,7 +105,7 @@ describe("The command line with a failing Hub", () => {
 describe("A local Hub", () => {
   const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
 
-  /** One with a webhook that leads to a target. */
+  /** A local Hub with a webhook for the target. */
   async function openHubTo(...answers: readonly TargetAnswer[]) {
     const target = await openTarget(...answers);
     const command = start(["hub", "--port", "0", "--format", "json"]);
@@ -131,7 +131,7 @@ describe("A local Hub", () => {
     });
     await lead(target.url);
     expect(await happen()).toMatchObject({ deliveries: [{ status: 200 }] });
-    // What the system keeps on its way comes on top.
+    // Plus the bytes in the system's socket buffers.
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
 

@@ -1,7 +1,7 @@
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 import { type NotedAccount, rows } from "./rows.ts";
 
-/** Prints the result of each row after the run. Fails the run if a row failed or was skipped. */
+/** A vitest reporter that prints the result of each row. Fails the run if a row failed or was skipped. */
 export default class SurvivalTable implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -15,7 +15,7 @@ export default class SurvivalTable implements Reporter {
     print([head, ...results.map(cellsOf)]);
     for (const reason of reasons) console.log(`skipped: ${reason}`);
     for (const { name } of testsWithoutRow) console.log(`test without a row: ${name}`);
-    console.log("process: own = its own process; test = the process of the tests; both = some of each.");
+    console.log("process: own = separate process; test = process of the tests; both = some tests each.");
     console.log(`${survived.length} of ${rows.length} survived, ${lost} acknowledged deliveries lost`);
     if (survived.length < rows.length || lost > 0 || testsWithoutRow.length > 0) process.exitCode = 1;
   }

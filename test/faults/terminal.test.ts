@@ -10,7 +10,7 @@ import { countRows } from "./rows.ts";
 
 countRows("terminal");
 
-/** Clears the screen, names the window, turns the writing around, and rings. */
+/** Escape sequences that clear the screen, set the window title, reverse the text direction, and ring the bell. */
 const hostile = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202ename\u0007";
 const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
@@ -38,7 +38,7 @@ describe("Escape codes in a payload", () => {
       expect(stdout + stderr).not.toMatch(obeyed);
       expect(holdsSecret([stdout, stderr], secret)).toBe(false);
     }
-    // What came is kept as it came, all the same.
+    // The stored body is unchanged.
     expect((await receiver.ledger.read([{ endpoint: "target", id: "hostile" }]))[0]?.body).toBe(body);
   });
 

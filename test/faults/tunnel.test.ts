@@ -6,7 +6,7 @@ import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
 import { openReconnectingTunnel } from "../../src/tunnel/tunnel.ts";
-import { type Misbehaviour, startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { type ServerFault, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { startLocalServer } from "../tunnel/local-server.ts";
@@ -17,11 +17,11 @@ import { countRows, inOwnProcess } from "./rows.ts";
 
 countRows("tunnel");
 
-/** In the environment, in the server's address or the webhooks' own: it may appear nowhere. */
+/** A token in the environment, the server's URL, and the webhook URLs. It must not appear in any output. */
 const secret = "Planted-5ecret-9e1f";
 
 describe("A failing tunnel server", () => {
-  test.each<[string, Misbehaviour, RegExp]>([
+  test.each<[string, ServerFault, RegExp]>([
     ["that is down", "refuse", /is not reachable \(ECONNREFUSED\)/],
     ["that is silent", "silent", /did not answer in time/],
     ["that answers 403", "forbidden", /returned status 403/],
@@ -43,7 +43,7 @@ describe("A failing tunnel server", () => {
     vi.unstubAllEnvs();
 
     expect(clock.deadlines).toEqual([15_000]);
-    // The clock of this test never reaches the deadline by itself. A process takes long to start on a busy machine.
+    // The test controls the clock, so the deadline is never reached on a slow machine.
     expect(performance.now() - startedAt).toBeLessThan(45_000);
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true, message: expect.stringMatching(reason) });
     expect(String(error)).toMatch(/try again, set another tunnel server .* choose another provider .* "publicUrl"/);
@@ -96,7 +96,7 @@ describe("A tunnel that is lost", () => {
   });
 });
 
-test("T3: A tunnel that fails without a listener does not end the process, and comes back", async () => {
+test("T3: a tunnel that fails without a listener does not end the process, and reconnects", async () => {
   await using local = await startLocalServer((_request, response) => response.end("pong"));
   await using host = await startLocaltunnelServer();
   const script = `

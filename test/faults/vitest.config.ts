@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vitest/config";
 import SurvivalTable from "./survival-table.ts";
 
-/*
- * All rows, on every inbox there is, against the built package: the entry points that a test imports from the sources
- * come from `dist`, as they do in the processes that it starts.
+/**
+ * Runs all faults on every inbox engine against the built package. Test files and the processes they start import entry
+ * points from `dist`.
  */
 
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("../../node_modules/.cache/node-compile/", import.meta.url));
@@ -31,7 +31,7 @@ export default defineConfig({
     include: ["test/faults/*.test.ts"],
     env: { FAULTS_ON: "dist", SLOW_TESTS: "1" },
     reporters: ["default", new SurvivalTable()],
-    // It runs as Node runs it, untouched.
+    // Node runs the built files without transformation.
     server: { deps: { external: [/\/dist\/.*\.js$/] } },
     dangerouslyIgnoreUnhandledErrors: false,
     maxWorkers: availableParallelism() + 1,

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 const packages = fileURLToPath(new URL("node_modules/", import.meta.url));
 
-/** The runtimes, as their packages in the registry of npm ship them: one program each, without an install script. */
+/** The runtimes, from npm packages that contain the program and have no install script. */
 const programs = {
   node22: join(packages, "node-22/bin/node"),
   node24: join(packages, "node-24/bin/node"),
@@ -12,23 +12,23 @@ const programs = {
   deno: join(packages, "@deno/linux-x64-glibc/deno"),
 };
 
-/** pnpm, which Node 24 runs: it refuses to install a package with an install script. */
+/** pnpm, run by Node 24. It refuses to install packages that have an install script. */
 export const pnpm = [programs.node24, join(packages, "pnpm/bin/pnpm.mjs")];
 
-/** One way to run the documented program. */
+/** A way to run the documented program. */
 export interface RuntimeCase {
   name: string;
-  /** The runtime and its arguments, before the file. */
+  /** The runtime and its arguments, without the file. */
   command: (port: number) => readonly string[];
-  /** How the program is changed. */
+  /** Changes the program for this case. */
   change?: (program: string, port: number) => string;
   /** Whether `PORT` is set. Default `true`. */
   setsPort?: boolean;
-  /** Whether the server ends on SIGTERM with 0, as a launched one does. Default `true`. */
+  /** Whether the server exits with 0 on SIGTERM, as a launched one does. Default `true`. */
   endsItself?: boolean;
 }
 
-/** The documented program without its launch: the runtime serves the default export. */
+/** Removes the launch from the documented program, because the runtime serves the default export. */
 const withoutLaunch = (program: string) => program.replace(/^await server\.launch\(\);.*$/m, "");
 
 export const runtimeCases: readonly RuntimeCase[] = [
@@ -37,7 +37,7 @@ export const runtimeCases: readonly RuntimeCase[] = [
   { name: "Node 26", command: () => [programs.node26] },
   { name: "Bun", command: () => [programs.bun] },
   {
-    // Bun's own listener would take 3000.
+    // Bun would listen on port 3000 by default.
     name: "Bun, port in the program",
     command: () => [programs.bun],
     change: (program, port) => program.replace("server.launch()", `server.launch({ port: ${port} })`),
@@ -60,7 +60,7 @@ export const runtimeCases: readonly RuntimeCase[] = [
   },
 ];
 
-/** A command that loads a server file, on a runtime that cannot. */
+/** Commands that load a server file on a runtime that cannot. */
 export const refusedCommands: readonly { name: string; command: readonly string[] }[] = [
   { name: "Bun, hub-webhooks dev", command: [programs.bun, "--bun"] },
   { name: "Deno, hub-webhooks dev", command: [programs.deno, "run", "--allow-all"] },

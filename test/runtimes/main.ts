@@ -7,9 +7,9 @@ import { root } from "../support/project-folder.ts";
 import { pnpm, refusedCommands, runtimeCases } from "./cases.ts";
 import { type Check, runCase } from "./run-case.ts";
 
-/*
- * Runs the program of docs/guides/deploy-worker.md, from the packed package, on every supported runtime. The runtimes are
- * packages of the npm registry, pinned in the package.json beside this file. Exits with 1 if a check failed.
+/**
+ * Runs the program of docs/guides/deploy-worker.md, from the packed package, on every supported runtime. The runtimes
+ * are npm packages, pinned in the package.json next to this file. Exits with 1 if a check fails.
  */
 
 if (process.platform !== "linux" || process.arch !== "x64") {
@@ -43,7 +43,7 @@ try {
 
   const project = await makeProject("installed", { "hub-webhooks": `file:${tarball}` });
   const install = await runProgram(["npm", "install", "--omit=optional", "--no-audit", "--no-fund"], { cwd: project });
-  if (install.code !== 0) throw new Error(`npm install ended with ${install.code}:\n${install.output}`);
+  if (install.code !== 0) throw new Error(`npm install exited with ${install.code}:\n${install.output}`);
 
   for (const [index, runtime] of runtimeCases.entries()) {
     const options = { folder: join(folder, `case-${index}`), nodeModules: join(project, "node_modules"), program };

@@ -7,17 +7,17 @@ import { freePort } from "../support/free-port.ts";
 import { startProgram } from "../support/program.ts";
 import type { RuntimeCase } from "./cases.ts";
 
-/** A check of a case: its name, and what is wrong where it failed. */
+/** The result of a check; `problem` is `undefined` if it passed. */
 export interface Check {
   name: string;
   problem: string | undefined;
 }
 
-/** What {@link runCase} needs beside the case. */
+/** Options of {@link runCase}. */
 export interface RunCaseOptions {
-  /** An empty folder for it. */
+  /** An empty folder. */
   folder: string;
-  /** Where the package is installed. */
+  /** The `node_modules` folder with the package. */
   nodeModules: string;
   /** The documented program. */
   program: string;
@@ -26,7 +26,7 @@ export interface RunCaseOptions {
 const secret = "s3cret";
 const withinMs = 20_000;
 
-/** Runs the documented program and checks what it promises. */
+/** Runs the documented program and checks its documented behavior. */
 export async function runCase(runtime: RuntimeCase, options: RunCaseOptions): Promise<readonly Check[]> {
   const { folder, nodeModules, program } = options;
   const port = await freePort();
@@ -103,7 +103,7 @@ async function until(isTrue: () => boolean, text: string): Promise<string> {
   return `not within ${withinMs} ms`;
 }
 
-/** The ports on which a process of this machine listens, as Linux lists them. */
+/** Returns the ports on which a process listens, according to Linux. */
 function listeningPorts(pid: number): readonly number[] {
   const inodes = new Set(
     readdirSync(`/proc/${pid}/fd`).map((fd) => {

@@ -38,7 +38,7 @@ export function formatReport(result: SoakResult): string {
   return `# Soak
 
 Two receivers of the built package share one SQLite inbox for ${minutes} minutes under a mix of valid and invalid requests. One receiver
-runs the whole time. The other is stopped or killed from time to time. Run with \`npm run soak -- --minutes ${minutes} --seed ${seed} --rate ${rate}\`.
+runs the whole time. The other is stopped or killed from time to time. Reproduce with \`npm run soak -- --minutes ${minutes} --seed ${seed} --rate ${rate}\`.
 
 - ${cpus().length} cores, ${processor?.model.trim()}, ${(totalmem() / 2 ** 30).toFixed(1)} GiB; Node ${process.version} on ${process.platform} ${process.arch}. The load generator ran on the same machine.
 - ${sent} requests at ${rate} per second. ${heldBack} more were not sent because too many were in progress.
@@ -82,12 +82,12 @@ ${table(
 
 Median over all samples of the event loop delay at p99: ${median(steady.samples.map(({ delayP99 }) => delayP99)).toFixed(1)} ms.
 
-## Requests and answers
+## Requests and responses
 
-Cut off: the receiver was stopped before it answered. A background delivery is then sent to the other receiver, as the Hub retries it.
+Cut off: the receiver stopped before it responded. The load generator then sends a background delivery to the other receiver, because the Hub would retry it.
 
 ${table(
-  ["", "sent", "answers", "cut off"],
+  ["", "sent", "responses", "cut off"],
   [...tallies].map(([name, tally]) => [
     name,
     tally.sent,

@@ -9,10 +9,10 @@ import { expect } from "vitest";
 
 const packageFolder = dirname(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")));
 
-/** Inside the installed package, so that another version of the package never meets the browser of this one. */
+/** The folder is inside the installed package, so that each version of the package has its own browser. */
 const unpackedFolder = join(packageFolder, "unpacked");
 
-/** The package's fonts first, for machines that have none; then those of the system, where it has any. */
+/** The package's fonts come first, because a machine may have none, followed by the system's fonts. */
 const fontSettings = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -31,8 +31,8 @@ const flags = [
 ];
 
 /**
- * Starts a headless Chromium: the one that `CHROME_PATH` names, else the one of `@sparticuz/chromium`, which needs
- * nothing from the system but the C library. Close it when done.
+ * Starts a headless Chromium: the one that `CHROME_PATH` names, otherwise the one of `@sparticuz/chromium`, which needs
+ * no system libraries except the C library. Close it when done.
  *
  * @example
  * ```ts
@@ -44,7 +44,7 @@ export async function launchBrowser(): Promise<Browser> {
   const chosen = process.env.CHROME_PATH;
   if (chosen) return chromium.launch({ executablePath: chosen, args: flags });
   if (process.platform !== "linux" || process.arch !== "x64") {
-    throw new Error("The browser tests bring a Chromium for Linux on x64 only: set CHROME_PATH to a Chrome of yours.");
+    throw new Error("The browser tests include a Chromium for Linux x64 only. Set CHROME_PATH to your Chrome.");
   }
   if (!(await exists(unpackedFolder))) await unpackChromium();
   return chromium.launch({
@@ -59,8 +59,8 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * Two test workers may get here at once: each unpacks into a folder of its own, and the first to finish gives its
- * folder the final name. So a folder of that name is always whole.
+ * Two test workers may unpack at the same time. Each uses its own folder, and the first to finish renames it, so a
+ * folder with the final name is always complete.
  */
 async function unpackChromium(): Promise<void> {
   const folder = await mkdtemp(join(packageFolder, "unpacking-"));
@@ -76,8 +76,8 @@ async function unpackChromium(): Promise<void> {
 }
 
 /**
- * The package unpacks into the folder for temporary files, and its shared libraries only where it believes itself on
- * AWS Lambda. A process of its own can be told both without touching the environment of this one.
+ * The package unpacks into the temporary folder, and unpacks shared libraries only on AWS Lambda. A separate process
+ * gets both settings, so this process's environment stays unchanged.
  */
 async function runUnpacker(folder: string): Promise<void> {
   const script = `import chromium from "@sparticuz/chromium"; await chromium.executablePath();`;
@@ -103,14 +103,14 @@ const everyLook = [wide, narrow].flatMap((viewport) =>
 
 const isThorough = process.env.SLOW_TESTS === "1";
 if (!isThorough) {
-  console.warn("Pages are looked at light and wide, dark and narrow; SLOW_TESTS=1 looks at the other pairs, too.");
+  console.warn("Pages are tested in light and wide, and in dark and narrow. Set SLOW_TESTS=1 for all combinations.");
 }
 
-/** How a page is looked at: each theme and each width, and each pair of them where there is time. */
+/** Color schemes and widths to test a page with; all combinations with SLOW_TESTS=1. */
 export const looks = isThorough ? everyLook : [everyLook[0], everyLook[3]].filter((look) => look !== undefined);
 
 /**
- * Checks a page with axe, contrast included.
+ * Checks a page with axe, including its contrast.
  *
  * @param options.overlapped targets whose contrast axe cannot measure, because another element covers them.
  */
@@ -120,7 +120,7 @@ export async function expectAccessible(page: Page, { overlapped = [] }: { overla
     "axe.run({ resultTypes: ['violations', 'incomplete'] })",
   );
   expect(violations.map(({ id, nodes }) => ({ id, targets: nodes.map(({ target }) => target) }))).toEqual([]);
-  // What axe cannot measure, it reports as incomplete: a contrast that nobody checked would pass for a good one.
+  // axe reports a contrast that it cannot measure as incomplete. Without this check, it would pass unnoticed.
   const unmeasured = incomplete
     .filter(({ id }) => id === "color-contrast")
     .flatMap(({ nodes }) => nodes.map(({ target }) => String(target)))

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { WebhookError } from "../../src/index.ts";
 
-/** Runs each case, which must fail, and returns the codes and the messages of the errors: for a snapshot of the wording. */
+/** Runs cases that must fail and returns their error codes and messages, for a snapshot of the wording. */
 export async function errorsOf(cases: Readonly<Record<string, () => unknown>>): Promise<Record<string, string>> {
   const errors: Record<string, string> = {};
   for (const [name, fail] of Object.entries(cases)) errors[name] = await errorOf(name, fail);
@@ -19,7 +19,7 @@ async function errorOf(name: string, fail: () => unknown): Promise<string> {
   throw new Error(`No error was thrown: ${name}.`);
 }
 
-/** Replaces what differs between runs and releases: ports of this machine, temporary folders and the version. */
+/** Replaces text that differs between runs and releases: ports, temporary folders, and the version. */
 export function maskAddresses(text: string): string {
   const folders = new RegExp(`(${realpathSync(tmpdir())}|${tmpdir()})/[\\w-]+`, "g");
   return text

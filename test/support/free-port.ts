@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 /**
- * Returns a port of this machine that nothing listens on. It is below the range that the operating system assigns for
- * port 0 and for outgoing connections, so that no test that runs at the same time gets it before it is used.
+ * Returns a free port below the range that the operating system assigns for port 0 and for outgoing connections, so
+ * that a concurrent test does not take it before it is used.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -20,7 +20,7 @@ function isFree(port: number): Promise<boolean> {
   );
 }
 
-/** Starts a server, by default on a free port of this machine, and returns the port. */
+/** Starts a server, by default on a free port, and returns the port. */
 export async function listenOnPort(server: Server, { port = 0, host = "127.0.0.1" } = {}): Promise<number> {
   server.listen(port, host);
   await once(server, "listening");
@@ -29,7 +29,7 @@ export async function listenOnPort(server: Server, { port = 0, host = "127.0.0.1
   return address.port;
 }
 
-/** Rejects if something listens on a port of this machine. */
+/** Rejects if another process listens on the port. */
 export async function expectFree(port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

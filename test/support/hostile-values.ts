@@ -1,7 +1,7 @@
-/** Things that a handler may throw and that defend themselves against being looked at, by a name for a test's title. */
+/** Returns values that a handler may throw and that throw when inspected, keyed by a name for test titles. */
 export function hostileValues(): Readonly<Record<string, unknown>> {
   const fail = (): never => {
-    throw new Error("This must not be looked at.");
+    throw new Error("This value must not be inspected.");
   };
   const { proxy: revoked, revoke } = Proxy.revocable({}, {});
   revoke();

@@ -3,7 +3,7 @@ import type { Server } from "node:net";
 import { onTestFinished } from "vitest";
 import { listenOnPort } from "./free-port.ts";
 
-/** Starts a server on a free port of this machine. It closes after the test, with its HTTP connections. */
+/** Starts a server on a free port. Closes it and its HTTP connections after the test. */
 export async function listen(server: Server | HttpServer): Promise<{ port: number; url: string }> {
   const port = await listenOnPort(server);
   onTestFinished(() => {

@@ -4,61 +4,63 @@ import { createServer as createHttpServer, type ServerResponse } from "node:http
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { listenOnPort } from "./free-port.ts";
 
-/** How a server answers a registration when it does not do so properly. */
-export type Misbehaviour =
+/** Ways in which a server fails to register a tunnel. */
+export type ServerFault =
   | "refuse" // Nothing listens.
-  | "silent" // Takes the request and never answers.
+  | "silent" // Accepts the request and never responds.
   | "forbidden" // 403
   | "broken" // 500
   | "redirect" // 302
-  | "html" // 200 and a web page, as a captive portal does.
-  | "garbage" // Not HTTP at all.
-  | "no-url" // A tunnel without its URL.
-  | "closed-port" // A tunnel at whose port nobody listens.
-  | "deaf-port"; // A tunnel at whose port a firewall swallows everything.
+  | "html" // 200 with a web page, like a captive portal.
+  | "garbage" // Not HTTP.
+  | "no-url" // A tunnel without a URL.
+  | "closed-port" // A tunnel with a port on which no process listens.
+  | "deaf-port"; // A tunnel with a port behind a firewall that drops all packets.
 
-/** The options of {@link startLocaltunnelServer}. */
+/** Options of {@link startLocaltunnelServer}. */
 export interface LocaltunnelServerOptions {
-  /** The port of the server itself. Default: any free one. */
+  /** The server's own port. Default: a free port. */
   port?: number;
-  mode?: Misbehaviour;
-  /** Fields of a registration's answer to replace, such as `{ url: "ftp://example.com" }`. */
+  mode?: ServerFault;
+  /** Fields that replace those of the registration response, such as `{ url: "ftp://example.com" }`. */
   answer?: Record<string, unknown>;
 }
 
 /**
- * A localtunnel server on this machine. It has one public URL for each name: whoever wishes for a name gets the same URL
- * each time, also after a crash, unless the name is in use or was given away.
+ * A localtunnel server. Each name has one public URL, which stays the same after a crash, unless the name is in use or
+ * was given away.
  */
 export interface LocaltunnelServer extends AsyncDisposable {
-  /** What to give as the option `host`. It stays the same when the server crashes and comes back. */
+  /** The value of the `host` option. It stays the same after a crash. */
   readonly url: string;
-  /** The paths of the registrations asked for, such as `/?new`. */
+  /** Paths of the registration requests, such as `/?new`. */
   readonly registrations: readonly string[];
-  /** How many connections its clients hold open at this moment. */
+  /** Number of open connections from tunnel clients. */
   readonly connections: number;
-  /** Changes how registrations are answered from now on; `undefined` for properly. */
-  misbehave(mode: Exclude<Misbehaviour, "refuse" | "deaf-port"> | undefined): void;
-  /** Ends every tunnel and hangs up on everybody, until {@link LocaltunnelServer.comeBack}. Its ports stay its own. */
+  /** Sets how registrations fail; `undefined` restores normal responses. */
+  misbehave(mode: Exclude<ServerFault, "refuse" | "deaf-port"> | undefined): void;
+  /** Closes all tunnels and refuses connections until {@link LocaltunnelServer.comeBack}. Keeps the ports reserved. */
   crash(): Promise<void>;
-  /** Works again after a crash, with no tunnel open. */
+  /** Accepts connections again after a crash, without open tunnels. */
   comeBack(): void;
-  /** Gives all names used so far to somebody else: who wishes for one gets another name, so another URL. */
+  /** Reserves all names used so far for another client, so that a request for one gets another name and URL. */
   giveNamesAway(): void;
-  /** Forgets its tunnels while their connections stand, as after a restart behind a balancer: visitors get 404. */
+  /**
+   * Drops its tunnels while the client connections stay open, like a restart behind a load balancer. Visitors get 404.
+   */
   forget(): void;
-  /** Takes visitors and leaves them waiting while the clients' connections stand, until the next registration. */
+  /** Accepts visitors without forwarding them, while the client connections stay open, until the next registration. */
   stall(): void;
-  /** Ends everything at once, for good. Safe to call twice. */
+  /** Stops the server permanently. Can be called more than once. */
   close(): Promise<void>;
 }
 
-/** What must never reach a terminal: an escape code that clears the screen. */
+/** An escape sequence that clears the screen. It must never reach a terminal. */
 const hostileText = "\u001b[2J<b>captive portal</b>";
 
 /**
- * Starts a server that speaks localtunnel's protocol over real sockets: a registration by HTTP, a port where the
- * client keeps idle connections, and a public port of which every connection is piped through one of those.
+ * Starts a server that implements localtunnel's protocol over real sockets: registration over HTTP, a port for the
+ * client's idle connections, and a public port whose connections are piped through them.
  *
  * @example
  * ```ts
@@ -74,7 +76,7 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
   let { mode } = options;
   let crashed = false;
   const registrations: string[] = [];
-  const doors = new Map<string, PublicDoor>();
+  const listeners = new Map<string, PublicListener>();
   const givenAway = new Set<string>();
   const deafPort = mode === "deaf-port" ? await openDeafPort() : undefined;
 
@@ -95,10 +97,10 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
 
   async function register(path: string, response: ServerResponse): Promise<void> {
     const name = freeName(path === "/?new" ? undefined : path.slice(1));
-    const door = doors.get(name) ?? new PublicDoor();
-    doors.set(name, door);
-    const { clientPort, publicPort } = await door.open();
-    if (mode === "closed-port") await door.shut();
+    const listener = listeners.get(name) ?? new PublicListener();
+    listeners.set(name, listener);
+    const { clientPort, publicPort } = await listener.open();
+    if (mode === "closed-port") await listener.shut();
     const registration = {
       id: name,
       url: mode === "no-url" ? undefined : `http://127.0.0.1:${publicPort}`,
@@ -110,7 +112,7 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
   }
 
   function freeName(wished: string | undefined): string {
-    const isFree = (name: string) => !givenAway.has(name) && !doors.get(name)?.isInUse;
+    const isFree = (name: string) => !givenAway.has(name) && !listeners.get(name)?.isInUse;
     if (wished !== undefined && isFree(wished)) return wished;
     let number = 12;
     while (!isFree(`quiet-owl-${number}`)) number += 1;
@@ -120,7 +122,11 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
   const port = await listenOnPort(http, { port: options.port });
   async function close(): Promise<void> {
     http.closeAllConnections();
-    await Promise.all([closeServer(http), deafPort?.close(), ...[...doors.values()].map((door) => door.close())]);
+    await Promise.all([
+      closeServer(http),
+      deafPort?.close(),
+      ...[...listeners.values()].map((listener) => listener.close()),
+    ]);
   }
   if (mode === "refuse") await close();
 
@@ -128,7 +134,7 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
     url: `http://127.0.0.1:${port}`,
     registrations,
     get connections() {
-      return [...doors.values()].reduce((sum, door) => sum + door.connections, 0);
+      return [...listeners.values()].reduce((sum, listener) => sum + listener.connections, 0);
     },
     misbehave(next) {
       mode = next;
@@ -136,28 +142,28 @@ export async function startLocaltunnelServer(options: LocaltunnelServerOptions =
     async crash() {
       crashed = true;
       http.closeAllConnections();
-      await Promise.all([...doors.values()].map((door) => door.shut()));
+      await Promise.all([...listeners.values()].map((listener) => listener.shut()));
     },
     comeBack() {
       crashed = false;
     },
     giveNamesAway() {
-      for (const name of doors.keys()) givenAway.add(name);
+      for (const name of listeners.keys()) givenAway.add(name);
     },
     forget() {
-      for (const door of doors.values()) door.behaviour = "forgotten";
+      for (const listener of listeners.values()) listener.behavior = "forgotten";
     },
     stall() {
-      for (const door of doors.values()) door.behaviour = "stalled";
+      for (const listener of listeners.values()) listener.behavior = "stalled";
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-/** The public port of a name: what a visitor says there goes through an idle connection of the client, and back. */
-class PublicDoor {
-  behaviour: "open" | "shut" | "forgotten" | "stalled" = "shut";
+/** Opens the public port of a name. Each visitor is piped through one of the client's idle connections. */
+class PublicListener {
+  behavior: "open" | "shut" | "forgotten" | "stalled" = "shut";
   readonly #clients = new Set<Socket>();
   readonly #idleClients = new Set<Socket>();
   readonly #visitors = new Set<Socket>();
@@ -171,7 +177,7 @@ class PublicDoor {
   }
 
   get isInUse(): boolean {
-    return this.#clients.size > 0 && this.behaviour === "open";
+    return this.#clients.size > 0 && this.behavior === "open";
   }
 
   async open(): Promise<{ clientPort: number; publicPort: number }> {
@@ -179,13 +185,13 @@ class PublicDoor {
     this.#publicPort ??= listenOnPort(this.#publicServer);
     this.#clientServer = createServer((client) => this.#receive(client, this.#clients, this.#idleClients));
     const ports = { clientPort: await listenOnPort(this.#clientServer), publicPort: await this.#publicPort };
-    this.behaviour = "open";
+    this.behavior = "open";
     return ports;
   }
 
-  /** The public port stays open, so that no other program takes it, and hangs up on everybody. */
+  /** Keeps the public port reserved and closes each connection immediately. */
   async shut(): Promise<void> {
-    this.behaviour = "shut";
+    this.behavior = "shut";
     for (const socket of [...this.#clients, ...this.#visitors]) socket.destroy();
     if (this.#clientServer) await closeServer(this.#clientServer);
     this.#clientServer = undefined;
@@ -196,15 +202,15 @@ class PublicDoor {
   }
 
   #receiveVisitor(visitor: Socket): void {
-    if (this.behaviour === "shut") visitor.resetAndDestroy();
-    else if (this.behaviour === "forgotten") refuseVisitor(visitor);
+    if (this.behavior === "shut") visitor.resetAndDestroy();
+    else if (this.behavior === "forgotten") refuseVisitor(visitor);
     else this.#receive(visitor, this.#visitors, this.#waitingVisitors);
   }
 
   #receive(socket: Socket, all: Set<Socket>, free: Set<Socket>): void {
     all.add(socket);
     free.add(socket);
-    socket.on("error", () => {}); // A reset; "close" follows.
+    socket.on("error", () => {}); // Connection reset; "close" follows.
     socket.once("close", () => {
       all.delete(socket);
       free.delete(socket);
@@ -213,7 +219,7 @@ class PublicDoor {
   }
 
   #pair(): void {
-    if (this.behaviour !== "open") return;
+    if (this.behavior !== "open") return;
     const [client] = this.#idleClients;
     const [visitor] = this.#waitingVisitors;
     if (client === undefined || visitor === undefined) return;
@@ -225,7 +231,7 @@ class PublicDoor {
   }
 }
 
-/** Answers as localtunnel's server does where it knows no tunnel of the name. */
+/** Responds like localtunnel's server to an unknown tunnel name. */
 function refuseVisitor(visitor: Socket): void {
   visitor.on("error", () => {});
   visitor.once("data", () =>
@@ -233,7 +239,7 @@ function refuseVisitor(visitor: Socket): void {
   );
 }
 
-/** A port that swallows what is sent to it: its process never accepts, and its short queue is filled at once. */
+/** Returns a port that never accepts connections: its process is stopped and its short accept queue is full. */
 async function openDeafPort(): Promise<{ port: number; close(): Promise<void> }> {
   const script = `
     const server = require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
@@ -254,7 +260,7 @@ async function openDeafPort(): Promise<{ port: number; close(): Promise<void> }>
   };
 }
 
-/** Resolves at once when the server is closed already. */
+/** Resolves immediately if the server is already closed. */
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }

@@ -1,20 +1,20 @@
 import type { Logger, LogMethod } from "../../src/index.ts";
 
-/** One line that a {@link MemoryLogger} was given. */
+/** A line of a {@link MemoryLogger}. */
 export interface LogLine {
   level: "debug" | "info" | "warn" | "error";
   msg: string;
   [field: string]: unknown;
 }
 
-/** A logger that keeps its lines. */
+/** A logger that stores its lines. */
 export interface MemoryLogger extends Logger {
   readonly lines: LogLine[];
-  /** Everything that was logged, as one text, errors with their messages and stacks: for "appears nowhere". */
+  /** Returns all lines as one text, including errors with messages and stacks, for assertions that a text is absent. */
   text(): string;
 }
 
-/** Makes a logger that keeps its lines, those of its children among them. */
+/** Creates a logger that stores its own lines and those of its children. */
 export function createMemoryLogger(lines: LogLine[] = [], bindings: Record<string, unknown> = {}): MemoryLogger {
   const write = (level: LogLine["level"]): LogMethod => {
     return (fields: object | string, message?: string) => {

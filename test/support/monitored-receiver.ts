@@ -3,16 +3,15 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { holdsSecret } from "./secrets.ts";
 
-/** Options of {@link MonitoredReceiver.start}. */
 export interface MonitoredReceiverOptions {
   script: URL;
   inboxUrl: string;
   secret: string;
   dashboardToken: string;
   findings: Findings;
-  /** Codes that lines of level "error" may have. Every other line of that level is a finding. */
+  /** Allowed codes of lines of level "error". Any other error line is a finding. */
   expectedErrors: readonly string[];
-  /** Returns how to reproduce what is happening now. */
+  /** Returns how to reproduce the current case. */
   reproduction?: () => string;
 }
 
@@ -31,10 +30,10 @@ interface Line {
 }
 
 const errorLevel = 50;
-/** A terminal that shows a log would interpret these. */
+/** Control characters that a terminal interprets when it displays a log. */
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** A receiver of the built package in its own process, whose complete output is checked. */
+/** A receiver of the built package in a separate process, whose complete output is checked. */
 export class MonitoredReceiver {
   readonly url: string;
   /** Resolves to the exit code or the signal. */
@@ -112,7 +111,7 @@ export class MonitoredReceiver {
     return isMemoryUse(report) ? report : undefined;
   }
 
-  /** Stops it and returns its exit code, or the signal that ended it. */
+  /** Stops the process and returns its exit code, or the signal that ended it. */
   async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<unknown> {
     this.#isStopping = true;
     this.#child.kill(signal);
@@ -132,18 +131,18 @@ function parseLine(text: string): Line | undefined {
   }
 }
 
-/** By level and code, because messages are reworded and a search for old words finds nothing. */
+/** Log lines are counted by level and code, because messages can be reworded. */
 function isUnexpected({ level, code }: Line, expectedErrors: readonly string[]): boolean {
   return code === "INTERNAL" || (level !== undefined && level >= errorLevel && !expectedErrors.includes(code ?? ""));
 }
 
-/** What was found, each kind once with the case that shows it, and how often it came. */
+/** Findings by kind: the first case that shows it, and the number of occurrences. */
 export class Findings {
   readonly #found = new Map<string, { count: number; shownBy: string }>();
 
   /**
-   * @param what is wrong, in the same words for all cases of one kind.
-   * @param shownBy how to see it again.
+   * @param what The problem, in the same words for all cases of a kind.
+   * @param shownBy How to reproduce it.
    */
   note(what: string, shownBy = ""): void {
     const found = this.#found.get(what);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const folder = new URL("../fixtures/", import.meta.url);
 
-/** The payloads in test/fixtures, by file name without extension. */
+/** Names of the payloads in test/fixtures, without extension. */
 export const fixtureNames: readonly string[] = readdirSync(folder)
   .filter((file) => file.endsWith(".json"))
   .map((file) => file.slice(0, -".json".length));
@@ -12,7 +12,7 @@ export function readFixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`${name}.json`, folder), "utf8"));
 }
 
-/** Each scope that the Hub is known to have, with each of its actions. */
+/** Known scopes of the Hub, each with its actions. */
 export const knownEvents = [
   ["repo", "create"],
   ["repo", "delete"],
@@ -27,10 +27,10 @@ export const knownEvents = [
   ["discussion.comment", "update"],
 ] as const;
 
-/** Where something stands inside a JSON value. */
+/** The path of a value inside a JSON value. */
 export type Path = readonly (string | number)[];
 
-/** The way to every object, list and leaf inside a JSON value, without the value as a whole. */
+/** Returns the paths of all objects, lists, and leaves inside a JSON value, without the root. */
 export function pathsIn(value: unknown, above: Path = []): Path[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -39,18 +39,18 @@ export function pathsIn(value: unknown, above: Path = []): Path[] {
   });
 }
 
-/** What stands at a path. */
+/** Returns the value at a path. */
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce((at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined), value);
 }
 
-/** A copy of the value in which `change` stands at the path; `undefined` takes the key away, as JSON does. */
+/** Returns a copy of the value with `change` at the path. `undefined` removes the key, as in JSON. */
 export function changedAt(value: unknown, path: Path, change: unknown): unknown {
   const copy = structuredClone(value);
   const parent = valueAt(copy, path.slice(0, -1));
   const key = path.at(-1);
   if (typeof parent !== "object" || parent === null || key === undefined) return change;
-  // Not by assignment: that of a "__proto__" would change the prototype, where JSON.parse makes a field.
+  // An assignment to "__proto__" would change the prototype, whereas JSON.parse creates a property.
   Object.defineProperty(parent, key, { value: change, enumerable: true, configurable: true, writable: true });
   if (change === undefined) Reflect.deleteProperty(parent, key);
   return copy;

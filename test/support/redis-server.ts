@@ -6,25 +6,24 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { freePort } from "./free-port.ts";
 
-/** Whether there is a Redis to test with; where one is asked for by `REQUIRE_REDIS`, its absence is an error. */
+/** Whether Redis is installed. With `REQUIRE_REDIS`, a missing Redis is an error. */
 export const hasRedis = isInstalled();
 
 function isInstalled(): boolean {
   if (spawnSync("redis-server", ["--version"]).status === 0) return true;
-  if (process.env.REQUIRE_REDIS)
-    throw new Error("There is no redis-server: install it (apt-get install redis-server).");
-  console.log("Tests on Redis are skipped: there is no redis-server (apt-get install redis-server).");
+  if (process.env.REQUIRE_REDIS) throw new Error("redis-server is missing. Install it (apt-get install redis-server).");
+  console.log("Skipped tests with Redis: redis-server is missing (apt-get install redis-server).");
   return false;
 }
 
-/** A Redis in a process of its own. */
+/** A Redis server in a separate process. */
 export interface RedisServer extends AsyncDisposable {
   port: number;
-  /** The address of an empty database of it. */
+  /** Returns the URL of an empty database. */
   emptyDatabase(): Promise<string>;
 }
 
-/** Starts a Redis that syncs each write, unless `settings` say otherwise; where asked for, on one `core` only. */
+/** Starts Redis, by default with a sync for each write. With `core`, it runs on this CPU core only. */
 export async function startRedis(
   settings: readonly string[] = [],
   { core }: { core?: number | undefined } = {},
@@ -32,7 +31,7 @@ export async function startRedis(
   const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-redis-"));
   const port = await freePort();
   const safe = ["--appendonly", "yes", "--appendfsync", "always", "--save", "", "--maxmemory-policy", "noeviction"];
-  // A replica is synced at once: by default it waits five seconds for others to be synced with.
+  // Sync replicas immediately. By default, Redis waits five seconds for more replicas.
   const fast = ["--repl-diskless-sync-delay", "0"];
   const [program = "", ...before] = [...(core === undefined ? [] : ["taskset", "-c", `${core}`]), "redis-server"];
   const child = spawn(

@@ -1,4 +1,4 @@
-/** All texts in a value that a logger could write: keys, strings, bytes, and every property of an error. */
+/** Returns all text in a value that a logger could write: keys, strings, bytes, and all properties of an error. */
 function textsIn(value: unknown, seen = new Set<object>()): string[] {
   if (value instanceof Uint8Array) return [Buffer.from(value).toString("latin1")];
   if (typeof value !== "object" || value === null) return [String(value)];
@@ -8,14 +8,14 @@ function textsIn(value: unknown, seen = new Set<object>()): string[] {
   return [...hidden, ...Object.entries(value).flat()].flatMap((part) => textsIn(part, seen));
 }
 
-/** Whether a value contains `secret`, also as hex, base64 or a list of bytes. */
+/** Whether a value contains `secret`, also encoded as hex, base64, or a list of bytes. */
 export function holdsSecret(value: unknown, secret: string): boolean {
   const bytes = Buffer.from(secret);
   const forms = [secret, bytes.toString("hex"), bytes.toString("base64").replace(/=+$/, ""), [...bytes].join(",")];
   return textsIn(value).some((text) => forms.some((form) => text.includes(form)));
 }
 
-/** What a handler may throw that holds a secret, each by where the secret is. */
+/** Values with a secret that a handler may throw, keyed by the location of the secret. */
 export function errorsWithSecret(secret: string): Readonly<Record<string, unknown>> {
   const looped: Error & { self?: Error } = new Error(`Refused: ${secret}`);
   looped.self = looped;

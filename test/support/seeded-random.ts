@@ -1,13 +1,13 @@
-/** Numbers that look random, and are the same ones for the same seed: what was found can be found again. */
+/** A pseudorandom number generator. The same seed produces the same numbers, so that findings can be reproduced. */
 export class SeededRandom {
   #state: number;
 
-  /** @param seed any whole number. */
+  /** @param seed An integer. */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
 
-  /** A number from 0 up to, and without, 1 (mulberry32). */
+  /** Returns a number from 0 to 1, excluding 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -16,24 +16,24 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 up to, and without, `end`. */
+  /** Returns an integer from 0 to `end`, excluding `end`. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
 
-  /** Whether something happens that happens so often, from 0 to 1. */
+  /** Returns `true` with this probability, from 0 to 1. */
   chance(share: number): boolean {
     return this.next() < share;
   }
 
-  /** One of a list that is not empty. */
+  /** Returns an item of a non-empty list. */
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.below(items.length)];
-    if (item === undefined) throw new Error("There is nothing to pick from.");
+    if (item === undefined) throw new Error("The list is empty.");
     return item;
   }
 
-  /** One of a list, each as often as its weight says. */
+  /** Returns an item of a list with weights. */
   pickWeighted<Item extends { readonly weight: number }>(items: readonly Item[]): Item {
     let left = this.next() * items.reduce((sum, { weight }) => sum + weight, 0);
     const found = items.find(({ weight }) => {
@@ -43,7 +43,7 @@ export class SeededRandom {
     return found ?? this.pick(items);
   }
 
-  /** Letters and digits. */
+  /** Returns a string of letters and digits. */
   text(length: number): string {
     const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
     return Array.from({ length }, () => letters[this.below(letters.length)]).join("");

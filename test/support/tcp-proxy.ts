@@ -3,23 +3,23 @@ import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { listenOnPort } from "./free-port.ts";
 
-/** Stands before a server, to make it look frozen or gone. */
+/** A proxy that makes a server appear frozen or unreachable. */
 export interface TcpProxy {
-  /** The address of the server, by way of the proxy. */
+  /** Returns the URL with the proxy's host and port. */
   urlOf(url: string): string;
-  /** From now on nothing passes, and nobody is told. */
+  /** Stops forwarding data without closing connections. */
   freeze(): void;
-  /** Lets pass what has come meanwhile, and all that follows. */
+  /** Forwards the data received while frozen, then continues. */
   thaw(): void;
-  /** Resets every connection, and refuses new ones. */
+  /** Resets all connections and refuses new ones. */
   cut(): Promise<void>;
-  /** Connects to another port from now on; connections that are open stay. */
+  /** Sends new connections to another port. Open connections stay. */
   redirect(port: number): void;
   /** Listens again. */
-  mend(): Promise<void>;
+  restore(): Promise<void>;
 }
 
-/** Starts a proxy to a port; it is closed when the test is over. */
+/** Starts a proxy for a port. It closes after the test. */
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isFrozen = false;
@@ -61,6 +61,6 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     redirect(port) {
       current = port;
     },
-    mend: async () => void (await listenOnPort(server, { port })),
+    restore: async () => void (await listenOnPort(server, { port })),
   };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Creates a folder, which is removed after the test. Its path contains no symbolic links. */
+/** Creates a folder and removes it after the test. Its path contains no symbolic links. */
 export function createFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "hub-webhooks-")));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));

@@ -1,12 +1,12 @@
 import { onTestFinished, vi } from "vitest";
 
-/** The timers that are started with `setTimeout` while a test watches. */
+/** Timers that were started with `setTimeout`. */
 export interface WatchedTimers {
-  /** The timers of exactly so many milliseconds, each with how often it was cleared since. */
+  /** Returns the timers with exactly this delay, each with the number of times it was cleared. */
   of(milliseconds: number): { timer: NodeJS.Timeout; cleared: number }[];
 }
 
-/** Watches every `setTimeout` and `clearTimeout` until the test is over. */
+/** Records calls of `setTimeout` and `clearTimeout` until the test ends. */
 export function watchTimers(): WatchedTimers {
   const started = vi.spyOn(globalThis, "setTimeout");
   const cleared = vi.spyOn(globalThis, "clearTimeout");
@@ -27,7 +27,7 @@ export function watchTimers(): WatchedTimers {
 
 const probeMs = 1_000;
 
-/** Makes servers of this test send probes to clients that have ended their side every 10 ms rather than every second. */
+/** Makes servers probe half-closed connections every 10 ms instead of every second. */
 export function shortenProbes(): void {
   const { setInterval } = globalThis;
   const shortened = vi

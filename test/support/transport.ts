@@ -1,7 +1,7 @@
 import { describe } from "vitest";
 import type { WebhooksServer } from "../../src/index.ts";
 
-/** Sends a request to a server: its `fetch` is called, or the request goes over a real socket. */
+/** Sends a request to a server, through `fetch` or over a socket. */
 export type Send = (server: WebhooksServer, request: Request) => Promise<Response>;
 
 const transports: Readonly<Record<string, Send>> = {
@@ -28,7 +28,7 @@ const transports: Readonly<Record<string, Send>> = {
   },
 };
 
-/** Declares the same tests twice: once in memory, once over a real socket. */
+/** Declares tests twice: in memory and over a socket. */
 export function describeOverBothTransports(name: string, declare: (send: Send) => void): void {
   for (const [transport, send] of Object.entries(transports)) describe(`${name}, ${transport}`, () => declare(send));
 }

@@ -6,7 +6,7 @@ import { build, type OutputFile, type Plugin } from "esbuild";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Replaces our sources as the "browser" field of package.json has bundlers replace what is built from them. */
+/** Applies the "browser" field of package.json to the sources, as bundlers apply it to the built files. */
 const browserField: Plugin = {
   name: "browser-field",
   async setup({ onResolve }) {
@@ -30,8 +30,8 @@ const browserField: Plugin = {
 };
 
 /**
- * Bundles a script that imports `./index.ts` and `./testing.ts` of the package into one for a worker: its exports end
- * up in a global variable named `worker`. It fails where anything needs a module of Node.
+ * Bundles a script that imports the package's `./index.ts` and `./testing.ts` for a worker. Its exports are in the
+ * global variable `worker`. Fails if a module needs a Node module.
  */
 export async function bundleForWorker(script: string): Promise<string> {
   const { outputFiles } = await build({
@@ -48,7 +48,7 @@ export async function bundleForWorker(script: string): Promise<string> {
   return onlyText(outputFiles);
 }
 
-/** Bundles the built package for a worker, where the bundler itself reads the "browser" field. */
+/** Bundles the built package for a worker. The bundler applies the "browser" field itself. */
 export async function bundleBuiltPackage(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(root, "dist/index.js")],
@@ -62,6 +62,6 @@ export async function bundleBuiltPackage(): Promise<string> {
 }
 
 function onlyText([bundle]: readonly OutputFile[]): string {
-  if (!bundle) throw new Error("The bundler made nothing.");
+  if (!bundle) throw new Error("The bundler returned no output.");
   return bundle.text;
 }

@@ -75,7 +75,7 @@ export function describeServerHealth(
           expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);
           expect(performance.now() - startedAt).toBeLessThan(3_000);
         });
-        await (trouble === "freeze" ? proxy.thaw() : proxy.mend());
+        await (trouble === "freeze" ? proxy.thaw() : proxy.restore());
         await waitFor(async () => expect(await inbox.problems()).toEqual([]), { interval: 50 });
       },
     );

@@ -46,7 +46,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
         status: 503,
       });
       await waitFor(() => expect(logger.lines.map(({ level }) => level)).toContain("error"));
-      await proxy.mend();
+      await proxy.restore();
       await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });
       await waitFor(() => expect(runs.map(({ id }) => id)).toContain("after"));
     });
@@ -61,7 +61,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     for (const endpoint of endpoints) await inbox.accept(incoming("before", { endpoint }));
     await proxy.cut();
     await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
-    await proxy.mend();
+    await proxy.restore();
     await waitFor(() => inbox.accept(incoming("a")), { interval: 50 });
   });
 
@@ -125,7 +125,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       await proxy.cut();
       await expect(inbox.accept(incoming("c"))).rejects.toMatchObject(unavailable);
       proxy.thaw();
-      await proxy.mend();
+      await proxy.restore();
       await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });
     });
 

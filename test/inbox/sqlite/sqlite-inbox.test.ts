@@ -449,7 +449,7 @@ describe("The end of an attempt", () => {
     });
     await inbox.accept(incoming("a"));
     await waitFor(() => expect(runs).toHaveLength(1));
-    const mend = loseAttempts(file);
+    const restore = loseAttempts(file);
     release.resolve();
     const complaints = () => logger.lines.filter(({ deliveryId }) => deliveryId === "a");
     await waitFor(() =>
@@ -458,7 +458,7 @@ describe("The end of an attempt", () => {
     const database = new DatabaseSync(file, { readOnly: true });
     expect(database.prepare("SELECT status FROM deliveries").get()).toEqual({ status: "running" });
     database.close();
-    mend();
+    restore();
     expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([
       { number: 1, outcome: "succeeded" },
     ]);
@@ -469,7 +469,7 @@ describe("The end of an attempt", () => {
   test("is not stored if that fails during a shutdown, and the delivery runs again", async () => {
     const first = openInbox({ leaseMs: 300 });
     const runs = work(first.inbox, () => succeeded);
-    const mend = loseAttempts(first.file);
+    const restore = loseAttempts(first.file);
     await first.inbox.accept(incoming("a"));
     await waitFor(() => expect(first.logger.lines.some(({ deliveryId }) => deliveryId === "a")).toBe(true));
     await first.inbox.close(10_000);
@@ -478,7 +478,7 @@ describe("The end of an attempt", () => {
       deliveryId: "a",
       msg: expect.stringContaining("will run again"),
     });
-    mend();
+    restore();
     const second = openInbox({ file: first.file, leaseMs: 300 });
     const again = work(second.inbox, () => succeeded);
     await waitForStatus(second.inbox, "a", "succeeded");

@@ -19,38 +19,37 @@ import { runProgram } from "../program.ts";
 import { type DockerIgnore, parseDockerIgnore } from "./ignore.ts";
 import { type Instruction, parseDockerfile } from "./parse.ts";
 
-/** A stage that was built: its file system is a folder, and there is nothing around it. */
+/** A built stage. Its file system is a folder, without isolation from this machine. */
 export interface Image {
-  /** The folder that stands for `/`. */
+  /** The folder that serves as `/`. */
   root: string;
-  /** As the image sees it. */
+  /** The path inside the image. */
   workdir: string;
   environment: Record<string, string>;
   user: number;
   command: string[];
   healthcheck: string[];
-  /** Deletes everything that was built. */
+  /** Deletes all files of the build. */
   remove(): Promise<void>;
 }
 
-/** What {@link buildImage} needs. */
 export interface BuildOptions {
   dockerfile: string;
   context: string;
-  /** Told of every step before it is taken. */
+  /** Called with each step before it runs. */
   onStep?: (step: string) => void;
 }
 
 /**
- * Carries out a Dockerfile without a container engine: every stage is a folder, and the base image's Node is the one
- * that runs this. Nothing locks a step in, so it proves what the steps do, not what an image keeps out.
+ * Runs a Dockerfile without a container engine. Each stage is a folder, and the base image's Node is this machine's
+ * Node. Steps are not isolated: this tests what the steps do, not what they cannot access.
  */
 export async function buildImage({ dockerfile, context, onStep }: BuildOptions): Promise<Image> {
-  if (process.getuid?.() !== 0) throw new Error("A Dockerfile changes users, which only root can.");
+  if (process.getuid?.() !== 0) throw new Error("Run as root: the steps of a Dockerfile change users.");
   const steps = parseDockerfile(await readFile(dockerfile, "utf8"));
   const folder = await mkdtemp(join(tmpdir(), "image-"));
   const remove = () => rm(folder, { recursive: true, force: true });
-  // What a container has, whatever this machine is set to.
+  // Containers have this umask, regardless of this machine's.
   const umaskBefore = process.umask(0o022);
   try {
     await chmod(folder, 0o755);
@@ -69,7 +68,7 @@ export async function buildImage({ dockerfile, context, onStep }: BuildOptions):
   }
 }
 
-/** The home folder of a user in an image, as the image sees it. */
+/** Returns the home folder of a user inside the image. */
 export function homeOf(user: number): string {
   return user === 0 ? "/root" : "/home/node";
 }
@@ -86,10 +85,10 @@ class Builder {
     this.context = join(folder, "context");
   }
 
-  /** The stage that is being built. */
+  /** The current stage. */
   get stage(): Omit<Image, "remove"> {
     const stage = this.#stages.at(-1);
-    if (!stage) throw new Error("A Dockerfile begins with FROM.");
+    if (!stage) throw new Error("A Dockerfile must start with FROM.");
     return stage.image;
   }
 
@@ -136,7 +135,7 @@ class Builder {
   async #copy({ from, sources, destination, owner }: Instruction & { name: "COPY" }): Promise<void> {
     const { root, workdir } = this.stage;
     const sourceStage = this.#stages.find(({ name }) => name === from);
-    if (from !== undefined && !sourceStage) throw new Error(`There is no stage ${from}.`);
+    if (from !== undefined && !sourceStage) throw new Error(`Unknown stage "${from}".`);
     const asFolder = destination.endsWith("/") ? "/" : "";
     await copyInto({
       sourceRoot: sourceStage?.image.root ?? this.context,
@@ -155,11 +154,11 @@ class Builder {
       gid: user,
     };
     const { code, output } = await runProgram(["/bin/sh", "-c", command], options);
-    if (code !== 0) throw new Error(`RUN ${command} ended with ${code}:\n${output}`);
+    if (code !== 0) throw new Error(`RUN ${command} exited with ${code}:\n${output}`);
   }
 }
 
-/** How this machine gets at the registry, which a container engine would be told as well. */
+/** Returns this machine's npm registry and proxy settings, which a container engine would also pass to a build. */
 async function machineSettings(): Promise<Record<string, string>> {
   const { output } = await runProgram(["npm", "config", "get", "registry", "--silent"], {});
   const names = [
@@ -182,16 +181,16 @@ async function readDockerIgnore(context: string): Promise<string> {
   });
 }
 
-/** One `COPY`, its paths already those of this machine. */
+/** A `COPY` step with paths on this machine. */
 export interface CopyStep {
   sourceRoot: string;
-  /** Below `sourceRoot`; the last part may hold a `*`. */
+  /** Relative to `sourceRoot`. The last segment may contain `*`. */
   sources: readonly string[];
   destination: string;
   owner: number;
 }
 
-/** Copies a build context without what its `.dockerignore` keeps out. */
+/** Copies a build context without the paths that `.dockerignore` excludes. */
 async function copyContext(context: string, destination: string, ignore: DockerIgnore): Promise<void> {
   await cp(context, destination, {
     recursive: true,
@@ -204,10 +203,10 @@ async function copyContext(context: string, destination: string, ignore: DockerI
   });
 }
 
-/** Copies as Docker does: of a folder what is in it, a file into a folder that exists or ends in a slash. */
+/** Copies like Docker: the contents of a folder, or a file into an existing folder or a path that ends with a slash. */
 async function copyInto({ sourceRoot, sources, destination, owner }: CopyStep): Promise<void> {
   const paths = (await Promise.all(sources.map((source) => findSources(sourceRoot, source)))).flat();
-  if (paths.length === 0) throw new Error(`Nothing in the context is called ${sources.join(" or ")}.`);
+  if (paths.length === 0) throw new Error(`The context has no file ${sources.join(" or ")}.`);
   const intoFolder = destination.endsWith("/") || paths.length > 1 || (await isFolder(destination));
   for (const path of paths) {
     const isFile = !(await isFolder(path));
@@ -238,7 +237,7 @@ async function findSources(root: string, source: string): Promise<string[]> {
     return [path];
   }
   const [before = "", after = "", ...more] = basename(source).split("*");
-  if (more.length > 0 || dirname(source).includes("*")) throw new Error(`${source}: only one * is known here.`);
+  if (more.length > 0 || dirname(source).includes("*")) throw new Error(`${source}: only one * is supported.`);
   const names = await readdir(dirname(path));
   return names
     .filter((name) => name.startsWith(before) && name.endsWith(after) && name.length >= before.length + after.length)
@@ -253,8 +252,8 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Plays the `node` base image: the Node that runs this, and npm, in a folder that any user can enter. Returns the
- * folder of its programs.
+ * Creates a replacement for the `node` base image: this machine's Node and npm in a folder that all users can read.
+ * Returns its program folder.
  */
 async function createBaseImage(folder: string): Promise<string> {
   const programs = join(folder, "bin");
@@ -274,5 +273,5 @@ async function findNpm(): Promise<string> {
     const program = await realpath(join(folder, "npm")).catch(() => undefined);
     if (program?.endsWith(join("npm", "bin", "npm-cli.js"))) return dirname(dirname(program));
   }
-  throw new Error("There is no npm on the PATH.");
+  throw new Error("npm is not on the PATH.");
 }

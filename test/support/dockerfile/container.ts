@@ -3,20 +3,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram, startProgram } from "../program.ts";
 import { homeOf, type Image } from "./build.ts";
 
-/** A running image: its `CMD`, as its user. */
+/** A process that runs an image's `CMD` as its user. */
 export interface Container {
   pid: number | undefined;
-  /** All that it wrote so far. */
+  /** The output so far. */
   output(): string;
-  /** Waits until its `HEALTHCHECK` succeeds. */
+  /** Waits until the image's `HEALTHCHECK` succeeds. */
   healthy(): Promise<void>;
-  /** Sends a signal, as `docker stop` does, and returns the exit code; after ten seconds it is killed. */
+  /** Sends a signal, like `docker stop`, and returns the exit code. Kills the process after ten seconds. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Its exit code, once it has ended; `null` if it was killed. */
+  /** Resolves to the exit code, or `null` if the process was killed. */
   ended: Promise<number | null>;
 }
 
-/** What {@link startContainer} may be told. */
+/** Options of {@link startContainer}. */
 export interface ContainerOptions {
   environment?: Record<string, string>;
   onOutput?: (text: string) => void;
@@ -33,12 +33,12 @@ export function startContainer(image: Image, { environment, onOutput }: Containe
     env: { HOME: join(image.root, homeOf(image.user)), ...image.environment, ...environment },
     uid: image.user,
     gid: image.user,
-    // A group of its own: Ctrl+C in a terminal does not reach it twice, and it can be ended as a whole.
+    // A separate process group receives no Ctrl+C from the terminal and can be killed as a whole.
     detached: true,
   };
   const server = startProgram(image.command, options, onOutput);
   const { pid } = server.child;
-  // A container ends with its first process, and all others with it.
+  // A container stops all its processes when the first one exits.
   server.child.once("exit", () => killGroup(pid));
   const ended = server.ended.then(({ code }) => code);
   return {
@@ -52,7 +52,7 @@ export function startContainer(image: Image, { environment, onOutput }: Containe
         if (code === 0) return;
         await sleep(healthIntervalMs);
       }
-      throw new Error(`The HEALTHCHECK did not succeed. The server wrote:\n${server.output()}`);
+      throw new Error(`The HEALTHCHECK did not succeed. Output of the server:\n${server.output()}`);
     },
     async stop(signal = "SIGTERM") {
       server.child.kill(signal);
@@ -69,6 +69,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nobody was left.
+    // All processes have already exited.
   }
 }

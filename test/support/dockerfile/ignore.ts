@@ -4,14 +4,14 @@ interface Rule {
   keeps: boolean;
 }
 
-/** Tells which paths of a context a `.dockerignore` keeps out of it. The last rule that fits decides. */
+/** Matches paths of a build context against a `.dockerignore`. The last matching rule decides. */
 export interface DockerIgnore {
   ignores(path: string): boolean;
-  /** Whether nothing below this folder can be wanted, so that nobody needs to look. */
+  /** Whether the folder and all its contents are ignored, so that it can be skipped. */
   ignoresAllBelow(folder: string): boolean;
 }
 
-/** Reads a `.dockerignore`. */
+/** Parses a `.dockerignore` file. */
 export function parseDockerIgnore(text: string): DockerIgnore {
   const rules = text
     .split(/\r?\n/)
@@ -34,8 +34,8 @@ export function parseDockerIgnore(text: string): DockerIgnore {
 function parseRule(line: string): Rule {
   const keeps = line.startsWith("!");
   const text = line.slice(keeps ? 1 : 0).replace(/^\/|\/$/g, "");
-  if (/[[\]?\\]/.test(text)) throw new Error(`.dockerignore, ${line}: only * and ** are known here.`);
-  // `**/` fits no folder at all too, and what fits a folder fits everything in it.
+  if (/[[\]?\\]/.test(text)) throw new Error(`.dockerignore, ${line}: only * and ** are supported.`);
+  // `**/` also matches zero folders. A pattern that matches a folder also matches its contents.
   const source = text
     .split(/(\*\*\/|\*\*|\*)/)
     .map((part) => {

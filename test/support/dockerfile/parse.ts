@@ -1,4 +1,4 @@
-/** One step of a Dockerfile. */
+/** A step of a Dockerfile. */
 export type Instruction =
   | { name: "FROM"; image: string; stage: string | undefined }
   | { name: "WORKDIR"; path: string }
@@ -10,19 +10,21 @@ export type Instruction =
   | { name: "HEALTHCHECK"; command: string[] }
   | { name: "CMD"; command: string[] };
 
-/** An instruction, and how it is written. */
+/** The text of an instruction and its parsed form. */
 export interface Step {
   text: string;
   instruction: Instruction;
 }
 
-/** The users of the `node` images. */
+/** User IDs of the `node` images. */
 const users: Readonly<Record<string, number>> = { root: 0, "0": 0, node: 1000, "1000": 1000 };
 
 const healthcheckFlags = ["interval", "timeout", "start-period", "start-interval", "retries"];
 
 /**
- * Reads a Dockerfile. It knows what the Dockerfiles of this repository are made of, and no more.
+ * Parses a Dockerfile. Supports only the instructions that this repository's Dockerfiles use.
+ *
+ * @throws {Error} With the line of an unsupported instruction: skipping a step would make the test worthless.
  *
  * @throws An error with the line for everything else: a step left out would make the check worthless.
  */
@@ -37,7 +39,7 @@ export function parseDockerfile(text: string): Step[] {
   });
 }
 
-/** Lines without comments; what ends in a backslash goes on in the next one. */
+/** Returns lines without comments, with continued lines joined. */
 function logicalLines(text: string): { line: number; content: string }[] {
   const lines: { line: number; content: string }[] = [];
   let open: { line: number; content: string } | undefined;
@@ -78,13 +80,13 @@ function parseInstruction(name: string, rest: string): Instruction {
     case "CMD":
       return { name, command: parseExecForm(rest) };
     default:
-      throw new Error("this instruction is not known here.");
+      throw new Error("this instruction is not supported.");
   }
 }
 
 function parseFrom(rest: string) {
   const [, image, stage] = /^(\S+)(?:\s+AS\s+(\S+))?$/i.exec(rest) ?? [];
-  if (!image?.startsWith("node:")) throw new Error("only images of node can be played here.");
+  if (!image?.startsWith("node:")) throw new Error("only node images are supported.");
   return { image, stage };
 }
 
@@ -92,14 +94,14 @@ function parseCopy(rest: string) {
   const { flags, arguments: paths } = splitFlags(rest, ["from", "chown"]);
   const sources = literal(paths).split(/\s+/);
   const destination = sources.pop();
-  if (sources.length === 0 || destination === undefined) throw new Error("give a source and a destination.");
+  if (sources.length === 0 || destination === undefined) throw new Error("specify a source and a destination.");
   return { from: flags.from, owner: userId(flags.chown ?? "root"), sources, destination };
 }
 
 function parseRun(rest: string): string {
-  if (/^--|^\[|<</.test(rest)) throw new Error("only the plain shell form is known here.");
-  // Nothing keeps the command inside the stage's folder.
-  if (/(?:^|[\s='":>])\//.test(rest)) throw new Error("an absolute path would mean this machine, not the image.");
+  if (/^--|^\[|<</.test(rest)) throw new Error("only the plain shell form is supported.");
+  // Commands are not confined to the stage's folder.
+  if (/(?:^|[\s='":>])\//.test(rest)) throw new Error("absolute paths would refer to this machine, not the image.");
   return rest;
 }
 
@@ -121,7 +123,7 @@ function parseHealthcheck(rest: string): string[] {
   return parseExecForm(command.slice("CMD ".length).trim());
 }
 
-/** The shell form would put a shell between a signal and the server. */
+/** The shell form would run a shell between the signal and the server. */
 function parseExecForm(rest: string): string[] {
   const command: unknown = rest.startsWith("[") ? JSON.parse(rest) : undefined;
   if (Array.isArray(command) && command.length > 0 && command.every((part) => typeof part === "string")) return command;
@@ -133,7 +135,7 @@ function splitFlags(rest: string, known: readonly string[]) {
   let remaining = rest;
   for (let flag = nextFlag(rest); flag; flag = nextFlag(remaining)) {
     const { text, name, value } = flag;
-    if (!known.includes(name)) throw new Error(`the flag --${name} is not known here.`);
+    if (!known.includes(name)) throw new Error(`the flag --${name} is not supported.`);
     flags[name] = value;
     remaining = remaining.slice(text.length);
   }
@@ -148,13 +150,13 @@ function nextFlag(text: string): { text: string; name: string; value: string } |
 }
 
 function literal(text: string): string {
-  if (text.includes("$")) throw new Error("variables are not filled in here: write the value.");
+  if (text.includes("$")) throw new Error("variables are not supported. Write the value.");
   return text;
 }
 
 function userId(text: string): number {
   const [name = "", group = name] = text.split(":");
   const user = users[name];
-  if (user === undefined || users[group] !== user) throw new Error(`"${text}" is no user of the node images.`);
+  if (user === undefined || users[group] !== user) throw new Error(`"${text}" is not a user of the node images.`);
   return user;
 }

@@ -5,71 +5,70 @@ import { expect } from "vitest";
 import { type Block, commandsOf } from "../docs/doc-page.ts";
 import { type ProgramResult, startProgram } from "../support/program.ts";
 
-/** What runs until it is ended, and what it writes once it is ready. */
-const runningOn: readonly { command: RegExp; ready: RegExp }[] = [
+/** Commands that run until they are stopped, and the output that shows that they are ready. */
+const longRunning: readonly { command: RegExp; ready: RegExp }[] = [
   { command: /\bhub-webhooks (dev|hub)\b/, ready: /Press Ctrl\+C to stop\./ },
   { command: /\bhub-webhooks deliveries tail\b/, ready: /\bdead\b/ },
   { command: /\bnpm start(?!.*--once)|\bnode \S+\.ts/, ready: /\bis ready\b/ },
 ];
 
-/** What looks for a Hub on this machine by itself. Everything else is led to the one in the place of the real Hub. */
-const forLocalHub = /\bhub-webhooks (dev|hub|trigger)\b/;
+/** Commands that find a Hub on this machine. All others use the replacement for the real Hub. */
+const usesLocalHub = /\bhub-webhooks (dev|hub|trigger)\b/;
 
-/** How long anything may take, on a busy machine. In milliseconds. */
-const patience = 60_000;
+/** Maximum time for a step on a busy machine, in milliseconds. */
+const timeoutMs = 60_000;
 
-/** The last command of a line, behind what else stands in it and the variables that are set for it alone. */
+/** Matches the last command of a line, with the variables that are set for it. */
 const lastCommand = /((?:\w+=\S+\s+)*)((?:npx|npm|node) [^&;|]*)$/;
 
 type Running = ReturnType<typeof startProgram>;
 
-/** What {@link Reader} needs. */
-export interface ReaderOptions {
-  /** Where the commands run at first. */
+export interface PageRunnerOptions {
+  /** The initial working directory. */
   folder: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** The address of what answers in the place of the Hub. */
+  /** The URL of the replacement for the real Hub. */
   hubUrl: string;
 }
 
 /**
- * Somebody who follows a page: runs its commands one by one, in shells that hand on their variables and their folder,
- * ends what runs on before the next such command, and puts what is right here in the place of examples.
+ * Runs the commands of a page in order, as a user would. Variables and the working directory carry over between
+ * commands. A long-running command is stopped before the next one starts. Placeholders are replaced by valid values.
  */
-export class Reader {
-  readonly #options: ReaderOptions;
-  /** What is to be sourced to go on where the command before has ended. */
+export class PageRunner {
+  readonly #options: PageRunnerOptions;
+  /** A shell script with the variables and working directory of the last command. */
   readonly #state: string;
-  /** The first that was made: the one that the page goes on with. */
+  /** The ID of the first created webhook. It replaces the IDs in later commands. */
   #webhookId: string | undefined;
   #output = "";
   #running: Running | undefined;
 
-  constructor(options: ReaderOptions) {
+  constructor(options: PageRunnerOptions) {
     this.#options = options;
     this.#state = `${options.folder}.shell`;
   }
 
-  /** Runs a block of commands. Each has to end with 0, or to get ready. */
+  /** Runs a block of commands. Each must exit with 0 or become ready. */
   async run(block: Block): Promise<void> {
-    for (const command of commandsOf(block)) await this.#runCommand(this.#real(command), block.place);
+    for (const command of commandsOf(block)) await this.#runCommand(this.#fillPlaceholders(command), block.place);
   }
 
-  /** Writes a block into the file of this name. */
+  /** Writes a block to a file with this name. */
   async write(name: string, { text }: Block): Promise<void> {
     await writeFile(join(this.#options.folder, name), text);
   }
 
-  /** Expects each line of a block in the output of the commands, except for ids, times, durations and URLs. */
+  /** Expects each line of a block in the commands' output, ignoring IDs, times, durations, and URLs. */
   async expectOutput({ text, place }: Block): Promise<void> {
     const output = () => this.#output + (this.#running?.output() ?? "");
     const missing = () => {
       const lines = new Set(
         output()
           .split("\n")
-          .map((line) => this.#alike(line)),
+          .map((line) => this.#normalize(line)),
       );
-      return text.split("\n").filter((line) => line.trim() !== "" && !lines.has(this.#alike(line)));
+      return text.split("\n").filter((line) => line.trim() !== "" && !lines.has(this.#normalize(line)));
     };
     await expect
       .poll(missing, { timeout: 10_000 })
@@ -79,30 +78,30 @@ export class Reader {
       });
   }
 
-  /** Ends what runs on, as Ctrl+C does. */
+  /** Stops the long-running command, like Ctrl+C. */
   async end(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
     if (!running) return;
     signal(running, "SIGINT");
     const { code, output } = await endOf(running);
-    // npm and npx themselves may end by the signal.
+    // npm and npx themselves may exit with the signal.
     expect(running.child.signalCode ?? code, output).toBeOneOf([0, 130, "SIGINT"]);
   }
 
   async #runCommand(command: string, place: string): Promise<void> {
     const { folder, env, hubUrl } = this.#options;
     const before = existsSync(this.#state) ? `. ${this.#state}` : ":";
-    const hub = forLocalHub.test(command)
+    const hub = usesLocalHub.test(command)
       ? `[ "\${HF_ENDPOINT-}" != ${hubUrl} ] || unset HF_ENDPOINT HF_TOKEN`
       : `export HF_ENDPOINT="\${HF_ENDPOINT-${hubUrl}}" HF_TOKEN="\${HF_TOKEN-hf_local}"`;
-    // Nobody types here, but where a secret is asked for there is one.
+    // Standard input contains a secret, in case a command asks for one.
     const input = `${folder}.input`;
     await writeFile(input, "s3cret\n");
-    const kind = runningOn.find((known) => known.command.test(withoutComment(command)));
+    const kind = longRunning.find((known) => known.command.test(withoutComment(command)));
     if (kind) await this.end();
     const after = kind ? [] : [`{ export -p; echo "cd '$PWD'"; } >${this.#state}`];
-    // "exec", so that what is ended is the command and not the shell.
+    // With "exec", signals go to the command instead of the shell.
     const line = kind ? withoutComment(command).replace(lastCommand, "$1exec $2") : command;
     const script = [`exec <${input}`, before, hub, "set -e", line, ...after].join("\n");
     const running = startProgram(["sh", "-c", script], { cwd: folder, env, detached: true });
@@ -110,7 +109,7 @@ export class Reader {
       this.#running = running;
       const isReady = () => kind.ready.test(running.output());
       await expect
-        .poll(() => isReady() || hasEnded(running), { timeout: patience, message: `${place}: ${command}` })
+        .poll(() => isReady() || hasEnded(running), { timeout: timeoutMs, message: `${place}: ${command}` })
         .toBe(true);
       if (hasEnded(running)) this.#running = undefined;
       expect(running.output(), `${place}: ${command}`).toMatch(kind.ready);
@@ -122,15 +121,15 @@ export class Reader {
     this.#webhookId ??= output.match(idPattern)?.[0];
   }
 
-  /** The command with a token and a secret for their placeholders, and ids that exist for those of the page. */
-  #real(command: string): string {
+  /** Returns the command with placeholders replaced by a token, a secret, and existing IDs. */
+  #fillPlaceholders(command: string): string {
     return command
       .replaceAll("hf_…", "hf_local")
       .replaceAll("=…", "=s3cret")
       .replaceAll(idPattern, (id) => this.#webhookId ?? id);
   }
 
-  #alike(line: string): string {
+  #normalize(line: string): string {
     return line
       .replaceAll(this.#options.hubUrl, "https://huggingface.co")
       .replaceAll(/\b(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{24})\b/g, "<id>")
@@ -149,14 +148,14 @@ function hasEnded({ child }: Running): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Sends a signal to a command and to all that it has started. */
+/** Sends a signal to a command and all its child processes. */
 function signal(running: Running, name: NodeJS.Signals): void {
   if (running.child.pid !== undefined && !hasEnded(running)) process.kill(-running.child.pid, name);
 }
 
-/** How a command ends: by force, where it does not by itself. */
+/** Waits until a command exits and kills it after a timeout. */
 async function endOf(running: Running): Promise<ProgramResult> {
-  const timer = setTimeout(() => signal(running, "SIGKILL"), patience);
+  const timer = setTimeout(() => signal(running, "SIGKILL"), timeoutMs);
   try {
     return await running.ended;
   } finally {
