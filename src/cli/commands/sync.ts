@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal-text.ts";
 import type { RegistrationReport, RegistrationStep } from "../../registration/report.ts";
-import { formatStepDetails } from "../../registration/step-text.ts";
 import { readSecretOption } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
@@ -87,7 +86,7 @@ async function sync(
   // The plan is made again, because the Hub may have changed during the prompt.
   const report = await registerDescription(source, client, { ...registerOptions, dryRun });
   if (source.endpoints.length === 0) output.log("warning: The server has no endpoints.");
-  printReport(output, report, { dryRun });
+  await printReport(output, report, { dryRun });
   if (report.failed.length > 0) invocation.exitCode = 1;
 }
 
@@ -168,13 +167,14 @@ function checkCleanOptions(file: string | undefined, options: SyncOptions): void
 }
 
 /** Prints the changes as a diff, as JSON, or as IDs. */
-function printReport(output: Output, report: RegistrationReport, { dryRun }: { dryRun: boolean }): void {
+async function printReport(output: Output, report: RegistrationReport, { dryRun }: { dryRun: boolean }): Promise<void> {
   const steps = dryRun ? report.steps : report.done;
   if (output.isText) {
+    const { formatStepDetails } = await import("../../registration/step-text.ts");
     const { unchanged } = report;
     const lines = [
       reportHeading(report, { dryRun }),
-      ...steps.flatMap((step) => stepLines(output, step)),
+      ...steps.flatMap((step) => stepLines(output, step, formatStepDetails(step))),
       ...(unchanged.length === 0 ? [] : [`= ${unchanged.length} unchanged`]),
     ];
     output.print(lines.join("\n"));
@@ -216,11 +216,8 @@ const marks = {
   delete: { mark: "-", color: "red" },
 } as const;
 
-function stepLines(output: Output, step: RegistrationStep): readonly string[] {
+function stepLines(output: Output, step: RegistrationStep, details: readonly string[]): readonly string[] {
   const { mark, color } = marks[step.action];
   const heading = `${mark} ${[step.endpoint, step.id].filter(Boolean).join("  ")}`;
-  return [
-    output.colorize(plainText(heading), color),
-    ...formatStepDetails(step).map((detail) => `    ${plainText(detail)}`),
-  ];
+  return [output.colorize(plainText(heading), color), ...details.map((detail) => `    ${plainText(detail)}`)];
 }
