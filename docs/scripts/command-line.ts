@@ -17,7 +17,12 @@ commands do not prompt.
 npx hub-webhooks --help
 \`\`\`
 
-${pages.join("\n")}`;
+${pages.join("\n")}
+## Next
+
+- Send test events and read the log: [Local development](../guides/local-development.md).
+- Manage webhooks step by step: [Manage webhooks](../guides/manage-webhooks.md).
+`;
 }
 
 interface CommandHelp {

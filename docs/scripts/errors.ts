@@ -46,7 +46,11 @@ ${Object.entries(places)
       codes.filter((entry) => entry.place === place),
     ),
   )
-  .join("")}`;
+  .join("")}
+## Next
+
+- Find the cause of a problem by its symptom: [Troubleshooting](../troubleshooting.md).
+`;
 }
 
 function renderTable(title: string, codes: readonly ErrorCode[]): string {
