@@ -120,7 +120,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
       text: randomBytes(32).toString("hex"),
       // With the user's own public URL, other webhooks can deliver to the same server, so the server must still accept
       // their secrets.
-      use: !isPublic ? "fallback" : publicUrl === undefined ? "replace" : "add",
+      mode: !isPublic ? "fallback" : publicUrl === undefined ? "replace" : "add",
     },
     inbox,
     watch: watch?.map(readWatch),

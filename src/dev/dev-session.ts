@@ -106,8 +106,8 @@ class Session implements DevSession {
   }
 
   get secret(): string | undefined {
-    const { text, use } = this.#config.secret;
-    return use === "fallback" && this.#description.secret === text ? text : undefined;
+    const { text, mode } = this.#config.secret;
+    return mode === "fallback" && this.#description.secret === text ? text : undefined;
   }
 
   open(): Promise<void> {

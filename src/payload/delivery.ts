@@ -1,6 +1,16 @@
 import type { WebhookError } from "../core/errors.ts";
 import type { WebhookPayload } from "./schema.ts";
 
+/*
+ * The types of a delivery, in the order in which a server creates them:
+ *
+ * 1. `DeliveryRequest` is an HTTP request. `JobDelivery` replaces it in jobs and in tests.
+ * 2. `UnparsedDelivery` adds the ID, the endpoint and the time to the body.
+ * 3. `ParsedDelivery` contains the `Delivery` that the handler receives, and the result of the filter.
+ * 4. If the endpoint runs in the background, the inbox stores an `IncomingDelivery`. For each attempt, it passes a
+ *    `ClaimedDelivery`, which is parsed again. Lists contain a `StoredDelivery`.
+ */
+
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
 export interface Delivery<Payload = WebhookPayload> {
   /**

@@ -20,7 +20,7 @@ import { ServerLifecycle } from "./lifecycle/server-lifecycle.ts";
 import { createReadyLogger, createServerLogger } from "./lifecycle/server-logger.ts";
 import { StartupReport } from "./lifecycle/startup-report.ts";
 import { RoutedRequest } from "./pipeline/delivery-request.ts";
-import { checkedBodyLimit } from "./pipeline/hono-body.ts";
+import { readBodyLimit } from "./pipeline/hono-body.ts";
 import { DeliveryPipeline } from "./pipeline/pipeline.ts";
 import { MetricsRoute } from "./routes/metrics-route.ts";
 import { ReadyRoute } from "./routes/ready-route.ts";
@@ -269,7 +269,7 @@ export class WebhooksServer {
     return new DeliveryPipeline({
       endpoints: this.#endpoints.byName,
       secretCheck: this.#secretCheck,
-      bodyLimit: checkedBodyLimit(this.#options.bodyLimit),
+      bodyLimit: readBodyLimit(this.#options.bodyLimit),
       log: this.#log,
       refusalLog: this.#refusalLog,
       now: this.#now,

@@ -32,23 +32,23 @@ const sessionSecret = z.object({
    * `replace` replaces the server's secrets. `add` adds the secret to the server's secrets. `fallback` sets the secret
    * only if the server has none.
    */
-  use: z.enum(["replace", "add", "fallback"]),
+  mode: z.enum(["replace", "add", "fallback"]),
 });
 /** The temporary secret of a session. */
 export type SessionSecret = z.output<typeof sessionSecret>;
 
-const command = z.discriminatedUnion("command", [
-  z.object({ command: z.literal("describe"), path: z.string(), launchResult: launchedServer }),
+const command = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("describe"), path: z.string(), launchResult: launchedServer }),
   z.object({
-    command: z.literal("serve"),
+    type: z.literal("serve"),
     path: z.string(),
     launchResult: launchedServer,
     secret: sessionSecret.optional(),
     /** The URL of the inbox, which overrides the inbox in the server file. */
     inbox: z.string().optional(),
   }),
-  z.object({ command: z.literal("publicUrl"), publicUrl: z.string() }),
-  z.object({ command: z.literal("stop") }),
+  z.object({ type: z.literal("publicUrl"), publicUrl: z.string() }),
+  z.object({ type: z.literal("stop") }),
 ]);
 /** A message to the child process: `describe` or `serve` first, then `publicUrl` or `stop`. */
 export type Command = z.output<typeof command>;
@@ -58,12 +58,12 @@ export function parseCommand(message: unknown): Command | undefined {
   return command.safeParse(message).data;
 }
 
-const report = z.discriminatedUnion("report", [
-  z.object({ report: z.literal("loading"), path: z.string() }),
-  z.object({ report: z.literal("described"), description: serverDescription }),
-  z.object({ report: z.literal("serving"), port: z.number(), description: serverDescription }),
+const report = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("loading"), path: z.string() }),
+  z.object({ type: z.literal("described"), description: serverDescription }),
+  z.object({ type: z.literal("serving"), port: z.number(), description: serverDescription }),
   /** The reason is one line. The stack, if present, contains only the frames of the user's own files. */
-  z.object({ report: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
+  z.object({ type: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
 ]);
 /** A message from the child process, as {@link parseReport} returns it. */
 export type Report = z.output<typeof report>;

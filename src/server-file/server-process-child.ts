@@ -28,29 +28,29 @@ process.on("message", (message) => {
 });
 
 async function run(command: Command): Promise<void> {
-  if (command.command === "publicUrl") {
+  if (command.type === "publicUrl") {
     publicUrl = command.publicUrl;
     return;
   }
-  if (command.command === "stop") {
+  if (command.type === "stop") {
     await served?.close();
     return exit();
   }
   process.once("uncaughtException", fail);
   try {
     publicUrl = command.launchResult.publicUrl;
-    const inbox = command.command === "serve" ? command.inbox : undefined;
+    const inbox = command.type === "serve" ? command.inbox : undefined;
     // The server uses this inbox and redacts secrets in its URL. The user's code can also read the variable.
     if (inbox !== undefined) process.env.INBOX_URL = inbox;
     const { path, launchResult } = command;
     const server = await loader.load({
       path,
       launchResult,
-      onLoad: (file) => send({ report: "loading", path: file }),
+      onLoad: (file) => send({ type: "loading", path: file }),
     });
     const control = server[serverControl];
-    if (command.command === "describe") {
-      return sendAndExit({ report: "described", description: describe(control) });
+    if (command.type === "describe") {
+      return sendAndExit({ type: "described", description: describe(control) });
     }
     applySecret(command.secret, control);
     if (inbox !== undefined) control.useInbox(inbox);
@@ -67,7 +67,7 @@ async function run(command: Command): Promise<void> {
     // From now on, an uncaught error ends the process with its stack trace, as in production.
     process.off("uncaughtException", fail);
     served = server;
-    send({ report: "serving", port, description });
+    send({ type: "serving", port, description });
   } catch (error) {
     fail(error);
   }
@@ -81,13 +81,13 @@ function describe(control: ServerControl) {
 function applySecret(session: SessionSecret | undefined, control: ServerControl): void {
   if (session === undefined) return;
   const isOpen = control.describe().secret === undefined && !control.isSecretDisabled;
-  if (session.use === "fallback" && !isOpen) return;
-  control.useSecret(session.text, session.use === "add" ? "add" : "replace");
+  if (session.mode === "fallback" && !isOpen) return;
+  control.useSecret(session.text, session.mode === "add" ? "add" : "replace");
 }
 
 /** Reports the reason why the file does not load: an error of its import, or an uncaught error during the import. */
 function fail(error: unknown): void {
-  sendAndExit({ report: "failed", ...loader.explain(error) });
+  sendAndExit({ type: "failed", ...loader.explain(error) });
 }
 
 function send(report: SentReport): void {

@@ -90,7 +90,7 @@ export class ServerProcess {
     child.once("exit", () => process.off("exit", killWithParent));
     child.on("message", (message) => {
       const report = parseReport(message);
-      if (report?.report === "loading") options.onLoading?.(report.path);
+      if (report?.type === "loading") options.onLoading?.(report.path);
       else if (report) this.#report.resolve(report);
     });
     child.once("exit", () => {
@@ -105,7 +105,7 @@ export class ServerProcess {
     child.once("close", (code, signal) => {
       const status = signal === null ? `code ${code}` : signal;
       this.#report.resolve({
-        report: "failed",
+        type: "failed",
         reason: `The process of the server file exited with ${status} before the server was ready.`,
       });
       ended.resolve();
@@ -127,7 +127,7 @@ export class ServerProcess {
   }: ServerProcessOptions & { secret: SessionSecret | undefined; inbox?: string | undefined }): ServerProcess {
     const started = new ServerProcess(options);
     const { path, launchResult } = options;
-    started.#send({ command: "serve", path, launchResult, secret, inbox });
+    started.#send({ type: "serve", path, launchResult, secret, inbox });
     return started;
   }
 
@@ -141,12 +141,12 @@ export class ServerProcess {
     const kill = () => started.kill();
     signal?.addEventListener("abort", kill, { once: true });
     const { path, launchResult } = options;
-    started.#send({ command: "describe", path, launchResult });
+    started.#send({ type: "describe", path, launchResult });
     try {
       const report = await started.#report.promise;
       await started.ended;
       signal?.throwIfAborted();
-      if (report.report === "described") return report.description;
+      if (report.type === "described") return report.description;
       throw toLoadError(options.path, report);
     } finally {
       signal?.removeEventListener("abort", kill);
@@ -160,20 +160,20 @@ export class ServerProcess {
    */
   async serving(): Promise<Serving> {
     const report = await this.#report.promise;
-    if (report.report === "serving") return report;
+    if (report.type === "serving") return report;
     await this.ended;
     throw toLoadError(this.#path, report);
   }
 
   /** Updates the public URL of the server. */
   setPublicUrl(publicUrl: string): void {
-    this.#send({ command: "publicUrl", publicUrl });
+    this.#send({ type: "publicUrl", publicUrl });
   }
 
   /** Stops the server and the process. Running handlers have three seconds to finish. Safe to call twice. */
   async stop(): Promise<void> {
     // Send a message, because Windows does not support SIGTERM. A child that is still loading exits immediately.
-    this.#send({ command: "stop" });
+    this.#send({ type: "stop" });
     const killer = setTimeout(() => this.kill(), killAfterMs);
     await this.ended;
     clearTimeout(killer);
@@ -208,7 +208,7 @@ function startChild({ environment }: ServerProcessOptions): ChildProcess {
 
 function toLoadError(path: string, report: Report): WebhookError {
   const { reason, stack } =
-    report.report === "failed"
+    report.type === "failed"
       ? report
       : { reason: "The process of the server file sent an unexpected message.", stack: undefined };
   const message = `${basename(path)} failed to load. ${reason}`;

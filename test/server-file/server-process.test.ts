@@ -72,7 +72,7 @@ afterAll(() => project[Symbol.asyncDispose]());
 function serve(file: string, options: Partial<Parameters<typeof ServerProcess.serve>[0]> = {}) {
   const lines: string[] = [];
   const started = ServerProcess.serve({
-    ...{ path: join(project.path, file), launchResult, secret: { text: "the session's", use: "replace" } },
+    ...{ path: join(project.path, file), launchResult, secret: { text: "the session's", mode: "replace" } },
     onOutput: ({ text }) => lines.push(text),
     ...options,
   });
@@ -123,7 +123,7 @@ describe("ServerProcess", () => {
 
   test("keeps the secret of the file for `fallback`, and sets INBOX_URL to the inbox of the session", async () => {
     const { started, lines } = serve("server.ts", {
-      secret: { text: "the session's", use: "fallback" },
+      secret: { text: "the session's", mode: "fallback" },
       inbox: "sqlite::memory:",
     });
     const { description } = await started.serving();
@@ -230,7 +230,7 @@ describe("ServerProcess", () => {
     const child = fork(new URL("../../src/server-file/server-process-child.ts", import.meta.url), { stdio: "ignore" });
     onTestFinished(() => void child.kill("SIGKILL"));
     const path = join(project.path, "server.ts");
-    await new Promise((resolve) => child.send({ command: "serve", path, launchResult }, resolve));
+    await new Promise((resolve) => child.send({ type: "serve", path, launchResult }, resolve));
     child.disconnect();
     await once(child, "exit");
   });

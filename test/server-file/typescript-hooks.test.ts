@@ -152,8 +152,8 @@ describe.concurrent("A server file", () => {
       server.webhook("retrain", () => {});
       process.on("message", () => {});
       process.send?.("hello");
-      process.send?.({ report: "nonsense" });
-      process.send?.({ report: "described", description: { endpoints: "none" } });`;
+      process.send?.({ type: "nonsense" });
+      process.send?.({ type: "described", description: { endpoints: "none" } });`;
     expect(await endpointsOf({ "server.ts": withBody(body) })).toEqual(["retrain"]);
   });
 });

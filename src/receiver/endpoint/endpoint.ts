@@ -135,7 +135,7 @@ export interface Endpoint {
   readonly activity: EndpointActivity;
 }
 
-/** A delivery with a valid body. */
+/** A delivery whose body was validated and filtered. If the filter ignores the delivery, the endpoint's own schema is not applied. */
 export interface ParsedDelivery {
   readonly delivery: Delivery<unknown>;
   /** The payload of the Hub. Missing if only a schema was applied to the body. */
@@ -175,7 +175,7 @@ export function createEndpoint(declaration: {
     "timeout",
   );
   return {
-    name: checkedName(name),
+    name: readName(name),
     warnings: [...lintFilter(options), ...lintTimeout({ background: options.background, timeoutMs })],
     scopes,
     repos: listOf(options.repo),
@@ -260,8 +260,8 @@ function withPayload(
 /** Allows only characters that URLs never encode, so that paths can be compared without decoding. */
 const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
 
-/** Checks a name, and removes slashes at both ends, because names in the Hub's Python library may start with a slash. */
-function checkedName(given: string | undefined): string {
+/** Reads a name, and removes slashes at both ends, because names in the Hub's Python library may start with a slash. */
+function readName(given: string | undefined): string {
   if (!given) {
     throw new WebhookError(
       'The endpoint has no name. Pass a named function, or pass a name, as in webhook("retrain", handler).',

@@ -1,5 +1,5 @@
 import type { Outcome } from "../../payload/delivery.ts";
-import type { WatchedItem, WebhookDomain } from "../../payload/watch.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
 
 /**
  * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
@@ -8,19 +8,10 @@ import type { WatchedItem, WebhookDomain } from "../../payload/watch.ts";
 export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverControl");
 
 /** The description of a registered endpoint. */
-export interface EndpointDetails {
-  readonly name: string;
-  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
-  readonly watch: readonly WatchedItem[];
-  /** The domains that the endpoint's webhook subscribes to. */
-  readonly domains: readonly WebhookDomain[];
-  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
-  readonly repos: readonly string[];
-  /** The scopes that the filter accepts. An empty list accepts all scopes. */
-  readonly scopes: readonly string[];
+export interface EndpointDetails
+  extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
+  /** Whether the server stores deliveries and runs the handler later. */
   readonly background: boolean;
-  /** Warnings about options that are probably mistakes. */
-  readonly warnings: readonly string[];
 }
 
 /** The endpoints and the secret of a server. */
@@ -31,7 +22,7 @@ export interface ServerDescription {
   readonly secret?: string | undefined;
 }
 
-/** A delivery that started a job. It requires no secret, and no client waits for a response. */
+/** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
 export interface JobDelivery {
   /** The name of the endpoint. */
   endpoint: string;

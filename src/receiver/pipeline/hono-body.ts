@@ -14,11 +14,11 @@ import {
 const defaultBodyLimit = 10 * 1024 * 1024;
 
 /**
- * Checks and returns the option `bodyLimit`, in bytes. Default: 10 MiB.
+ * Reads the option `bodyLimit`, in bytes. Default: 10 MiB.
  *
  * @throws `OPTION_INVALID`
  */
-export function checkedBodyLimit(option: number = defaultBodyLimit): number {
+export function readBodyLimit(option: number = defaultBodyLimit): number {
   if (Number.isInteger(option) && option > 0) return option;
   throw optionError({ option: "bodyLimit", value: option, expected: "a whole number of bytes above zero" });
 }

@@ -8,6 +8,7 @@ import type { Outcome } from "../../payload/delivery.ts";
 import { unknownNames } from "../../payload/schema.ts";
 import type { Activity } from "../endpoint/activity.ts";
 import type { Endpoint, ParsedDelivery } from "../endpoint/endpoint.ts";
+import type { JobDelivery } from "../lifecycle/server-control.ts";
 import type { SecretCheck } from "../security/secret-check.ts";
 import { DeliveryRecorder } from "./delivery-recorder.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
@@ -33,13 +34,6 @@ interface PipelineOptions {
   activity: Activity;
   /** Removes secrets from an outcome that the inbox stores. */
   redactOutcome: (outcome: Outcome) => Outcome;
-}
-
-/** A body and its delivery ID, independent of HTTP. */
-interface BareDelivery {
-  body: string;
-  /** The delivery ID. Default: a new ID. */
-  id: string | undefined;
 }
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
@@ -129,7 +123,7 @@ export class DeliveryPipeline {
    *
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
-  async runJob(endpoint: Endpoint, { body, id, signal }: BareDelivery & { signal: AbortSignal }): Promise<Outcome> {
+  async runJob(endpoint: Endpoint, { body, id, signal }: Omit<JobDelivery, "endpoint">): Promise<Outcome> {
     const startedAt = performance.now();
     const parsed = await this.#parse(endpoint, { body, id: usableId(id) });
     const ranAt = performance.now();
@@ -150,7 +144,7 @@ export class DeliveryPipeline {
    *
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
-  async receive(endpoint: Endpoint, delivery: BareDelivery): Promise<Outcome> {
+  async receive(endpoint: Endpoint, delivery: Pick<JobDelivery, "body" | "id">): Promise<Outcome> {
     const { running } = this.#runOnce(endpoint, await this.#parse(endpoint, delivery));
     return answerOutcome(await running, endpoint.name).outcome;
   }
@@ -164,7 +158,8 @@ export class DeliveryPipeline {
     else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
   }
 
-  #parse(endpoint: Endpoint, { body, id }: BareDelivery): ParsedDelivery | Promise<ParsedDelivery> {
+  /** Returns a promise only if the endpoint's schema is asynchronous. */
+  #parse(endpoint: Endpoint, { body, id }: Pick<JobDelivery, "body" | "id">): ParsedDelivery | Promise<ParsedDelivery> {
     const parsing = endpoint.parse({
       id: id ?? this.#options.createId(),
       endpoint: endpoint.name,
@@ -172,8 +167,14 @@ export class DeliveryPipeline {
       receivedAt: new Date(this.#options.now()),
       attempt: 1,
     });
-    if (parsing instanceof Promise) return parsing.then((parsed) => this.#logUnknownNames(parsed));
-    return this.#logUnknownNames(parsing);
+    if (parsing instanceof Promise) {
+      return parsing.then((parsed) => {
+        this.#logUnknownNames(parsed);
+        return parsed;
+      });
+    }
+    this.#logUnknownNames(parsing);
+    return parsing;
   }
 
   /** Stores a delivery and returns the answer. The handler runs later. */
@@ -207,8 +208,8 @@ export class DeliveryPipeline {
   ): { running: Outcome | Promise<Outcome>; duplicate: boolean } {
     if (parsed.ignored !== undefined) return { running: this.#run(endpoint, parsed, {}), duplicate: false };
     const key = keyOf(parsed.delivery);
-    const first = this.#running.get(key);
-    if (first) return { running: first, duplicate: true };
+    const inProgress = this.#running.get(key);
+    if (inProgress) return { running: inProgress, duplicate: true };
     const running = this.#run(endpoint, parsed, { request });
     if (running instanceof Promise) {
       this.#running.set(key, running);
@@ -235,9 +236,9 @@ export class DeliveryPipeline {
     return errorAnswer(sent);
   }
 
-  #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {
-    if (!parsed.hubPayload) return parsed;
-    for (const name of unknownNames(parsed.hubPayload)) {
+  #logUnknownNames({ hubPayload }: ParsedDelivery): void {
+    if (!hubPayload) return;
+    for (const name of unknownNames(hubPayload)) {
       if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
       this.#loggedNames.add(name);
       this.#options
@@ -247,7 +248,6 @@ export class DeliveryPipeline {
           "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
         );
     }
-    return parsed;
   }
 }
 

@@ -25,7 +25,7 @@ export class MountPoint {
 
   /** @throws `OPTION_INVALID` */
   constructor({ basePath, trustProxy = false }: MountPointOptions) {
-    this.basePath = checkedBasePath(basePath);
+    this.basePath = readBasePath(basePath);
     this.#hasBasePath = basePath !== undefined;
     this.#trustProxy = trustProxy;
   }
@@ -76,7 +76,7 @@ export function routePrefix(context: Context): string {
 }
 
 /** @throws `OPTION_INVALID` */
-function checkedBasePath(option: string | undefined): string {
+function readBasePath(option: string | undefined): string {
   if (option === undefined) return "";
   const basePath = typeof option === "string" ? option.replace(/\/$/, "") : undefined;
   if (basePath === undefined || !isPathPrefix(basePath)) {

@@ -48,7 +48,7 @@ export class ServerApp {
     const { app } = options;
     this.#options = options;
     this.mountPoint = new MountPoint(options);
-    this.hono = app === undefined ? new Hono() : checkedApp(app);
+    this.hono = app === undefined ? new Hono() : readApp(app);
     const { getPath, router } = this.hono;
     this.#hasDefaultMatching = defaultGetPaths().includes(getPath) && router.constructor === this.#router.constructor;
   }
@@ -146,7 +146,7 @@ function defaultGetPaths(): readonly unknown[] {
 }
 
 /** @throws `OPTION_INVALID` */
-function checkedApp(given: HonoApp): Hono {
+function readApp(given: HonoApp): Hono {
   if (!isHono(given)) {
     throw optionError('Option "app" is not a Hono app. Pass the result of `new Hono()`.');
   }
