@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { $strip } from "zod/v4/core";
-import "zod";
 import { StandardSchemaV1 } from "@standard-schema/spec";
+import "zod";
 import { Hono } from "hono";
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
@@ -2027,6 +2027,8 @@ interface Delivery<Payload = WebhookPayload> {
   /** The number of this attempt, starting at 1. */
   readonly attempt: number;
 }
+/** A delivery whose body is not parsed yet. */
+type UnparsedDelivery = Omit<Delivery, "payload">;
 /** The result of running a handler on a delivery. */
 type Outcome =
 /** The handler returned `result`. */
@@ -2046,24 +2048,362 @@ type Outcome =
   readonly retryAt?: Date;
 };
 /**
+ * The waits between the attempts of a delivery: either a list of waits, whose last wait repeats, or waits that double from `first`
+ * up to `max`. Each wait varies by ±20%, so that deliveries that failed together are not retried together.
+ *
+ * @example
+ * ```ts
+ * // Three waits allow four attempts.
+ * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
+ * ```
+ */
+type Backoff = readonly Duration[] | {
+  /** The wait before the second attempt. Default `"5s"`. */
+  first?: Duration;
+  /** The maximum wait, before the variation of ±20%. Default `"12h"`, or `first` if it is longer. */
+  max?: Duration;
+};
+/** The maximum number of attempts of a delivery, and the waits between attempts. */
+interface RetryPolicy {
+  maxAttempts: number;
+  /** Returns the wait after a failed attempt, in milliseconds. The first attempt has number 1. */
+  waitAfter(attempt: number): number;
+  /** The maximum sum of all waits, in milliseconds. */
+  totalWaitMs: number;
+}
+/** The fields that identify a delivery. */
+type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
+/** A delivery to store, before its first attempt. */
+type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
+/** A delivery that this process has claimed for an attempt. While the lease lasts, no other process runs the delivery. */
+interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
+  /** Whether the delivery becomes dead if this attempt fails. */
+  readonly isLastAttempt: boolean;
+  /** Milliseconds until the next attempt if this attempt fails, unless the handler sets `retryAt`. */
+  readonly retryDelayMs: number;
+}
+/**
+ * The status of a delivery. `queued`: waiting for an attempt. `running`: an attempt is in progress. `succeeded`: an attempt has
+ * succeeded. `dead`: the delivery failed and is not retried, but can be replayed.
+ */
+type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
+/** One run of the handler for a delivery. */
+interface DeliveryAttempt {
+  /** The number of the attempt, starting at 1. */
+  number: number;
+  /** Missing if the process crashed during the attempt and the inbox is in Redis or PostgreSQL. */
+  startedAt?: Date;
+  /**
+   * The duration in milliseconds. If the process crashed during the attempt, SQLite stores the time until the last heartbeat, and
+   * Redis and PostgreSQL store no duration.
+   */
+  durationMs?: number;
+  /** `abandoned`: the process stopped or lost its lease before the handler finished. */
+  outcome: "succeeded" | "failed" | "abandoned";
+  /** The error of a failed or abandoned attempt. */
+  error?: {
+    code: string;
+    message: string;
+  };
+}
+/** A delivery in the inbox. */
+interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
+  status: DeliveryStatus;
+  /** When the next attempt of a queued delivery is due. */
+  dueAt?: Date;
+  /** When the current attempt of a running delivery started. */
+  startedAt?: Date;
+  /** When the delivery succeeded or became dead. */
+  finishedAt?: Date;
+  /** The body as it was received. Missing after the retention period, when only the ID is kept to detect duplicates. */
+  body?: string;
+  attempts: readonly DeliveryAttempt[];
+}
+/** The handler of an endpoint and the settings with which the inbox runs the handler. */
+interface EndpointQueue {
+  endpoint: string;
+  /** The maximum number of deliveries that run at the same time in this process. */
+  concurrency: number;
+  policy: RetryPolicy;
+  /** The retention period of finished deliveries, in milliseconds. */
+  retentionMs: number;
+  /**
+   * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
+   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
+   */
+  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
+}
+/** Filters and pagination for a list of deliveries. */
+interface ListOptions {
+  endpoint?: string;
+  status?: DeliveryStatus;
+  /** The maximum number of deliveries on the page, from 1 to 1,000. Default `50`. */
+  limit?: number;
+  /** The `next` field of the previous page. */
+  cursor?: string;
+}
+/** A page of deliveries, newest first. A delivery whose status changes between two requests can appear on both pages or on neither. */
+interface DeliveryPage {
+  deliveries: readonly StoredDelivery[];
+  /** The cursor of the next page. Missing on the last page. */
+  next?: string;
+}
+/** The number of deliveries of an endpoint in each status. */
+type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
+/** A problem that prevents an inbox from storing or running deliveries. */
+interface InboxProblem {
+  /** A stable code, such as `INBOX_UNAVAILABLE`. */
+  code: string;
+  /** `unavailable`: the inbox cannot store or cannot run any delivery. `degraded`: the problem affects only some deliveries. */
+  severity: "unavailable" | "degraded";
+  /**
+   * Describes the problem and how to fix it, without secrets. Show the message only to the owner, because it can contain file and
+   * host names.
+   */
+  message: string;
+}
+/** Stores deliveries and runs them in the background. */
+interface Inbox {
+  /**
+   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures. `duplicate`: whether the
+   * delivery was already stored. A dead delivery is queued again and is not a duplicate.
+   *
+   * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.
+   */
+  accept(delivery: IncomingDelivery): Promise<{
+    duplicate: boolean;
+  }>;
+  /** Starts running the deliveries of an endpoint. Later calls for the same endpoint have no effect. */
+  startWorker(queue: EndpointQueue): void;
+  /** Lists deliveries, newest first. */
+  list(options?: ListOptions): Promise<DeliveryPage>;
+  /** Returns a delivery with its attempts, or `undefined` if the delivery is not stored. */
+  get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
+  /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */
+  replay(key: DeliveryKey): Promise<void>;
+  /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
+  replayDead(endpoint: string): Promise<number>;
+  /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries whose body was deleted after the retention period. */
+  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
+  /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
+  problems(): Promise<readonly InboxProblem[]>;
+  /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
+  prune(): Promise<number>;
+  /**
+   * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers.
+   * If a handler fails or does not finish during this time, its delivery is queued again, and the attempt does not count. Returns
+   * the number of these interrupted deliveries. Later calls return the result of the first call.
+   */
+  close(graceMs: number): Promise<{
+    interrupted: number;
+  }>;
+}
+/**
+ * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
+ * text.
+ */
+type RepoPattern = `${RepoType}:${string}`;
+/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
+interface FilterOptions {
+  /**
+   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
+   * that is unknown to this release counts as an `update` of the broader scope.
+   */
+  scope?: Scope$1 | readonly Scope$1[];
+  /** Actions: `create`, `delete`, `update`, `move`. */
+  action?: Action | readonly Action[];
+  /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
+  repo?: RepoPattern | readonly RepoPattern[];
+  /**
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
+   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
+   */
+  ref?: string | readonly string[];
+}
+interface PayloadByScope {
+  repo: RepoPayload;
+  "repo.content": RepoContentPayload;
+  "repo.config": RepoConfigPayload;
+  discussion: DiscussionPayload;
+  "discussion.comment": DiscussionCommentPayload;
+}
+/**
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models, datasets
+ * and Spaces have `updatedRefs`.
+ */
+type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
+type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
+/** Prevents the payload type in the `else` branch of {@link isScope} from becoming `never`. */
+interface Scoped<Wanted extends string> {
+  event: {
+    scope: Wanted | `${Wanted}.${string}`;
+  };
+}
+/**
+ * Whether a payload has the scope `scope` or a narrower scope. Narrows the type of the payload, unlike a comparison of the
+ * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
+ *
+ * @example
+ * ```ts
+ * server.webhook(async function on_change(payload) {
+ *   if (isScope(payload, "discussion.comment")) return payload.comment.content;
+ * });
+ * ```
+ */
+declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
+/**
+ * The outcome of a delivery or attempt. `retrying` is a failed background attempt that will be retried. `failed` is a
+ * failure that will not be retried.
+ */
+type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
+/** Median and 95th percentile of handler durations, in milliseconds. */
+interface HandlerTime {
+  readonly p50: number;
+  readonly p95: number;
+  /** The number of handler runs from which the percentiles are computed. */
+  readonly runs: number;
+}
+/** The counts of one endpoint since the server started. Only {@link Activity} updates them. */
+declare class EndpointActivity {
+  #private;
+  /** The number of received deliveries, excluding refused and duplicate deliveries. */
+  get deliveries(): number;
+  /** The latest outcome and its time, or `undefined` before the first outcome. */
+  get last(): {
+    readonly outcome: ActivityOutcome;
+    readonly at: Date;
+  } | undefined;
+  /** The number of deliveries and attempts with this outcome. */
+  countOf(outcome: ActivityOutcome): number;
+  addArrival(at: number): void;
+  addEnd(outcome: ActivityOutcome, at: number): void;
+  arrivalsUntil(now: number): number;
+}
+/**
+ * The second argument of a handler. `signal`, `log` and `request` are created on first use. Note that `{ ...context }`
+ * creates all three.
+ */
+interface HandlerContext<Payload = WebhookPayload> {
+  readonly delivery: Delivery<Payload>;
+  /**
+   * Aborts at the timeout. If the handler runs before the response, also aborts when the client disconnects. In the
+   * background, also aborts when the server shuts down, which leaves the handler up to `shutdownGrace` to finish, and when
+   * the lease of the delivery is lost. A background handler that then fails or does not finish runs again, and the attempt
+   * does not count. Pass this signal to `fetch`.
+   */
+  readonly signal: AbortSignal;
+  /** A logger that adds the endpoint and the delivery ID to each line. */
+  readonly log: Logger;
+  /** The HTTP request, whose body is already read. Missing for background endpoints and for deliveries without HTTP. */
+  readonly request?: Request | undefined;
+}
+/**
+ * A function that handles deliveries. Its return value is the response: JSON, a `Response`, or `undefined` for status 200
+ * with an empty body.
+ */
+type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
+/** Options of an endpoint. */
+interface EndpointOptions extends FilterOptions {
+  /**
+   * The maximum duration of a handler run. After this time, the delivery fails with 504. Default `"25s"`, because the Hub
+   * waits 30 s for a response. Default for background endpoints: `"10m"`.
+   */
+  timeout?: Duration;
+  /**
+   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that arrives
+   * twice runs once. The options `attempts`, `backoff`, `concurrency` and `retention` require `background: true`. Default
+   * `false`.
+   */
+  background?: boolean;
+  /** The maximum number of attempts per delivery. Default `10`, or one more than the number of waits in a `backoff` list. */
+  attempts?: number;
+  /**
+   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
+   * 22 h in total. Each further attempt waits 12 h.
+   */
+  backoff?: Backoff;
+  /** The maximum number of deliveries that run at the same time on this server. Default `4`. */
+  concurrency?: number;
+  /**
+   * How long a succeeded or dead delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
+   * 7 days, and always for one day longer than all retries can take.
+   */
+  retention?: Duration;
+  /**
+   * The schema of the body. Default: the payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body
+   * must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must be a
+   * payload of the Hub too. With `null`, any body is accepted, even an empty one: the payload is `null`, and `delivery.body`
+   * is the text.
+   */
+  schema?: StandardSchemaV1 | null;
+  /**
+   * One or more items that the endpoint's webhook on the Hub watches, such as `"dataset:me/data"`, `"org:acme"` or
+   * `"user:me"`. `hub-webhooks sync` and `register` of `hub-webhooks/client` create the webhook. The server itself does not.
+   */
+  watch?: Watch | readonly Watch[];
+  /**
+   * The domains that the endpoint's webhook subscribes to: `repo`, `discussion`. Default: the domains that `scope` covers,
+   * or both without `scope`.
+   */
+  domains?: WebhookDomain | readonly WebhookDomain[];
+}
+type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
+type RepoTypeOf<Options> = Options extends {
+  repo: infer Repo;
+} ? OneOf<Repo> extends `${infer Type}:${string}` ? Type : string : string;
+/** The payload type that TypeScript infers from the options of an endpoint. */
+type PayloadFor<Options extends EndpointOptions> = Options extends {
+  schema: null;
+} ? null : Options extends {
+  schema: infer Schema extends StandardSchemaV1;
+} ? StandardSchemaV1.InferOutput<Schema> : Options extends {
+  scope: infer Scope;
+} ? undefined extends Scope ? WebhookPayload : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>> : WebhookPayload;
+/** A registered endpoint. */
+interface Endpoint {
+  readonly name: string;
+  /** Warnings about options that are probably mistakes. */
+  readonly warnings: readonly string[];
+  /** The scopes that the filter accepts. An empty list accepts all scopes. */
+  readonly scopes: readonly string[];
+  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
+  readonly repos: readonly string[];
+  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
+  readonly watch: readonly WatchedItem[];
+  /** The domains that the endpoint's webhook subscribes to. */
+  readonly domains: readonly WebhookDomain[];
+  /** Whether the body must be JSON. */
+  readonly requiresJson: boolean;
+  readonly timeoutMs: number;
+  /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
+  readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs">;
+  /**
+   * Parses and validates the body, then applies the filter.
+   *
+   * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
+   */
+  readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  readonly handler: Handler<unknown>;
+  /** The counts of deliveries since the process started. */
+  readonly activity: EndpointActivity;
+}
+/** A delivery whose body was validated and filtered. If the filter ignores the delivery, the endpoint's own schema is not applied. */
+interface ParsedDelivery {
+  readonly delivery: Delivery<unknown>;
+  /** The payload of the Hub. Missing if only a schema was applied to the body. */
+  readonly hubPayload?: WebhookPayload;
+  /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
+  readonly ignored?: string | undefined;
+}
+/**
  * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
  * registered symbol is shared by the copies of this package in a tool and in the user's project.
  */
 declare const serverControl: unique symbol;
 /** The description of a registered endpoint. */
-interface EndpointDetails {
-  readonly name: string;
-  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
-  readonly watch: readonly WatchedItem[];
-  /** The domains that the endpoint's webhook subscribes to. */
-  readonly domains: readonly WebhookDomain[];
-  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
-  readonly repos: readonly string[];
-  /** The scopes that the filter accepts. An empty list accepts all scopes. */
-  readonly scopes: readonly string[];
+interface EndpointDetails extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
+  /** Whether the server stores deliveries and runs the handler later. */
   readonly background: boolean;
-  /** Warnings about options that are probably mistakes. */
-  readonly warnings: readonly string[];
 }
 /** The endpoints and the secret of a server. */
 interface ServerDescription {
@@ -2072,7 +2412,7 @@ interface ServerDescription {
   /** The first valid secret of deliveries. Reading this property throws `OPTION_INVALID` if the secret is invalid. */
   readonly secret?: string | undefined;
 }
-/** A delivery that started a job. It requires no secret, and no client waits for a response. */
+/** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
 interface JobDelivery {
   /** The name of the endpoint. */
   endpoint: string;
@@ -2627,179 +2967,6 @@ declare namespace dev_d_exports {
   export { DevEndpoint, DevEvent, DevSession, DevState, OpenTunnelOptions, ProviderName, ProxiedDelivery, ReplayResult, StartDevOptions, Tunnel, TunnelEvents, TunnelEventListener as TunnelListener, openTunnel, startDev };
 }
 /**
- * The waits between the attempts of a delivery: either a list of waits, whose last wait repeats, or waits that double from `first`
- * up to `max`. Each wait varies by ±20%, so that deliveries that failed together are not retried together.
- *
- * @example
- * ```ts
- * // Three waits allow four attempts.
- * server.webhook("retrain", { background: true, backoff: ["10s", "1m", "1h"] }, async ({ repo }) => repo.name);
- * ```
- */
-type Backoff = readonly Duration[] | {
-  /** The wait before the second attempt. Default `"5s"`. */
-  first?: Duration;
-  /** The maximum wait, before the variation of ±20%. Default `"12h"`, or `first` if it is longer. */
-  max?: Duration;
-};
-/** The maximum number of attempts of a delivery, and the waits between attempts. */
-interface RetryPolicy {
-  maxAttempts: number;
-  /** Returns the wait after a failed attempt, in milliseconds. The first attempt has number 1. */
-  waitAfter(attempt: number): number;
-  /** The maximum sum of all waits, in milliseconds. */
-  totalWaitMs: number;
-}
-/** The fields that identify a delivery. */
-type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
-/** A delivery to store, before its first attempt. */
-type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
-/** A delivery that this process has claimed for an attempt. While the lease lasts, no other process runs the delivery. */
-interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
-  /** Whether the delivery becomes dead if this attempt fails. */
-  readonly isLastAttempt: boolean;
-  /** Milliseconds until the next attempt if this attempt fails, unless the handler sets `retryAt`. */
-  readonly retryDelayMs: number;
-}
-/**
- * The status of a delivery. `queued`: waiting for an attempt. `running`: an attempt is in progress. `succeeded`: an attempt has
- * succeeded. `dead`: the delivery failed and is not retried, but can be replayed.
- */
-type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
-/** One run of the handler for a delivery. */
-interface DeliveryAttempt {
-  /** The number of the attempt, starting at 1. */
-  number: number;
-  /** Missing if the process crashed during the attempt and the inbox is in Redis or PostgreSQL. */
-  startedAt?: Date;
-  /**
-   * The duration in milliseconds. If the process crashed during the attempt, SQLite stores the time until the last heartbeat, and
-   * Redis and PostgreSQL store no duration.
-   */
-  durationMs?: number;
-  /** `abandoned`: the process stopped or lost its lease before the handler finished. */
-  outcome: "succeeded" | "failed" | "abandoned";
-  /** The error of a failed or abandoned attempt. */
-  error?: {
-    code: string;
-    message: string;
-  };
-}
-/** A delivery in the inbox. */
-interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
-  status: DeliveryStatus;
-  /** When the next attempt of a queued delivery is due. */
-  dueAt?: Date;
-  /** When the current attempt of a running delivery started. */
-  startedAt?: Date;
-  /** When the delivery succeeded or became dead. */
-  finishedAt?: Date;
-  /** The body as it was received. Missing after the retention period, when only the ID is kept to detect duplicates. */
-  body?: string;
-  attempts: readonly DeliveryAttempt[];
-}
-/** The handler of an endpoint and the settings with which the inbox runs the handler. */
-interface EndpointQueue {
-  endpoint: string;
-  /** The maximum number of deliveries that run at the same time in this process. */
-  concurrency: number;
-  policy: RetryPolicy;
-  /** The retention period of finished deliveries, in milliseconds. */
-  retentionMs: number;
-  /**
-   * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
-   */
-  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
-}
-/** Filters and pagination for a list of deliveries. */
-interface ListOptions {
-  endpoint?: string;
-  status?: DeliveryStatus;
-  /** The maximum number of deliveries on the page, from 1 to 1,000. Default `50`. */
-  limit?: number;
-  /** The `next` field of the previous page. */
-  cursor?: string;
-}
-/** A page of deliveries, newest first. A delivery whose status changes between two requests can appear on both pages or on neither. */
-interface DeliveryPage {
-  deliveries: readonly StoredDelivery[];
-  /** The cursor of the next page. Missing on the last page. */
-  next?: string;
-}
-/** The number of deliveries of an endpoint in each status. */
-type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
-/** A problem that prevents an inbox from storing or running deliveries. */
-interface InboxProblem {
-  /** A stable code, such as `INBOX_UNAVAILABLE`. */
-  code: string;
-  /** `unavailable`: the inbox cannot store or cannot run any delivery. `degraded`: the problem affects only some deliveries. */
-  severity: "unavailable" | "degraded";
-  /**
-   * Describes the problem and how to fix it, without secrets. Show the message only to the owner, because it can contain file and
-   * host names.
-   */
-  message: string;
-}
-/** Stores deliveries and runs them in the background. */
-interface Inbox {
-  /**
-   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures. `duplicate`: whether the
-   * delivery was already stored. A dead delivery is queued again and is not a duplicate.
-   *
-   * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.
-   */
-  accept(delivery: IncomingDelivery): Promise<{
-    duplicate: boolean;
-  }>;
-  /** Starts running the deliveries of an endpoint. Later calls for the same endpoint have no effect. */
-  startWorker(queue: EndpointQueue): void;
-  /** Lists deliveries, newest first. */
-  list(options?: ListOptions): Promise<DeliveryPage>;
-  /** Returns a delivery with its attempts, or `undefined` if the delivery is not stored. */
-  get(key: DeliveryKey): Promise<StoredDelivery | undefined>;
-  /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */
-  replay(key: DeliveryKey): Promise<void>;
-  /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
-  replayDead(endpoint: string): Promise<number>;
-  /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries whose body was deleted after the retention period. */
-  counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
-  /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
-  problems(): Promise<readonly InboxProblem[]>;
-  /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
-  prune(): Promise<number>;
-  /**
-   * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers.
-   * If a handler fails or does not finish during this time, its delivery is queued again, and the attempt does not count. Returns
-   * the number of these interrupted deliveries. Later calls return the result of the first call.
-   */
-  close(graceMs: number): Promise<{
-    interrupted: number;
-  }>;
-}
-/**
- * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
- * text.
- */
-type RepoPattern = `${RepoType}:${string}`;
-/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
-interface FilterOptions {
-  /**
-   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
-   * that is unknown to this release counts as an `update` of the broader scope.
-   */
-  scope?: Scope$1 | readonly Scope$1[];
-  /** Actions: `create`, `delete`, `update`, `move`. */
-  action?: Action | readonly Action[];
-  /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
-  repo?: RepoPattern | readonly RepoPattern[];
-  /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
-   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
-   */
-  ref?: string | readonly string[];
-}
-/**
  * Validates a payload of the Hub, version 3. Returns the same value, including unknown fields.
  *
  * @throws `PAYLOAD_INVALID` (422). The message lists the first invalid paths, but never their values.
@@ -2809,37 +2976,6 @@ interface FilterOptions {
  * ```
  */
 declare function parsePayload(value: unknown): WebhookPayload;
-interface PayloadByScope {
-  repo: RepoPayload;
-  "repo.content": RepoContentPayload;
-  "repo.config": RepoConfigPayload;
-  discussion: DiscussionPayload;
-  "discussion.comment": DiscussionCommentPayload;
-}
-/**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models, datasets
- * and Spaces have `updatedRefs`.
- */
-type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
-type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
-/** Prevents the payload type in the `else` branch of {@link isScope} from becoming `never`. */
-interface Scoped<Wanted extends string> {
-  event: {
-    scope: Wanted | `${Wanted}.${string}`;
-  };
-}
-/**
- * Whether a payload has the scope `scope` or a narrower scope. Narrows the type of the payload, unlike a comparison of the
- * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
- *
- * @example
- * ```ts
- * server.webhook(async function on_change(payload) {
- *   if (isScope(payload, "discussion.comment")) return payload.comment.content;
- * });
- * ```
- */
-declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
 /** Options of methods that look up a delivery by its ID. */
 interface DeliveryLookup {
   /** The name of the endpoint. Only required if two endpoints have a delivery with the same ID. */
@@ -2873,98 +3009,6 @@ declare class ServerInbox {
    */
   prune(): Promise<number>;
 }
-/**
- * The outcome of a delivery or attempt. `retrying` is a failed background attempt that will be retried. `failed` is a
- * failure that will not be retried.
- */
-type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
-/** Median and 95th percentile of handler durations, in milliseconds. */
-interface HandlerTime {
-  readonly p50: number;
-  readonly p95: number;
-  /** The number of handler runs from which the percentiles are computed. */
-  readonly runs: number;
-}
-/**
- * The second argument of a handler. `signal`, `log` and `request` are created on first use. Note that `{ ...context }`
- * creates all three.
- */
-interface HandlerContext<Payload = WebhookPayload> {
-  readonly delivery: Delivery<Payload>;
-  /**
-   * Aborts at the timeout. If the handler runs before the response, also aborts when the client disconnects. In the
-   * background, also aborts when the server shuts down, which leaves the handler up to `shutdownGrace` to finish, and when
-   * the lease of the delivery is lost. A background handler that then fails or does not finish runs again, and the attempt
-   * does not count. Pass this signal to `fetch`.
-   */
-  readonly signal: AbortSignal;
-  /** A logger that adds the endpoint and the delivery ID to each line. */
-  readonly log: Logger;
-  /** The HTTP request, whose body is already read. Missing for background endpoints and for deliveries without HTTP. */
-  readonly request?: Request | undefined;
-}
-/**
- * A function that handles deliveries. Its return value is the response: JSON, a `Response`, or `undefined` for status 200
- * with an empty body.
- */
-type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
-/** Options of an endpoint. */
-interface EndpointOptions extends FilterOptions {
-  /**
-   * The maximum duration of a handler run. After this time, the delivery fails with 504. Default `"25s"`, because the Hub
-   * waits 30 s for a response. Default for background endpoints: `"10m"`.
-   */
-  timeout?: Duration;
-  /**
-   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that arrives
-   * twice runs once. The options `attempts`, `backoff`, `concurrency` and `retention` require `background: true`. Default
-   * `false`.
-   */
-  background?: boolean;
-  /** The maximum number of attempts per delivery. Default `10`, or one more than the number of waits in a `backoff` list. */
-  attempts?: number;
-  /**
-   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
-   * 22 h in total. Each further attempt waits 12 h.
-   */
-  backoff?: Backoff;
-  /** The maximum number of deliveries that run at the same time on this server. Default `4`. */
-  concurrency?: number;
-  /**
-   * How long a succeeded or dead delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
-   * 7 days, and always for one day longer than all retries can take.
-   */
-  retention?: Duration;
-  /**
-   * The schema of the body. Default: the payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body
-   * must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must be a
-   * payload of the Hub too. With `null`, any body is accepted, even an empty one: the payload is `null`, and `delivery.body`
-   * is the text.
-   */
-  schema?: StandardSchemaV1 | null;
-  /**
-   * One or more items that the endpoint's webhook on the Hub watches, such as `"dataset:me/data"`, `"org:acme"` or
-   * `"user:me"`. `hub-webhooks sync` and `register` of `hub-webhooks/client` create the webhook. The server itself does not.
-   */
-  watch?: Watch | readonly Watch[];
-  /**
-   * The domains that the endpoint's webhook subscribes to: `repo`, `discussion`. Default: the domains that `scope` covers,
-   * or both without `scope`.
-   */
-  domains?: WebhookDomain | readonly WebhookDomain[];
-}
-type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
-type RepoTypeOf<Options> = Options extends {
-  repo: infer Repo;
-} ? OneOf<Repo> extends `${infer Type}:${string}` ? Type : string : string;
-/** The payload type that TypeScript infers from the options of an endpoint. */
-type PayloadFor<Options extends EndpointOptions> = Options extends {
-  schema: null;
-} ? null : Options extends {
-  schema: infer Schema extends StandardSchemaV1;
-} ? StandardSchemaV1.InferOutput<Schema> : Options extends {
-  scope: infer Scope;
-} ? undefined extends Scope ? WebhookPayload : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>> : WebhookPayload;
 /**
  * A standard decorator that registers a method as an endpoint. Requires TypeScript without `experimentalDecorators`. Static
  * methods are registered when the class is defined, and other methods when the class is instantiated for the first time.

@@ -72,6 +72,7 @@ describe("The main entry point", () => {
     ["pino", /^pino$/],
     ["Hono's server for Node", /^@hono\/node-server$/],
     ["the code for launch()", /^src\/receiver\/node\//],
+    ["the HTTP server for Node", /^src\/http-server\//],
     ["the tunnel", /^src\/tunnel\//],
     ["the landing page, except its route", /^src\/receiver\/landing\/(?!serve\.ts$)/],
     ["the inbox, except its types and options", /^src\/inbox\/(?!(?:next-step|retention|retry-policy)\.ts$)/],
@@ -176,6 +177,7 @@ const layers: readonly (readonly string[])[] = [
   ["hub"],
   ["payload"],
   ["http-server"],
+  ["http"],
   ["core"],
 ];
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { hopByHopHeaders } from "../core/http-headers.ts";
-import { type Answer, headersOf, isResponse, type JsonAnswer } from "./answer.ts";
-import { checkBodyHeaders, decodeText, readIncoming } from "./request-body.ts";
+import { type Answer, headersOf, isResponse, type JsonAnswer } from "../http/answer.ts";
+import { checkBodyHeaders, decodeText, readIncoming } from "../http/request-body.ts";
 
 /**
  * How long the connection stays open after an early response, so that a client that is still sending can read the

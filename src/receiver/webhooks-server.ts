@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
 import { webhooksPath } from "../core/paths.ts";
-import { toResponse } from "../http-server/answer.ts";
+import { toResponse } from "../http/answer.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { BackgroundWork } from "./background/background-work.ts";
 import { InboxCountsReader } from "./background/inbox-counts.ts";

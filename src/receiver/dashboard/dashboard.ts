@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
-import { errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { errorAnswer, toResponse } from "../../http/answer.ts";
 import { readHonoBody } from "../pipeline/hono-body.ts";
 import { parseJson } from "../pipeline/parse-json.ts";
 import { asset, bodyResponse, deliveryPage, listPage, problemPage } from "./page.ts";

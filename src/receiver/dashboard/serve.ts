@@ -1,6 +1,6 @@
 import type { Context, Hono } from "hono";
 import { WebhookError } from "../../core/errors.ts";
-import { errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { errorAnswer, toResponse } from "../../http/answer.ts";
 import { RoutedRequest } from "../pipeline/delivery-request.ts";
 import { isCrossSite } from "../pipeline/request-checks.ts";
 import type { Dashboard } from "./dashboard.ts";

@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { isResponse } from "../../http-server/answer.ts";
+import { isResponse } from "../../http/answer.ts";
 import type { LandingSource } from "./source.ts";
 
 /** Adds the landing page to the app: the built-in page, which is loaded at the first request, or the user's page. */

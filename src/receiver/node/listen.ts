@@ -16,7 +16,7 @@ import type { Server } from "node:http";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type Answer, errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { type Answer, errorAnswer, toResponse } from "../../http/answer.ts";
 import { handleClientErrors, malformedRefused } from "../../http-server/client-errors.ts";
 import { type ConnectionLimits, type Connections, defaultLimits } from "../../http-server/connection.ts";
 import { type Exchange, sendJson, withoutFraming } from "../../http-server/exchange.ts";

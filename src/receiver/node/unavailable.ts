@@ -4,7 +4,7 @@
  */
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
-import { errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { errorAnswer, toResponse } from "../../http/answer.ts";
 
 export { createConsoleLogger as createNodeLogger } from "../lifecycle/server-logger.ts";
 

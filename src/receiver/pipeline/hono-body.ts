@@ -9,7 +9,7 @@ import {
   decodeText,
   joinChunks,
   readIncoming,
-} from "../../http-server/request-body.ts";
+} from "../../http/request-body.ts";
 
 const defaultBodyLimit = 10 * 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import { WebhookError } from "../../core/errors.ts";
-import { type Answer, errorAnswer, isResponse, isSuccess, type JsonAnswer } from "../../http-server/answer.ts";
+import { type Answer, errorAnswer, isResponse, isSuccess, type JsonAnswer } from "../../http/answer.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 
 /** The outcome of a delivery, and the answer to its request. */

@@ -2,7 +2,7 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { webhooksPath } from "../../core/paths.ts";
 import { shorten } from "../../core/shorten.ts";
-import { type Answer, errorAnswer } from "../../http-server/answer.ts";
+import { type Answer, errorAnswer } from "../../http/answer.ts";
 import type { ClaimedDelivery, IncomingDelivery } from "../../inbox/inbox.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import { unknownNames } from "../../payload/schema.ts";

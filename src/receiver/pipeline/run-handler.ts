@@ -1,8 +1,8 @@
 import { WebhookError } from "../../core/errors.ts";
 import { hopByHopHeaders } from "../../core/http-headers.ts";
 import type { Logger } from "../../core/logger.ts";
-import { isResponse } from "../../http-server/answer.ts";
-import { concatenate } from "../../http-server/request-body.ts";
+import { isResponse } from "../../http/answer.ts";
+import { concatenate } from "../../http/request-body.ts";
 import type { Delivery, Outcome } from "../../payload/delivery.ts";
 import type { Endpoint, HandlerContext } from "../endpoint/endpoint.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";

@@ -3,7 +3,7 @@ import { readEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { optionError } from "../../core/option-error.ts";
-import { errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { errorAnswer, toResponse } from "../../http/answer.ts";
 import type { OwnerCheck } from "../security/owner-check.ts";
 import type { MetricsSource } from "./metrics.ts";
 

@@ -4,7 +4,7 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { optionError } from "../../core/option-error.ts";
 import { readOwnField } from "../../core/read-field.ts";
-import { errorAnswer, isResponse, toResponse } from "../../http-server/answer.ts";
+import { errorAnswer, isResponse, toResponse } from "../../http/answer.ts";
 import { internalError } from "../pipeline/outcome-answer.ts";
 import { MountPoint, type MountPointOptions } from "./mount-point.ts";
 import { showErrorPage } from "./show-error-page.ts";

@@ -1,5 +1,5 @@
 import { wantsHtml } from "../../core/http-headers.ts";
-import { errorBehind } from "../../http-server/answer.ts";
+import { errorBehind } from "../../http/answer.ts";
 
 /** Replaces the JSON of an error response with an HTML page if a browser sent the request. */
 export async function showErrorPage(

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { readEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { errorAnswer, toResponse } from "../../http-server/answer.ts";
+import { errorAnswer, toResponse } from "../../http/answer.ts";
 import { equalInConstantTime, GuessLimiter } from "./guess-limiter.ts";
 import { isPubliclyReachable } from "./public-access.ts";
 

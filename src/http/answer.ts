@@ -37,7 +37,7 @@ export function headersOf({ extraHeaders }: JsonAnswer): Record<string, string> 
   return { "content-type": "application/json", ...extraHeaders };
 }
 
-/** Converts an answer to a `Response`. */
+/** Converts an answer to a `Response`. {@link errorBehind} returns the error of this response, for an error page. */
 export function toResponse(answer: Answer): Response {
   if (isResponse(answer)) return answer;
   if (answer.content === null) return new Response(null, { status: answer.status });
@@ -46,7 +46,7 @@ export function toResponse(answer: Answer): Response {
   return response;
 }
 
-/** The errors from which {@link toResponse} created responses. */
+/** The errors of responses that {@link toResponse} created. A `Response` cannot carry additional fields. */
 const errors = new WeakMap<Response, WebhookError>();
 
 /** Returns the error from which {@link toResponse} created a response, or `undefined` for other responses. */
