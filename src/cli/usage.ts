@@ -21,7 +21,8 @@ export function helpHint(...command: readonly string[]): string {
 }
 
 /**
- * Configures the help of a command that does not use the global options `--token` and `--hub-url` as documented.
+ * Configures the help of a command that does not accept the global options `--token` and `--hub-url`, or uses them
+ * differently.
  *
  * @param replacements Options to list in place of `--token` and `--hub-url`.
  */

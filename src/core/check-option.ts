@@ -41,7 +41,7 @@ export function checkCount(
 /**
  * Finds an option with an unknown name, which would otherwise have no effect, and describes the problem.
  *
- * @param kind what the options belong to, for the message, such as `HubClient`.
+ * @param kind The name of the API that has the options, such as `HubClient`. The message contains this name.
  */
 export function findUnknownOption(
   options: object,

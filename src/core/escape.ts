@@ -23,7 +23,7 @@ export function escapeHidden(text: string): string {
 }
 
 /**
- * Quotes a text as one word for a POSIX shell. Safe for text from an attacker, because users paste the result into a
+ * Quotes a text as one word for a POSIX shell. Required for untrusted text, because users paste the result into a
  * shell.
  */
 export function quoteShellWord(text: string): string {

@@ -12,8 +12,8 @@ export const redacted = "[redacted]";
 export const minRedactedLength = minFormLength;
 
 /**
- * The maximum number of secrets. It limits the memory of a process that adds a secret for each tenant. The oldest
- * secrets are removed first.
+ * The maximum number of secrets. The maximum limits the memory of a process that adds a secret for each tenant. The
+ * oldest secrets are removed first.
  */
 const maxSecrets = 1_000;
 

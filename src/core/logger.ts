@@ -8,7 +8,8 @@ export interface LogMethod {
 }
 
 /**
- * The logger interface of this package. A pino logger implements it. `console` does not, because it has no `child` method.
+ * The logger interface of this package. A pino logger implements it. `console` does not implement it, because `console`
+ * has no `child` method.
  *
  * @example
  * ```ts

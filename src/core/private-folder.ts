@@ -8,7 +8,8 @@ const writableByOthers = 0o022;
 
 /**
  * Creates a folder that only the current user can read, including missing parent folders. Syncs the folder to disk, so
- * that it survives a power failure. Adds a `.gitignore` to the default folder, which is inside the user's project.
+ * that the folder survives a power failure. Adds a `.gitignore` to the default folder, which is inside the user's
+ * project.
  *
  * @throws `code` when the folder is unsafe (see {@link checkPrivateFolder}), and errors of the file system.
  */

@@ -6,7 +6,7 @@ const packageFolders = ["dist/", "src/"]
   .map((folder) => new URL(folder, packageRoot))
   .flatMap((folder) => [folder.href, fileURLToPath(folder)]);
 
-/** Splits a stack into lines, without the frames of Node, of this package and of other packages. */
+/** Splits a stack into lines, without the frames of Node, this package, or other packages. */
 export function userStackLines(stack: string): string[] {
   const isForeign = (line: string) =>
     /^\s+at /.test(line) &&

@@ -197,7 +197,7 @@ function isForWebhooks({ url = "" }: IncomingMessage): boolean {
   return url.startsWith(webhooksPath) && resolved.startsWith(webhooksPath);
 }
 
-/** Listens on this machine, on any free port after the default one if no port is given. Returns the port. */
+/** Listens on this machine. If no port is given, uses the default port or the next free port. Returns the port. */
 function listen(server: Server, port: number | undefined): Promise<number> {
   const listenOn = (wanted: number) => openSocket(server, { host: "127.0.0.1", port: wanted });
   return port === undefined ? listenOnFreePort(defaultPort, listenOn) : listenOn(port);

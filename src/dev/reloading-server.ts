@@ -32,8 +32,8 @@ export class ReloadingServer {
   readonly #options: ReloadingServerOptions;
   readonly #watcher: SourceWatcher;
   /**
-   * `restarting`: the process exited, and starts again without a change of its files. `broken`: the file did not load, or the
-   * process exited soon after its start, so it waits for a change.
+   * `restarting`: the process exited and is being restarted, even if no file changed. `broken`: the file did not load,
+   * or the process exited soon after its start. The server starts again after a change.
    */
   #state: "loading" | "serving" | "restarting" | "broken" = "loading";
   /** Resolves with the port of the running server, or rejects if the server is broken. */
@@ -103,7 +103,7 @@ export class ReloadingServer {
       this.#starting?.kill();
       return;
     }
-    // Requests that wait for a restart wait for this load too.
+    // Requests that wait for a restart also wait for this load.
     if (this.#state === "serving" || this.#state === "broken") this.#port = createPort();
     this.#state = "loading";
     this.#loading = this.#loadUntilFresh().finally(() => {

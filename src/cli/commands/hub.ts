@@ -48,7 +48,7 @@ export function addHub(program: Command, invocation: Invocation): void {
     });
 }
 
-/** Replaces a `PORT_IN_USE` error with one whose message mentions `--port`. Returns other errors unchanged. */
+/** Replaces a `PORT_IN_USE` error with an error whose message mentions `--port`. Returns other errors unchanged. */
 function withPortAdvice(error: unknown, port: number): unknown {
   if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") return error;
   return new WebhookError(

@@ -147,8 +147,8 @@ function replaceJob({
 }
 
 /**
- * Creates the option `--no-secret` as an option of its own. By default, commander treats it as the negation of
- * `--secret`, and the last of the two options silently wins.
+ * Creates `--no-secret` as a separate option. By default, commander treats the option as the negation of `--secret`,
+ * and the last of the two options silently wins.
  */
 function noSecretOption(): Option {
   const option = new Option("--no-secret", "remove the secret");

@@ -64,8 +64,8 @@ export class DeliveryFollower {
   }
 
   /**
-   * Reads the newest deliveries, down to the oldest one that is already followed. Deliveries before that arrived before
-   * the follower started.
+   * Reads the newest deliveries back to the oldest followed delivery. Older deliveries arrived before the follower
+   * started.
    */
   async #readNewest(): Promise<{ newest: DeliverySummary[]; hasMissed: boolean }> {
     const isFollowed = (delivery: DeliverySummary) => this.#followed.has(keyOf(delivery));

@@ -13,7 +13,7 @@ export interface DeliverySummary extends Omit<StoredDelivery, "body"> {
   repo?: string;
 }
 
-/** The number of deliveries per read. Small, because each body can have up to 10 MB. */
+/** The number of deliveries per read. The number is small, because a body can have up to 10 MB. */
 const pageSize = 20;
 
 const statusColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
@@ -72,7 +72,7 @@ export function summarize({ body, ...delivery }: StoredDelivery): DeliverySummar
 /**
  * Lists deliveries without their bodies. Reads a few deliveries at a time to limit the memory for their bodies.
  *
- * @param options `limit` may be `Infinity`.
+ * @param options `limit` can be `Infinity`.
  */
 export async function listDeliveries(
   inbox: ServerInbox,

@@ -1,7 +1,7 @@
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { UnfiredWebhook } from "../../../local-hub/events/trigger.ts";
 
-/** A delivery that was sent. Deliveries that were sent without a Hub have no IDs of a webhook and log. */
+/** A delivery that was sent. A delivery that was sent without a Hub has no webhook ID and no log ID. */
 export type TriggeredDelivery = Omit<HubDelivery, "webhookId" | "logId"> &
   Partial<Pick<HubDelivery, "webhookId" | "logId">>;
 

@@ -67,7 +67,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
   const edits = [
     ...(isComplete ? replacingEdits(file) : []),
     ...webhookEdits(file, { withId: !hasWebhooks }),
-    // In the API of the local Hub, `edits` is not a payload field, so a field with this name is set by an edit.
+    // The local Hub's API uses the field `edits` for edits, so an edit must set a payload field of this name.
     ...(Object.hasOwn(file, "edits") ? [{ path: "edits", value: file.edits }] : []),
     ...options.edits,
   ];

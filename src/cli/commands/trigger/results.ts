@@ -41,8 +41,8 @@ export class Tally {
   #failures = 0;
 
   /**
-   * @param options.keepAll Keeps all deliveries. Otherwise, only the first deliveries and the first failed ones are
-   * kept.
+   * @param options.keepAll Keeps all deliveries. Otherwise, only the first deliveries and the first failed deliveries
+   * are kept.
    */
   constructor({ keepAll }: { keepAll: boolean }) {
     this.#keepAll = keepAll;
