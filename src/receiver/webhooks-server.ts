@@ -78,6 +78,7 @@ export class WebhooksServer {
   #logger: Logger;
   /** A function, because the logger changes when the server starts. */
   readonly #log = (): Logger => this.#logger;
+  /** Answers every request that is not a direct delivery: from `listen`, from other runtimes, and through the default export. */
   readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
     this.#redaction.addBindings(environment);
     this.#report.log(environment);
@@ -298,7 +299,7 @@ export class WebhooksServer {
       openLogger: () => this.#openLogger(),
       server: {
         fetch: this.#fetch,
-        // For other endpoints, the request goes through the router and middleware of the app.
+        // Other deliveries go through the router and middleware of the app (see `ServerApp.isDirect`).
         deliver: (request) => (this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined),
         endpoints: this.#endpoints,
         inbox: this.#options.inbox,

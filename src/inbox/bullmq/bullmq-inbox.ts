@@ -178,16 +178,19 @@ export class BullmqInbox implements Inbox {
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
-    const finding = this.#checkStorage().then(() =>
-      this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting()),
-    );
     try {
-      const stall = await withDeadline(finding, storageCheckMs, notResponding);
+      const stall = await withDeadline(this.#findStall(), storageCheckMs, notResponding);
       return [stall, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
       const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that the inbox server is running, accepts writes, and is reachable from this machine.`;
       return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
     }
+  }
+
+  /** @throws if the inbox server cannot store deliveries. */
+  async #findStall(): Promise<InboxProblem | undefined> {
+    await this.#checkStorage();
+    return this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting());
   }
 
   async prune(): Promise<number> {

@@ -55,6 +55,18 @@ export interface SqliteInboxOptions {
 
 const hourMs = 3_600_000;
 
+/*
+ * The parts of the inbox:
+ *
+ * - `InboxFile` opens the database and restores a deleted file. `DeliveryTable` reads and writes its rows.
+ * - `GroupCommit` combines concurrent writes into one transaction.
+ * - `EndpointWorker` claims and runs the deliveries of one endpoint. `RunGate` makes suspects run alone (see `crash-policy.ts`).
+ * - `BackgroundMaintenance` sends heartbeats from a thread, also while a handler blocks the event loop. `LeaseRecovery` recovers the
+ *   deliveries of processes that send no heartbeats.
+ * - `DamageTracker` records damaged pages, and `findProblems` reports all problems.
+ * - `BackgroundTasks` runs the polls, heartbeats and prunes below.
+ */
+
 /** Stores deliveries in a SQLite file. Several processes on one machine can share the file. */
 export class SqliteInbox implements Inbox {
   readonly #options: Required<SqliteInboxOptions>;

@@ -9,6 +9,12 @@ import {
 } from "../../core/logger.ts";
 import type { ServerRedaction } from "../security/server-redaction.ts";
 
+/*
+ * A server uses two loggers in turn, unless the user passes a logger: the console, which works in every runtime, and after `ready()`
+ * or `launch()` pino (`node/node-logger.ts`), which requires Node. `core/logger.ts` wraps each of them: a safe logger never throws,
+ * and a redacting logger removes secrets from the fields.
+ */
+
 /** Creates the logger of a server before its start: the given logger, or the console. Redacts secrets and never throws. */
 export function createServerLogger(given: Logger | undefined, redaction: ServerRedaction): Logger {
   return createSafeLogger(

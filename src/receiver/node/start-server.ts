@@ -62,7 +62,15 @@ export async function startServer(
   if (tunnel) {
     const { openPublicListener } = await import("./public-listener.ts");
     try {
-      publicListener = await openPublicListener({ ...server, tunnel, graceMs, serverPort: listener.port });
+      publicListener = await openPublicListener({
+        fetch,
+        log: server.log,
+        refusalLog: server.refusalLog,
+        secretCheck: server.secretCheck,
+        tunnel,
+        graceMs,
+        serverPort: listener.port,
+      });
     } catch (error) {
       await listener.close(graceMs);
       throw error;

@@ -39,7 +39,7 @@ export interface DeliveryLogFields {
  * | the filter did not match | `ignored` | `ignored` | `succeeded` |
  * | failed before the response | `failed` | `failed` | not stored |
  * | failed in the background, to be retried | `retrying` | `retrying` | `queued` |
- * | failed in the background, not retried | `dead` | `failed` | `dead` |
+ * | failed in the background, not retried | `dead` | `failed` (`dead` in the metrics) | `dead` |
  * | interrupted in the background | `abandoned` | not counted | `queued` |
  */
 export class DeliveryRecorder {

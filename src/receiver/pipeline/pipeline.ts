@@ -45,6 +45,11 @@ const maxLoggedPath = 200;
 /**
  * Parses, runs and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
  * requests, `runClaimed` for the inbox, `runJob` for jobs, and `receive` for `server.receive()`.
+ *
+ * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the
+ * `EndpointWorker`. The worker claims the delivery and calls `EndpointQueue.run`, which is `runClaimed` with the endpoint.
+ * `runClaimed` parses the stored body again, runs the handler and records the attempt. The worker then stores the same
+ * `nextStep` that the attempt was logged with.
  */
 export class DeliveryPipeline {
   readonly #options: PipelineOptions;

@@ -2,9 +2,13 @@ import { formatDuration } from "../../../core/duration.ts";
 import { deceptiveCharacters } from "../../../core/escape.ts";
 import { plainText } from "../../../core/terminal-text.ts";
 import { userStackLines } from "../../../core/user-stack.ts";
+import type { DeliveryLogFields } from "../../../receiver/pipeline/delivery-recorder.ts";
 
 /** A line of a JSON logger such as pino. */
 export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A line whose fields are not checked yet. */
+type UncheckedDeliveryLine = Readonly<Partial<Record<keyof DeliveryLogFields | "msg", unknown>>>;
 
 /** Parses a line of a JSON logger. Returns `undefined` for any other text. */
 export function parseLogLine(text: string): LogLine | undefined {
@@ -29,7 +33,10 @@ export interface FormattedDelivery {
 }
 
 /** Formats the log line of a delivery. Returns `undefined` for any other log line. */
-export function formatDelivery(logged: LogLine, { isRetry }: { isRetry: boolean }): FormattedDelivery | undefined {
+export function formatDelivery(
+  logged: UncheckedDeliveryLine,
+  { isRetry }: { isRetry: boolean },
+): FormattedDelivery | undefined {
   const { endpoint, status, outcome, attempt, repo, scope, action, ms, err } = logged;
   if (typeof endpoint !== "string" || (typeof status !== "number" && typeof outcome !== "string")) return undefined;
   const isFailure = typeof status === "number" ? status > 299 : outcome !== "succeeded" && outcome !== "ignored";
@@ -61,7 +68,7 @@ export function formatDelivery(logged: LogLine, { isRetry }: { isRetry: boolean 
 
 /** Returns the reason why the handler did not run, or describes the failure. */
 function detailOf(
-  { reason, duplicate, code, msg, status, outcome, nextAttemptInMs, err }: LogLine,
+  { reason, duplicate, code, msg, status, outcome, nextAttemptInMs, err }: UncheckedDeliveryLine,
   isFailure: boolean,
 ): string | undefined {
   if (typeof reason === "string") return `ignored: ${reason}`;
