@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
+import { HubError } from "../../src/core/errors.ts";
 import { WebhookReconciler } from "../../src/dev/webhook-reconciler.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
@@ -47,7 +48,7 @@ async function openReconciler({ retryDelaysMs = [10] } = {}) {
       domains: ["repo"],
     });
   return {
-    ...{ reconciler, steps, problems, reportedAt, listed, createByHand },
+    ...{ webhooks, reconciler, steps, problems, reportedAt, listed, createByHand },
     answerWith(next: number | undefined) {
       status = next;
     },
@@ -148,4 +149,36 @@ test("A closed reconciler does not retry", async () => {
   const reported = problems.length;
   await reconciler.update(desired);
   expect([problems.length, await listed()]).toEqual([reported, 0]);
+});
+
+test("start() reports and retries the rejection of one of several webhooks", async () => {
+  const { webhooks, reconciler, problems, listed } = await openReconciler();
+  const reconcile = webhooks.reconcile.bind(webhooks);
+  vi.spyOn(webhooks, "reconcile").mockImplementationOnce(async (input) => {
+    const report = await reconcile({ ...input, endpoints: input.endpoints.slice(0, 1) });
+    const error = new HubError("no luck", { code: "HUB_FAILED", retryable: true });
+    return { ...report, failed: report.done.map((step) => ({ step, error })) };
+  });
+  await reconciler.start(desired);
+  expect(problems).toEqual(["HUB_FAILED"]);
+  await expect.poll(listed).toBe(2);
+  await reconciler.close();
+});
+
+test("A repair before start() does nothing", async () => {
+  const { webhooks, reconciler, problems } = await openReconciler();
+  const reconcile = vi.spyOn(webhooks, "reconcile");
+  await reconciler.repair();
+  expect(reconcile).not.toHaveBeenCalled();
+  expect(problems).toEqual([]);
+  await reconciler.close();
+});
+
+test("A closed reconciler does not repair the webhooks", async () => {
+  const { webhooks, reconciler } = await openReconciler();
+  await reconciler.start(desired);
+  await reconciler.close();
+  const reconcile = vi.spyOn(webhooks, "reconcile");
+  await reconciler.repair();
+  expect(reconcile).not.toHaveBeenCalled();
 });
