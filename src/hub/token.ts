@@ -12,13 +12,13 @@ export async function findToken({ option, hubUrl }: { option: string | undefined
   const token = source?.text.trim() ?? "";
   if (source === undefined || token === "") {
     throw new HubError(
-      `No access token for the Hub was found. Set HF_TOKEN or pass a token (--token, or "token" in code). Create one at ${hubUrl}/settings/tokens.`,
+      `No access token for the Hub was found. Set HF_TOKEN or pass a token (--token, or "token" in code). Create a token at ${hubUrl}/settings/tokens.`,
       { code: "HUB_TOKEN_MISSING" },
     );
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new HubError(
-    `The token in ${source.name} contains whitespace or characters that are not valid in an HTTP header. Provide only the token, on one line. Create one at ${hubUrl}/settings/tokens.`,
+    `The token in ${source.name} contains whitespace or characters that are not valid in an HTTP header. Provide only the token, on one line. Create a token at ${hubUrl}/settings/tokens.`,
     { code: "HUB_TOKEN_INVALID" },
   );
 }

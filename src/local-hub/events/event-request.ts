@@ -59,5 +59,5 @@ export function parseEvent(event: unknown): ParsedEvent {
   if (parsed.success) return parsed.data;
   const problems = fieldProblems(parsed.error, { name: "event" });
   const list = problems.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
-  throw new WebhookError(`Invalid event. Correct these fields: ${list}.`, { code: "ARGUMENT_INVALID" });
+  throw new WebhookError(`Invalid event. Fix these fields: ${list}.`, { code: "ARGUMENT_INVALID" });
 }

@@ -173,7 +173,7 @@ function checkIsNotLastAdmin(store: Store, { organization, user }: { organizatio
   const isAnother = ({ id, record }: KeyedRecord<StoredMember>) => id !== user && record.role === "admin";
   if (store.members.listByOwner(organization).some(isAnother)) return;
   throw new HTTPException(400, {
-    message: `role: ${user} is the last admin of ${organization}: make another member an admin first`,
+    message: `role: ${user} is the last admin of ${organization}. Make another member an admin first`,
   });
 }
 

@@ -164,7 +164,7 @@ describe("An organization", () => {
     });
     expect({ status, body }).toEqual({
       status: 400,
-      body: { error: "role: local-user is the last admin of team-org: make another member an admin first" },
+      body: { error: "role: local-user is the last admin of team-org. Make another member an admin first" },
     });
     const same = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
       body: { role: "admin" },
