@@ -191,7 +191,7 @@ class Session implements DevSession {
     const { tunnel: tunnelOptions, publicUrl } = this.#config;
     const options =
       tunnelOptions === false
-        ? { publicUrl: publicUrl ?? proxy.url, port: proxy.port }
+        ? { existingUrl: publicUrl ?? proxy.url, port: proxy.port }
         : { ...tunnelOptions, port: proxy.publicPort };
     const tunnel = await openReconnectingTunnel(
       { ...options, signal: this.#parts.signal },

@@ -32,7 +32,7 @@ export interface OpenTunnelOptions {
    * Your own http or https URL that already points to `port`, such as the URL of a named tunnel or a reverse proxy. No
    * tunnel is opened, and the URL is only polled. Cannot be combined with `provider`, `host`, or `subdomain`.
    */
-  publicUrl?: string;
+  existingUrl?: string;
   /**
    * The local port to expose, 1 to 65535. Start to listen on this port before you open the tunnel, on 127.0.0.1 or on
    * all addresses.
@@ -116,7 +116,7 @@ export async function openReconnectingTunnel(
 
 /** @throws `OPTION_INVALID`. */
 export function resolveTunnelConfig(options: OpenTunnelOptions, reachabilityCheck?: ReachabilityCheck): TunnelConfig {
-  const { publicUrl, port, host, subdomain, heartbeat = "15s" } = options;
+  const { existingUrl, port, host, subdomain, heartbeat = "15s" } = options;
   const provider = options.provider ?? "localtunnel";
   checkProvider(provider);
   checkPort(port);
@@ -130,8 +130,8 @@ export function resolveTunnelConfig(options: OpenTunnelOptions, reachabilityChec
     timeoutMs: toMilliseconds(options.timeout ?? timeout, "timeout"),
     heartbeatMs: toMilliseconds(heartbeat, "heartbeat"),
   };
-  if (publicUrl !== undefined) {
-    const url = readPublicUrl(publicUrl);
+  if (existingUrl !== undefined) {
+    const url = readExistingUrl(existingUrl);
     const remedy = `Check that the tunnel or proxy behind the public URL is running and points to port ${port} of this machine.`;
     return {
       ...shared,
@@ -159,25 +159,25 @@ function checkSubdomain(subdomain: string | undefined): void {
 }
 
 /** Rejects combinations of options in which one option would have no effect. */
-function checkExclusions({ provider, publicUrl, host, subdomain }: OpenTunnelOptions): void {
+function checkExclusions({ provider, existingUrl, host, subdomain }: OpenTunnelOptions): void {
   const localtunnelOnly = Object.entries({ host, subdomain }).find(([, value]) => value !== undefined)?.[0];
-  if (publicUrl !== undefined) {
+  if (existingUrl !== undefined) {
     const excluded = provider === undefined ? localtunnelOnly : "provider";
     if (excluded === undefined) return;
-    throw optionError(`Options "publicUrl" and "${excluded}" cannot be combined. Remove one of them.`);
+    throw optionError(`Options "existingUrl" and "${excluded}" cannot be combined. Remove one of them.`);
   }
   if (provider === undefined || provider === "localtunnel" || localtunnelOnly === undefined) return;
   throw optionError(
-    `Option "${localtunnelOnly}" is not supported with ${provider}, because its names belong to an account. Set up a named tunnel in your account, run the tunnel, and set "publicUrl" to its URL instead of setting "provider".`,
+    `Option "${localtunnelOnly}" is not supported with ${provider}, because its names belong to an account. Set up a named tunnel in your account, run the tunnel, and set its URL instead of the provider (PUBLIC_URL for a server, --public-url for dev, "existingUrl" in code).`,
   );
 }
 
-/** Parses the option `publicUrl`. A path in the URL is allowed. */
-function readPublicUrl(address: string): string {
+/** Parses the option `existingUrl`. A path in the URL is allowed. */
+function readExistingUrl(address: string): string {
   const url = readBaseUrl(address);
   if (url !== undefined) return url;
   throw optionError({
-    option: "publicUrl",
+    option: "existingUrl",
     expected:
       "the http or https URL that points to the port, such as https://hooks.example.com, without a username, password, query, or fragment",
   });

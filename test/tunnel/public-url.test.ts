@@ -4,12 +4,12 @@ import { startCheckedServer, startLocalServer } from "./local-server.ts";
 import { createManualClock, recordEvents } from "./manual-clock.ts";
 import { tunnelProcesses } from "./tunnel-processes.ts";
 
-describe("A tunnel with publicUrl", () => {
+describe("A tunnel with existingUrl", () => {
   test("checks the URL and starts no process", async () => {
     await using local = await startCheckedServer();
     await using tunnel = await openReconnectingTunnel(
       {
-        publicUrl: `http://127.0.0.1:${local.port}/`,
+        existingUrl: `http://127.0.0.1:${local.port}/`,
         port: local.port,
       },
       { reachabilityCheck: local.reachabilityCheck },
@@ -30,7 +30,7 @@ describe("A tunnel with publicUrl", () => {
     });
     await using tunnel = await openReconnectingTunnel(
       {
-        publicUrl: `http://127.0.0.1:${proxy.port}/hooks/`,
+        existingUrl: `http://127.0.0.1:${proxy.port}/hooks/`,
         port: local.port,
       },
       { reachabilityCheck: local.reachabilityCheck },
@@ -45,7 +45,7 @@ describe("A tunnel with publicUrl", () => {
     await using local = await startCheckedServer();
     const publicUrl = `http://127.0.0.1:${local.port}`;
     await using tunnel = await openReconnectingTunnel(
-      { publicUrl, port: local.port },
+      { existingUrl: publicUrl, port: local.port },
       { reachabilityCheck: local.reachabilityCheck, clock },
     );
     const heard = recordEvents(tunnel);
@@ -73,9 +73,9 @@ describe("A tunnel with publicUrl", () => {
     ["a URL with a query", "https://hooks.example.com/?token=planted"],
     ["a URL with a fragment", "https://hooks.example.com/#planted"],
   ])("rejects %s without repeating it", async (_name, publicUrl) => {
-    const error: unknown = await openTunnel({ publicUrl, port: 1 }).catch((error: unknown) => error);
+    const error: unknown = await openTunnel({ existingUrl: publicUrl, port: 1 }).catch((error: unknown) => error);
 
-    expect(error).toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining("publicUrl") });
+    expect(error).toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining("existingUrl") });
     expect(String(error)).not.toContain("planted");
   });
 
@@ -85,7 +85,7 @@ describe("A tunnel with publicUrl", () => {
     ["host", { host: "https://localtunnel.me" }],
     ["subdomain", { subdomain: "my-bot" }],
   ])("cannot be combined with the option %s", async (name, options) => {
-    const opening = openTunnel({ publicUrl: "https://hooks.example.com", port: 1, ...options });
+    const opening = openTunnel({ existingUrl: "https://hooks.example.com", port: 1, ...options });
 
     await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining(name) });
   });

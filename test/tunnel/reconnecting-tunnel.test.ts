@@ -136,7 +136,7 @@ test("A tunnel that gets another name is closed, and its name requested again, b
   };
   const connections = [connectionOf("first", lost.signal), connectionOf("second"), connectionOf("third")];
   const requested: (string | undefined)[] = [];
-  const plan = resolveTunnelConfig({ port: local.port, publicUrl: url });
+  const plan = resolveTunnelConfig({ port: local.port, existingUrl: url });
   const open = async ({ subdomain }: { subdomain: string | undefined }) => {
     requested.push(subdomain);
     return connections.shift() ?? Promise.reject(new Error("It was opened too many times."));
@@ -321,7 +321,7 @@ describe("The heartbeat", () => {
       response.writeHead(status).end();
     });
     const publicUrl = `http://127.0.0.1:${local.port}`;
-    await using tunnel = await openReconnectingTunnel({ port: local.port, publicUrl }, { clock });
+    await using tunnel = await openReconnectingTunnel({ port: local.port, existingUrl: publicUrl }, { clock });
     const heard = recordEvents(tunnel);
 
     for (const count of [1, 2, 3]) {
@@ -382,7 +382,7 @@ describe("Closing a tunnel that is down", () => {
       },
     };
     const connections = [first, second];
-    const plan = resolveTunnelConfig({ port: local.port, publicUrl: url });
+    const plan = resolveTunnelConfig({ port: local.port, existingUrl: url });
     const open = async () => connections.shift() ?? Promise.reject(new Error("It was opened too many times."));
     const tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
     const heard = recordEvents(tunnel);

@@ -12,8 +12,8 @@ export interface LaunchOptions {
   host?: string;
   /**
    * Opens a tunnel with a temporary public URL for `/webhooks/*`, which closes after 72 hours. Default: `TUNNEL` (`1` or the
-   * name of a provider), else no tunnel. If no secret is set, the server creates and prints a secret for the session. A
-   * `publicUrl` in these options is the URL of your own tunnel: it must point to the port of the server and is monitored.
+   * name of a provider), else no tunnel. If no secret is set, the server creates and prints a secret for the session. An
+   * `existingUrl` in these options is the URL of your own tunnel: it must point to the port of the server and is monitored.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**

@@ -37,7 +37,7 @@ interface PublicListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
 
 /**
  * Opens a tunnel to a separate socket that only serves webhooks, so that the rest of the server is not public. The tunnel
- * closes after 72 hours. With `publicUrl`, the user's own tunnel points to the server itself and stays open. Creates a
+ * closes after 72 hours. With `existingUrl`, the user's own tunnel points to the server itself and stays open. Creates a
  * secret for the session if no secret is set.
  *
  * @throws `TUNNEL_FAILED`, `OPTION_INVALID`.
@@ -60,7 +60,7 @@ export async function openPublicListener(options: PublicListenerOptions): Promis
 
 async function openAny(options: PublicListenerOptions): Promise<PublicListener> {
   const { log, serverPort } = options;
-  if (options.tunnel.publicUrl === undefined) return openTemporary(options);
+  if (options.tunnel.existingUrl === undefined) return openTemporary(options);
   const tunnel = await openTunnel({ ...options.tunnel, port: serverPort });
   logEvents(tunnel, log);
   log().info({ url: tunnel.url }, "The server is reachable at your public URL.");

@@ -17,6 +17,6 @@ export function deliveryOnlyUrl(publicUrl: () => string): () => string {
  */
 export function isPubliclyReachable({ publicUrl, tunnel }: Pick<LaunchOptions, "publicUrl" | "tunnel"> = {}): boolean {
   if (readSpace() !== undefined || readEnvironment("PUBLIC_URL") !== undefined) return true;
-  if (typeof tunnel === "object" && tunnel.publicUrl !== undefined) return true;
+  if (typeof tunnel === "object" && tunnel.existingUrl !== undefined) return true;
   return publicUrl !== undefined && !(typeof publicUrl === "function" && deliveryOnlyKey in publicUrl);
 }

@@ -77,7 +77,7 @@ describe("A local Hub that was killed", () => {
     const failed = (message: string) => ({ status: { stage: "ERROR", message } });
     const [waited, ran] = [
       failed("the local Hub stopped before the job ran"),
-      failed("the local Hub stopped while the job ran"),
+      failed("the local Hub stopped while the job was running"),
     ];
     expect(second.hub.jobs()).toMatchObject([waited, waited, ran, ran, ran, ran]);
   });

@@ -64,7 +64,7 @@ describe("A launched server logs the address of its dashboard", () => {
   test.each<[string, LaunchOptions]>([
     ["a public URL", { publicUrl: "https://bot.example.com" }],
     ["a public URL that can change", { publicUrl: () => "https://bot.example.com" }],
-    ["the user's own tunnel", { tunnel: { publicUrl: "http://127.0.0.1:1" } }],
+    ["the user's own tunnel", { tunnel: { existingUrl: "http://127.0.0.1:1" } }],
   ])("and warns without a token that it is closed behind %s", async (_what, options) => {
     const { url, logger } = await launch({}, options);
     expect(logger.lines).toContainEqual(

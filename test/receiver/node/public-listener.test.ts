@@ -255,7 +255,7 @@ describe("A server launched with a tunnel", () => {
     await using proxy = await startLocalServer((_request, response) => response.end("proxy"));
     const publicUrl = `http://127.0.0.1:${proxy.port}`;
     await using server = serverWithSecret("s3cret-of-ours");
-    const launched = await server.launch({ port: 0, host: "127.0.0.1", tunnel: { publicUrl } });
+    const launched = await server.launch({ port: 0, host: "127.0.0.1", tunnel: { existingUrl: publicUrl } });
     expect(launched.publicUrl).toBe(publicUrl);
     expect(said("info")).toContain("The server is reachable at your public URL.");
     expect(logger.lines.find(({ endpoints }) => endpoints)).toMatchObject({
@@ -272,7 +272,7 @@ describe("A server launched with a tunnel", () => {
     });
     const publicUrl = `http://127.0.0.1:${proxy.port}`;
     const server = serverWithSecret("s3cret-of-ours");
-    await server.launch({ port: 0, host: "127.0.0.1", tunnel: { publicUrl, heartbeat: "10ms" } });
+    await server.launch({ port: 0, host: "127.0.0.1", tunnel: { existingUrl: publicUrl, heartbeat: "10ms" } });
     await waitFor(() => {
       expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([
         { url: publicUrl, err: { code: "TUNNEL_FAILED" } },
