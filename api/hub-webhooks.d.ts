@@ -2630,7 +2630,7 @@ interface OpenTunnelOptions {
    * Your own http or https URL that already points to `port`, such as the URL of a named tunnel or a reverse proxy. No
    * tunnel is opened, and the URL is only polled. Cannot be combined with `provider`, `host`, or `subdomain`.
    */
-  publicUrl?: string;
+  existingUrl?: string;
   /**
    * The local port to expose, 1 to 65535. Start to listen on this port before you open the tunnel, on 127.0.0.1 or on
    * all addresses.
@@ -2704,8 +2704,8 @@ interface LaunchOptions {
   host?: string;
   /**
    * Opens a tunnel with a temporary public URL for `/webhooks/*`, which closes after 72 hours. Default: `TUNNEL` (`1` or the
-   * name of a provider), else no tunnel. If no secret is set, the server creates and prints a secret for the session. A
-   * `publicUrl` in these options is the URL of your own tunnel: it must point to the port of the server and is monitored.
+   * name of a provider), else no tunnel. If no secret is set, the server creates and prints a secret for the session. An
+   * `existingUrl` in these options is the URL of your own tunnel: it must point to the port of the server and is monitored.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
