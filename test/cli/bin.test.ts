@@ -8,7 +8,7 @@ import { createFolder } from "../support/temporary-folder.ts";
 import { binPath, CommandProcess, startCommand } from "./command-process.ts";
 import { idOf, startStandInHub, wireWebhook } from "./stand-in-hub.ts";
 
-/** A Node of this machine that is older than we support, as `node --version` prints it. */
+/** Finds an installed Node that is older than the minimum version. `version` has the form of `node --version`. */
 function findOldNode(): { path: string; version: string } | undefined {
   const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/bin", "/usr/local/bin"];
   for (const folder of folders.filter((path) => !path.includes(`${sep}node_modules${sep}`))) {
@@ -18,7 +18,7 @@ function findOldNode(): { path: string; version: string } | undefined {
       const [major = 0, minor = 0] = version.slice(1).split(".").map(Number);
       if (major < 22 || (major === 22 && minor < 18)) return { path, version };
     } catch {
-      // There is no Node here.
+      // This folder has no Node.
     }
   }
   return undefined;
@@ -55,7 +55,7 @@ describe("The script hub-webhooks", () => {
     const hub = await startStandInHub();
     const argv = ["create", "--url", "https://example.com/hook", "--watch", "model:me/m", "--secret-stdin"];
     const command = startCommand(argv, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" });
-    // The pipe stays open: `(echo secret; sleep 1000) | hub-webhooks create …`
+    // The pipe stays open, as in `(echo secret; sleep 1000) | hub-webhooks create …`.
     command.stdin.write("correct horse\n");
     expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
     expect(hub.requests).toMatchObject([{ body: { secret: "correct horse" } }]);

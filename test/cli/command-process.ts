@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** The script that package.json names as `hub-webhooks`, as it stands in the sources. */
+/** The source of the script that package.json names as `hub-webhooks`. */
 export const binPath = fileURLToPath(new URL("../../src/cli/bin.ts", import.meta.url));
 
-/** How a process ended, and what it said. */
+/** The exit and the complete output of a process. */
 export interface ProcessResult {
   exitCode: number | null;
   signal: NodeJS.Signals | null;
@@ -16,7 +16,7 @@ export interface ProcessResult {
 
 /** A process of the command line. */
 export class CommandProcess {
-  /** Resolves when it has ended and all it said has been read. */
+  /** Resolves when the process has exited and its output has been read. */
   readonly ended: Promise<ProcessResult>;
   readonly stdin: NodeJS.WritableStream;
   readonly #child: ChildProcessWithoutNullStreams;
@@ -31,7 +31,7 @@ export class CommandProcess {
     env: Readonly<Record<string, string>> = {},
     { cwd }: { cwd?: string } = {},
   ) {
-    // A home of its own: no token file of this machine may be found.
+    // With this home folder, the process finds no token file of the developer.
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     this.#child = spawn(command, argv, { cwd, env: { PATH, NODE_COMPILE_CACHE, HOME: "/dev/null", ...env } });
     this.stdin = this.#child.stdin;
@@ -56,7 +56,9 @@ export class CommandProcess {
   }
 
   /**
-   * Waits until this has been said on either stream.
+   * Waits until either stream contains this text.
+   *
+   * @throws {Error} If the process exits first.
    *
    * @throws when the process ends before.
    */
@@ -64,13 +66,15 @@ export class CommandProcess {
     await this.#until((said) => (typeof text === "string" ? said.includes(text) : text.test(said)), text);
   }
 
-  /** How often this has been said so far on either stream. */
+  /** Returns how often both streams contain this text. */
   count(text: string): number {
     return occurrences(this.#stdout + this.#stderr, text);
   }
 
   /**
-   * Waits until this has been said once more than `before` times.
+   * Waits until both streams contain this text more than `before` times.
+   *
+   * @throws {Error} If the process exits first.
    *
    * @throws when the process ends before.
    */
@@ -78,12 +82,12 @@ export class CommandProcess {
     await this.#until((said) => occurrences(said, text) > before, text);
   }
 
-  /** What it has written to standard error so far. */
+  /** The text written to standard error so far. */
   get stderr(): string {
     return this.#stderr;
   }
 
-  /** What it has written to standard output so far. */
+  /** The text written to standard output so far. */
   get stdout(): string {
     return this.#stdout;
   }
@@ -92,7 +96,7 @@ export class CommandProcess {
     this.#child.kill(name);
   }
 
-  /** Reads no more of its standard output, as `head` does when it has enough. */
+  /** Closes the standard output of the process, like `head` after its last line. */
   closeStdout(): void {
     this.#child.stdout.destroy();
   }
@@ -101,7 +105,7 @@ export class CommandProcess {
     for (;;) {
       const said = this.#stdout + this.#stderr;
       if (isSaid(said)) return;
-      if (this.#hasEnded) throw new Error(`It ended before it said ${text}:\n${said}`);
+      if (this.#hasEnded) throw new Error(`The process exited before it printed ${text}:\n${said}`);
       await this.#changed.promise;
     }
   }
@@ -116,28 +120,26 @@ function occurrences(said: string, text: string): number {
   return said.split(text).length - 1;
 }
 
-/** Starts `hub-webhooks` with these arguments, in a process of its own; it is ended when the test is over. */
+/** Starts `hub-webhooks` with these arguments in a separate process and kills it after the test. */
 export function startCommand(argv: readonly string[], env: Readonly<Record<string, string>> = {}): CommandProcess {
   return new CommandProcess(process.execPath, [binPath, ...argv], env);
 }
 
-/** Of util-linux; with it alone a test has a terminal. */
+/** A program of util-linux that runs a command on a terminal. */
 const terminalMaker = "script";
 
-/** Whether a test can have a terminal on this machine. */
+/** Whether this machine can run tests on a terminal. */
 export const canMakeTerminal = spawnSync(terminalMaker, ["--version"]).stdout?.includes("util-linux") ?? false;
-if (!canMakeTerminal) console.log(`Skipped: there is no ${terminalMaker} of util-linux to make a terminal with.`);
+if (!canMakeTerminal)
+  console.log(`Skipped tests on a terminal: the program "${terminalMaker}" of util-linux is missing.`);
 
-/**
- * Runs `hub-webhooks` with these words of a shell on a terminal of its own, against this Hub; in `cwd`, and with more
- * variables, where these are given.
- */
+/** Runs `hub-webhooks` with these shell words on a terminal, with this Hub. */
 export function startOnTerminal(
   words: string,
   hub: { url: string },
   { cwd, env }: { cwd?: string; env?: Readonly<Record<string, string>> } = {},
 ): CommandProcess {
-  // A terminal made like this has no width until it is given one.
+  // Such a terminal has no width until it is set.
   const command = `stty cols 200 rows 24; "${process.execPath}" "${binPath}" ${words}`;
   const variables = { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local", TERM: "xterm", SHELL: "/bin/sh", ...env };
   return new CommandProcess(terminalMaker, ["-qec", command, "/dev/null"], variables, cwd === undefined ? {} : { cwd });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { binPath, CommandProcess } from "./command-process.ts";
 import { startStandInHub, wireWebhook } from "./stand-in-hub.ts";
 
-/** Notes each module that is loaded, and prints all of them at the end. */
+/** Records all loaded modules and prints them at exit. */
 const recorder = `
   import { registerHooks } from "node:module";
   const urls = new Set();
@@ -13,7 +13,7 @@ const recorder = `
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What the command line loads for these arguments: our files by path, packages by name. */
+/** Returns the modules that the command line loads for these arguments: our files by path, packages by name. */
 async function loadedBy(argv: readonly string[], env: Record<string, string> = {}): Promise<Set<string>> {
   const hook = `data:text/javascript,${encodeURIComponent(recorder)}`;
   const { stderr } = await new CommandProcess(process.execPath, ["--import", hook, binPath, ...argv], env).ended;

@@ -5,14 +5,14 @@ import { listen } from "../support/listen.ts";
 import { runCommand } from "./run-command.ts";
 import { idOf } from "./stand-in-hub.ts";
 
-/** A local Hub without patience, which is closed when the test is over. */
+/** Starts a local Hub that suspends webhooks after one failed attempt, and closes it after the test. */
 async function startLocalHub(): Promise<LocalHub> {
   const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1, backoff: 1 });
   onTestFinished(() => hub.close());
   return hub;
 }
 
-/** A receiver that answers with the status that it is told. */
+/** Starts a receiver that responds with its current `status`. */
 async function startReceiver(): Promise<{ url: string; status: number; secrets: unknown[] }> {
   const receiver: { url: string; status: number; secrets: unknown[] } = { url: "", status: 200, secrets: [] };
   const server = createServer((request, response) => {
@@ -23,7 +23,7 @@ async function startReceiver(): Promise<{ url: string; status: number; secrets: 
   return receiver;
 }
 
-/** Creates a webhook on the command line and returns its id. */
+/** Creates a webhook with the command line and returns its ID. */
 async function createWebhook(hub: LocalHub, ...argv: string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await runCommand(["create", ...argv, "--format", "quiet"], { hub });
   expect({ exitCode, stderr }).toEqual({
@@ -121,7 +121,7 @@ describe("The command line against a local Hub", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(told);
     expect(stderr).toMatch(/^error: .*\n$/);
-    // A local Hub names its own tokens, which are no secrets.
+    // The local Hub lists its valid tokens, which are not secret, but not the rejected one.
     expect(stderr).not.toContain("hf_nobody");
   });
 });

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
 
-/** The wording of the command line: change a text, read the difference, and run vitest with `-u`. */
+/**
+ * The snapshot contains the wording of the command line's messages. After a change, run vitest with `-u` and review the
+ * diff.
+ */
 const commands = [
   "",
   "init",

@@ -24,7 +24,7 @@ interface Wanted {
   env?: Record<string, string>;
 }
 
-/** What an output writes to standard output and standard error. */
+/** Returns the text written to standard output and standard error. */
 function writtenBy(
   use: (output: Output) => void,
   { format, isTerminal = false, env = {} }: Wanted = {},
@@ -52,7 +52,7 @@ function writtenBy(
   return text;
 }
 
-/** What an output writes of a result. */
+/** Returns the text written for a result. */
 function written(shown: Result, wanted: Wanted = {}): string {
   const { stdout, stderr } = writtenBy((output) => output.printResult(shown), wanted);
   expect(stderr).toBe("");

@@ -2,26 +2,26 @@ import { PassThrough, Readable } from "node:stream";
 import { run } from "../../src/cli/main.ts";
 import type { WebhookPayload } from "../../src/index.ts";
 
-/** How a command is run in this process. */
+/** Options for running a command in this process. */
 export interface RunOptions {
-  /** What stands on standard input. Default: nothing. */
+  /** The content of standard input. Default: empty. */
   input?: string | Readable;
-  /** Whether results go to a terminal. Default `false`. */
+  /** Whether standard output is a terminal. Default `false`. */
   isTerminal?: boolean;
   env?: Record<string, string>;
-  /** The Hub to speak to, with the token `hf_local`. */
+  /** The Hub to use, with the token `hf_local`. */
   hub?: { url: string };
-  /** Resolves when a command that runs until it is stopped is to end. */
+  /** Stops a long-running command when it resolves. */
   stopped?: Promise<void>;
-  /** Told of all that was written to standard output so far, at each write. */
+  /** Receives the complete standard output after each write. */
   onOutput?: (output: string) => void;
-  /** Receives each text that is written to standard error. */
+  /** Receives each text written to standard error. */
   onNotice?: (text: string) => void;
   /** Called when the command stops itself. */
   onStop?: () => void;
 }
 
-/** What a command wrote, and how it ended. */
+/** The output and exit code of a command. */
 export interface RunResult {
   exitCode: number;
   stdout: string;
@@ -61,7 +61,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
 
 function collect(isTTY: boolean, onText: (text: string) => void): PassThrough & { isTTY: boolean } {
   const stream = new PassThrough();
-  // Written synchronously by the commands, so that all of it is there when they are done.
+  // A synchronous write, so that the output is complete when the command returns.
   stream.write = (chunk: unknown) => {
     onText(String(chunk));
     return true;
@@ -69,12 +69,12 @@ function collect(isTTY: boolean, onText: (text: string) => void): PassThrough & 
   return Object.assign(stream, { isTTY, columns: 120 });
 }
 
-/** Runs `trigger` in this process, until it ends by itself. */
+/** Runs `trigger` in this process until it exits by itself. */
 export function runTrigger(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   return runCommand(["trigger", ...argv], { stopped: new Promise<never>(() => {}), ...options });
 }
 
-/** The payload that `--dry-run` shows, straight for a URL. */
+/** Returns the payload that `--dry-run` prints for a URL. */
 export async function payloadOf(argv: readonly string[], options: RunOptions = {}): Promise<WebhookPayload> {
   const url = ["--url", "http://127.0.0.1:1/", "--dry-run", "--format", "json"];
   const { exitCode, stdout, stderr } = await runTrigger([...argv, ...url], options);

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { processShell, type Shell } from "../../src/cli/shell.ts";
 
-/** Creates the shell of this process. Its listeners are removed when the test is over. */
+/** Creates the shell of this process. Its listeners are removed after the test. */
 function openShell({ isTTY = false } = {}): Shell {
   const watched = [
     ...(["SIGINT", "SIGTERM", "SIGHUP"] as const).map((event) => ({ emitter: process, event })),

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { listen } from "../support/listen.ts";
 
-/** A request as the stand-in received it. */
+/** A request that the Hub received. */
 export interface ReceivedRequest {
   method: string;
   path: string;
@@ -9,24 +9,24 @@ export interface ReceivedRequest {
   authorization: string | undefined;
 }
 
-/** A webhook as the wire has it: whatever a test wants a Hub to answer. */
+/** A webhook in a response. Tests can set any fields. */
 export type WireWebhook = Record<string, unknown> & { id: string };
 
-/** A Hub that answers what a test wants it to, also what no honest one would: a real server on this machine. */
+/** A server that responds as tests require, even in ways in which the real Hub would not. */
 export interface StandInHub {
   url: string;
   requests: ReceivedRequest[];
   webhooks: WireWebhook[];
-  /** What a replay answers with. */
+  /** The status in the response to a replay. */
   replayStatus: number;
 }
 
-/** An id of the Hub's form that ends with this digit. */
+/** Returns an ID in the Hub's format that ends with this digit. */
 export function idOf(digit: number): string {
   return `654bbbc16f2ec14d77f109c${digit}`;
 }
 
-/** A webhook of which only this differs from an ordinary one. */
+/** Returns an ordinary webhook with these changes. */
 export function wireWebhook(changes: Record<string, unknown> & { id?: string } = {}): WireWebhook {
   return {
     id: idOf(1),
@@ -38,7 +38,7 @@ export function wireWebhook(changes: Record<string, unknown> & { id?: string } =
   };
 }
 
-/** Starts a stand-in, which is closed when the test is over. */
+/** Starts a stand-in Hub and closes it after the test. */
 export async function startStandInHub(webhooks: WireWebhook[] = []): Promise<StandInHub> {
   const hub: StandInHub = { url: "", requests: [], webhooks, replayStatus: 200 };
   const server = createServer(async (request, response) => {
@@ -82,7 +82,9 @@ function answer(hub: StandInHub, { method, path, body }: ReceivedRequest): { sta
   return { status: 200, body: { webhook: { id, disabled: webhook.disabled, ...answered(body) } } };
 }
 
-/** A webhook's answer holds what was sent, the job in another shape: secrets by name, some fields not at all. */
+/**
+ * Returns the fields of a request as the Hub returns them: a job has the names of its secrets and lacks some fields.
+ */
 function answered(body: unknown): object {
   const { job, ...rest } = Object(body);
   if (job === undefined) return rest;

@@ -21,7 +21,7 @@ describe("A body of JSON", () => {
 
   test("that nests without end costs no more than what is shown", () => {
     const deep = "[".repeat(50_000) + "]".repeat(50_000);
-    // Spread over lines to its end, this would be longer than the longest string there can be.
+    // With indentation, this text would exceed the maximum string length.
     const { text, cutFrom } = bodyText(deep, { most: 40_000 });
     expect(text).toHaveLength(40_000);
     expect(cutFrom).toBe(100_000);

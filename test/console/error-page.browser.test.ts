@@ -17,13 +17,13 @@ afterAll(async () => {
   await browser?.close();
 });
 
-/** Opens an address in the look, and returns the page with whatever the browser complains about. */
+/** Opens a URL with this color scheme and width. Returns the page and the problems that the browser reports. */
 async function open(url: string, look: (typeof looks)[number]) {
   const context = await browser.newContext({ colorScheme: look.colorScheme, viewport: look.viewport });
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const complaints: string[] = [];
-  // A status of 4xx or 5xx is logged as an error, too: that is what is tested.
+  // The browser also logs responses with status 4xx or 5xx as errors. The tests expect them.
   page.on("console", (message) => {
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       complaints.push(message.text());

@@ -40,7 +40,7 @@ describe("Deceptive characters", () => {
     ["a line that the code of a user prints", sanitizeLine],
     ["a page", escapeHidden],
   ])("stands in %s", (_where, show) => {
-    // Colours are our own.
+    // Escape sequences for colors come from our own code.
     expect(show(deceptive).replace(/\u001b\[\d+m/g, "")).not.toMatch(deceptiveCharacters);
   });
 

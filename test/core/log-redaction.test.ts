@@ -40,7 +40,7 @@ describe("A redacted text", () => {
   test.each(["base64", "base64url"] as const)(
     "has no secret that stands in it in %s, wherever it starts",
     (encoding) => {
-      // In the second, each character of its own in the alphabet occurs.
+      // The second text contains every special character of its alphabet.
       for (const planted of ["Planted-5ecret", "«~~~»???>>>ÿÿ", "12345678"]) {
         for (const before of ["", "u", "us", "user:", "a longer user:"]) {
           for (const after of ["", "\n", "!!", ":more of it"]) {
@@ -104,7 +104,7 @@ describe("A redacted text", () => {
     const later = Array.from({ length: 1_000 }, (_, index) => `Planted-${index}-of-later`);
     for (const one of later) redaction.add([one]);
     expect(later.map((one) => redaction.text(one)).filter((text) => text !== "[redacted]")).toEqual([]);
-    // The oldest is dropped, so that memory stays bounded.
+    // The oldest secret is removed to limit memory use.
     expect(redaction.text("Planted-of-the-first")).toBe("Planted-of-the-first");
   });
 });
@@ -141,7 +141,7 @@ describe("A redacted value", () => {
   test.each(Object.entries(errorsWithSecret(secret)))("contains no secret of %s", (_where, thrown) => {
     const fields = { endpoint: "retrain", err: thrown };
     expect(holdsSecret(redactionOf(secret).value(fields), secret)).toBe(false);
-    // What was given is the handler's, which may go on with it.
+    // The handler may still use its value, so it must not change.
     expect(fields.err).toBe(thrown);
   });
 

@@ -10,14 +10,14 @@ afterEach(() => void vi.restoreAllMocks());
 
 const levels = ["debug", "info", "warn", "error"] as const;
 
-/** A pino logger, with what it has written. */
+/** Creates a pino logger that records its lines. */
 function createPino() {
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: "debug" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   return { lines, logger: createSafeLogger(logger) };
 }
 
-/** A logger that throws, where it is not spared. */
+/** A logger whose methods throw. */
 function createFailing(spared: (given: readonly unknown[]) => boolean = () => false) {
   const written: unknown[][] = [];
   const write = (...given: unknown[]) => {

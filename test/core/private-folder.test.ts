@@ -8,7 +8,7 @@ import { RegistrationFile } from "../../src/registration/registration-file.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
-/** A `.hub-webhooks` with this mode, whatever the umask is. */
+/** Creates a `.hub-webhooks` folder with this mode, regardless of the umask. */
 function folderWith(mode: number): string {
   const folder = join(createFolder(), ".hub-webhooks");
   mkdirSync(folder);

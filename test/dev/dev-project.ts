@@ -8,7 +8,7 @@ import type { HubDelivery } from "../../src/local-hub/delivery/hub-delivery.ts";
 import { listen } from "../support/listen.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 
-/** The secret of the test servers. It must appear in no event and no state file. */
+/** The secret of the test servers. It must not appear in events or state files. */
 export const secret = "Planted-5ecret-60ad2c";
 
 /** The timeout of an event, long enough for a busy machine. */
@@ -49,7 +49,7 @@ export function stateOf(project: Project): string {
   return join(project.path, ".hub-webhooks", "registrations.json");
 }
 
-/** The options of a session in this project, on free ports. */
+/** Returns options of a session in this project on free ports. */
 export function optionsIn(project: Project, options: StartDevOptions = {}): StartDevOptions {
   return {
     file: join(project.path, "server.ts"),
@@ -63,7 +63,7 @@ export function optionsIn(project: Project, options: StartDevOptions = {}): Star
 export interface RecordedSession {
   session: DevSession;
   events: DevEvent[];
-  /** The names of the events so far, without output. */
+  /** Returns the names of the events so far, without output. */
   names(): string[];
   /** Resolves once the latest event of this name is the `count`th. */
   until<Name extends DevEvent["event"]>(name: Name, count?: number): Promise<Extract<DevEvent, { event: Name }>>;
@@ -117,7 +117,7 @@ export type Intercept = (request: {
   body: string;
 }) => Promise<number | undefined> | number | undefined;
 
-/** Opens a proxy in front of a Hub that can fail requests, and returns its address. */
+/** Opens a proxy in front of a Hub that can fail requests, and returns its URL. */
 export async function openFailingHub(hubUrl: string, intercept: Intercept): Promise<string> {
   const server = createServer(async (incoming, outgoing) => {
     const { method = "GET", url: path = "/", headers } = incoming;

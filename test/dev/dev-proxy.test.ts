@@ -128,7 +128,7 @@ describe("The dev proxy", () => {
     const headers = { Host: "localhost", Expect: "100-continue", "Content-Length": "5" };
     const answer = await socket.send(requestBytes({ path: "/", headers })).answer();
     expect([answer.status, answer.headers.get("connection")]).toEqual([403, "close"]);
-    // The client may still send the body: for 500 ms, that does not reset the connection.
+    // The client may continue to send the body for 500 ms before the connection is reset.
     await expect.poll(() => timers.of(500)).toHaveLength(1);
     await socket.ended;
   });
@@ -455,7 +455,7 @@ describe("The dev proxy", () => {
     }
     const last = await RawSocket.open(proxy.url);
     last.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "last" })).finish();
-    // A later request is answered only after the end of every earlier one has arrived.
+    // A later request is answered only after all earlier requests have arrived completely.
     await fetch(`${proxy.url}${reachabilityCheck.path}`);
     next.resolve(port);
     // The proxy decides on earlier requests first.
@@ -519,7 +519,7 @@ describe("The dev proxy", () => {
   });
 
   test("uses another port if the default one is in use", async () => {
-    // The first proxy or another program uses port 7860, so the second proxy cannot.
+    // Port 7860 is in use, by the first proxy or another program, so the second proxy chooses another port.
     const doors = [await openProxy({ port: undefined }), await openProxy({ port: undefined })];
     const [first = 0, second = 0] = doors.map(({ proxy }) => proxy.port);
     expect(first).not.toBe(second);
@@ -600,7 +600,7 @@ describe("The latest delivery", () => {
     let found: () => Promise<number> = async () => port;
     const { proxy } = await openProxy({ serverPort: () => found() });
     await post(proxy.url, "seen");
-    // The whole request has arrived before the proxy learns that there is no server.
+    // The request has arrived completely before the proxy receives the error of the missing server.
     const broken = Promise.withResolvers<number>();
     found = () => broken.promise;
     const socket = await RawSocket.open(proxy.url);

@@ -57,7 +57,7 @@ describe("A session with the real Hub", () => {
     ]);
     expect((await urls()).sort()).toEqual([url, own.url].sort());
     expect(await push()).toMatchObject([{ status: 200 }]);
-    // The user chose this URL, so other webhooks may also deliver to it.
+    // The user chose this URL, so it may also receive deliveries of other webhooks.
     const statusWith = async (carried: string) =>
       (
         await fetch(
@@ -69,7 +69,7 @@ describe("A session with the real Hub", () => {
         )
       ).status;
     expect(await Promise.all([secret, "forged"].map(statusWith))).toEqual([200, 403]);
-    // Clients of this URL can reach the whole server, except the pages of its owner.
+    // Clients of the public URL can reach the whole server except the owner's pages.
     expect((await fetch(`${options.publicUrl}/_deliveries`)).status).toBe(403);
     expect(`${JSON.stringify(events)}${readFileSync(stateOf(project), "utf8")}`).not.toContain(secret);
     await session.close();

@@ -21,7 +21,7 @@ const watching = (endpoints: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(endpoints).map(([name, watch]) => [name, { options: `{ watch: "${watch}" }` }])),
   );
 
-/** What the webhooks on a Hub watch, by URL. */
+/** Returns the watched items of a Hub's webhooks, by URL. */
 async function watchedOn(hubUrl: string): Promise<Record<string, string[]>> {
   const webhooks = await new HubClient({ hubUrl, token: "hf_local" }).webhooks.list();
   return Object.fromEntries(
@@ -71,7 +71,7 @@ describe("A session with a local Hub", () => {
       [`${url}/webhooks/environment`]: ["user:local-user"],
     });
 
-    // Handlers call the local Hub, and its webhooks use the secret of the server.
+    // Handlers use the local Hub, whose webhooks use the secret of the server.
     expect(await session.replay()).toBeUndefined();
     const [delivered] = await push(session, "local-user/data");
     expect(delivered).toMatchObject({ status: 200 });
@@ -86,7 +86,7 @@ describe("A session with a local Hub", () => {
 
     await session.close();
     await session.close();
-    // Nothing listens on these ports any more, unless another program uses them by now.
+    // The ports are free, unless another program already uses them.
     for (const address of [url, hub.url]) {
       const page = await fetch(address).then(
         (response) => response.text(),
@@ -243,7 +243,7 @@ describe("A session with a local Hub", () => {
     const project = await openProject();
     for (const port of [7860, 5050]) {
       const server = createServer().listen(port, "127.0.0.1");
-      // Another program may already use the port.
+      // Another program may use the port.
       await Promise.race([once(server, "listening"), once(server, "error")]).catch(() => {});
       onTestFinished(() => void server.close());
     }

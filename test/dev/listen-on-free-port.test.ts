@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { listenOnFreePort } from "../../src/dev/listen-on-free-port.ts";
 
-/** Listens on ports for which `taken` returns false, and records each port that was tried. */
+/** Listens on ports for which `taken` returns `false` and records the tried ports. */
 function listener(taken: (port: number) => boolean) {
   const tried: number[] = [];
   const listen = async (port: number) => {

@@ -35,7 +35,7 @@ export async function openProxyTo(listener: RequestListener, options: Partial<De
   return { ...(await openProxy({ serverPort: async () => port, ...options })), server };
 }
 
-/** Records every request with its body, and responds with a status. */
+/** Creates a listener that records requests with their bodies and responds with a status. */
 export function recorder(status = () => 200) {
   const requests: { incoming: IncomingMessage; body: string }[] = [];
   const listener = async (incoming: IncomingMessage, outgoing: ServerResponse) => {

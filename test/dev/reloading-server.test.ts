@@ -13,7 +13,7 @@ import { watchTimers } from "../support/timers.ts";
 
 const pollOptions = { timeout: 15_000, interval: 20 };
 
-/** A server that returns its own word and one that it imports. */
+/** Returns the source of a server that responds with its own word and an imported one. */
 const serverFile = (word: string, more = "") => `
   import { WebhooksServer } from "hub-webhooks";
   import { word } from "./lib/word.ts";
@@ -77,7 +77,7 @@ describe.concurrent("A reloading server", () => {
     await project.write("server.ts", serverFile("two"));
     await expect.poll(() => events.length, pollOptions).toBe(5);
     expect(await deliver("word")).toEqual(["two", "second"]);
-    // Many editors replace a file, as above. Others write to it.
+    // Many editors replace a file, as in the test above. Others write to it.
     writeFileSync(join(project.path, "server.ts"), serverFile("three"));
     await expect.poll(() => events.length, pollOptions).toBe(7);
     expect(await deliver("word")).toEqual(["three", "second"]);
@@ -119,7 +119,7 @@ describe.concurrent("A reloading server", () => {
     const { lines, events, deliver } = startIn(project, context);
     await expect.poll(() => lines, pollOptions).toContain("has looked");
     await project.write("late.ts", "");
-    // On a busy machine, the change may be reported only after the load has failed.
+    // On a busy machine, the change may be detected only after the load has failed.
     await expect.poll(() => deliver("word").catch(() => undefined), pollOptions).toEqual(["one", "first"]);
     expect(events.at(-1)).toBe("serves");
   });
@@ -145,7 +145,7 @@ describe.concurrent("A reloading server", () => {
     await expect.poll(() => lines, pollOptions).toContain("slow begins");
     await project.write("server.ts", serverFile("two"));
     await until("changed server.ts");
-    // Another change while the first server is stopping does not end its handler either.
+    // Another change while the first server stops must not end its handler.
     await project.write("server.ts", serverFile("three"));
     await expect.poll(() => deliver("word"), pollOptions).toEqual(["three", "first"]);
     expect(await slow).toBe("one");
@@ -305,7 +305,7 @@ describe("The source watcher", () => {
       watcher.add(process.execPath);
       watcher.close();
       watcher.add(process.execPath);`;
-    // A watch would keep the process alive.
+    // A file watcher would keep the process alive.
     const child = spawn(process.execPath, ["--input-type=module", "--eval", script], { stdio: "ignore" });
     onTestFinished(() => void child.kill("SIGKILL"));
     expect(await once(child, "exit")).toEqual([0, null]);

@@ -16,7 +16,7 @@ const desired = {
   secret: null,
 } as const;
 
-/** A reconciler that retries quickly, and a Hub whose failures the test controls. */
+/** Creates a reconciler with short retries and a Hub whose failures the test controls. */
 async function openReconciler({ retryDelaysMs = [10] } = {}) {
   const project = await openProject();
   const hub = await LocalHub.launch();
@@ -107,7 +107,7 @@ test("A rejection of the Hub is not retried", async () => {
   const { reconciler, problems, answerWith } = await openReconciler({ retryDelaysMs: [1] });
   answerWith(403);
   await reconciler.update(desired);
-  // Retries would follow one another in this time.
+  // Retries would occur within this time.
   await setTimeout(100);
   expect(problems).toEqual(["HUB_FORBIDDEN"]);
   await reconciler.close();

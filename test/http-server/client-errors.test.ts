@@ -37,7 +37,7 @@ describe("Invalid HTTP", () => {
     socket.send(requestBytes({ path: "/webhooks/x", headers, body: "{}" }));
     await started.promise;
     socket.send(garbage);
-    // Afterwards, the garbage has arrived.
+    // When this request is answered, the garbage has arrived.
     await ask({ method: "GET", path: "/" });
     finish.resolve();
     expect([(await socket.answer()).status, (await socket.answer()).status]).toEqual([200, 400]);
@@ -60,7 +60,7 @@ describe("Invalid HTTP", () => {
     socket.send(requestBytes({ path: "/webhooks/x", headers, body: "{}" }));
     for (let count = 0; count < 3; count += 1) {
       socket.send(garbage);
-      // Afterwards, the garbage has arrived.
+      // When this request is answered, the garbage has arrived.
       await ask({ method: "GET", path: "/" });
     }
     finish.resolve();
@@ -84,7 +84,7 @@ describe("Invalid HTTP", () => {
       requestBytes({ path: "/webhooks/x", headers: { ...headers, Connection: "close" }, body: "{}" }),
       garbage,
     );
-    // Afterwards, the garbage has arrived.
+    // When this request is answered, the garbage has arrived.
     await ask({ method: "GET", path: "/" });
     finish.resolve();
     expect((await socket.answer()).status).toBe(200);
@@ -103,7 +103,7 @@ describe("Invalid HTTP", () => {
     socket.send("no length\r\n");
     await socket.ended;
     await expect.poll(() => listener.connectionCount).toBe(0);
-    // A refusal would send the head of another response into the body.
+    // An error response would become part of the other response's body.
     expect(log.lines).toEqual([]);
   });
 });

@@ -42,7 +42,7 @@ describe("Open connections", () => {
 });
 
 describe("Requests on one connection", () => {
-  /** No idle connection is closed while the test runs. */
+  /** The timeout is too long to close idle connections during the test. */
   const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 60_000 };
 
   test("are limited by maxRequestsPerSocket: the last answer closes the connection", async () => {
@@ -116,7 +116,7 @@ describe("Requests on one connection", () => {
 describe("An answer", () => {
   const large = "x".repeat(8 * 1024 * 1024);
 
-  /** A client that asks for a large answer and reads nothing of it. */
+  /** Opens a client that requests a large response and does not read it. */
   async function openUnread(url: string) {
     const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1" });
     onTestFinished(() => void socket.destroy());
@@ -147,7 +147,7 @@ describe("An answer", () => {
       timeouts: { headersMs: 9_000, requestMs: 9_000, keepAliveMs: 60 },
     });
     socket.send(page);
-    // An idle connection of another listener ends later than the timeout would here.
+    // An idle connection of another listener has a longer timeout.
     const idle = await openSocket(noticed.url);
     await idle.send(page).answer();
     await idle.ended;

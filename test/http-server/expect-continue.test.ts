@@ -18,7 +18,7 @@ afterAll(() => server.close());
 
 const body = JSON.stringify(webhookPayload("repo.content"));
 
-/** Sends the head of a request that waits for 100 Continue before its body. */
+/** Sends the headers of a request that waits for 100 Continue before its body. */
 async function announce(path: string, headers: Record<string, string | undefined> = {}, method = "POST") {
   const socket = await RawSocket.open(url);
   onTestFinished(() => socket.close());

@@ -6,7 +6,7 @@ const headers = { Host: "receiver.example" };
 const delivery = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
 const page = requestBytes({ method: "GET", path: "/", headers: { ...headers, "Content-Length": undefined } });
 
-/** A listener whose deliveries and pages wait until they are finished. */
+/** Opens a listener whose deliveries and pages finish when the test allows it. */
 async function openWaiting({ probeMs = 10 } = {}) {
   const finish = Promise.withResolvers<void>();
   const started = Promise.withResolvers<AbortSignal>();
@@ -80,7 +80,7 @@ describe("The probe of a half-closed client", () => {
     await expect.poll(() => vi.getTimerCount()).toBe(1);
     vi.advanceTimersByTime(999);
     expect(signal.aborted).toBe(false);
-    // The first probe causes a reset, the second one fails because of it.
+    // The first probe causes a reset, and the second probe fails because of it.
     vi.advanceTimersByTime(1_001);
     await expect.poll(() => signal.aborted).toBe(true);
     await expect.poll(() => vi.getTimerCount()).toBe(0);

@@ -8,11 +8,11 @@ afterEach(() => void vi.useRealTimers());
 
 const headers = { Host: "receiver.example" };
 
-/** A connection whose first request was refused before its body arrived; further ones are read. */
+/** Opens a connection whose first request is refused before its body arrives. Later requests are read. */
 async function openRefused(bodyLength: number) {
   let isFirst = true;
   const { listener, url } = await openListener({
-    // None of these ends a connection while a test runs.
+    // These timeouts are too long to end a connection during a test.
     timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
     async deliver(request) {
       if (isFirst) {

@@ -5,7 +5,7 @@ import { waitFor } from "../support/wait-for.ts";
 import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 import { describeStoredDeliveries } from "./stored-deliveries-contract.ts";
 
-/** Tests that every kind of inbox must pass. */
+/** Tests that every inbox must pass. */
 export function describeInboxContract(engine: Engine): void {
   describe(`An inbox on ${engine.name}`, () => {
     describeAccepting(engine);
@@ -84,7 +84,7 @@ function describeAccepting(engine: Engine): void {
       work(inbox, () => succeeded);
       await waitForStatus(inbox, "a", "succeeded");
       await waitForStatus(inbox, "b", "succeeded");
-      // Some inboxes count with a delay.
+      // Some inboxes update their counts with a delay.
       expect(await waitFor(() => inbox.accept(incoming("c")))).toEqual({ duplicate: false });
     });
   });
@@ -161,7 +161,7 @@ function describeRunning(engine: Engine): void {
       const first = work(inbox, run, { concurrency: 1 });
       const second = work(inbox, run, { concurrency: 1 });
       await started.promise;
-      // A second worker would have claimed one by now: these calls take as long.
+      // These calls take as long as another claim, so a second worker would have claimed a delivery by now.
       await inbox.accept(incoming("d"));
       await inbox.list({ status: "running" });
       hold.resolve(succeeded);
@@ -324,7 +324,7 @@ function describeSharing(engine: Engine): void {
       await waitFor(() => expect(runs).toHaveLength(1));
       const taken = work(second.inbox, () => succeeded);
       const startedAt = performance.now();
-      // A lease that was not renewed has expired by then, and was checked twice.
+      // By then, a lease without renewal would have expired and been checked twice.
       await waitFor(() => expect(performance.now() - startedAt).toBeGreaterThan(3 * leaseMs));
       release.resolve();
       expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
@@ -361,7 +361,8 @@ function describeSharing(engine: Engine): void {
         { timeout: 50_000, interval: 20 },
       );
       died.catch(() => {});
-      // Some inboxes do not record that the delivery ran alone in its first crash, which then does not count.
+      // Some inboxes do not record that no other delivery was running at the first crash. That crash then does not
+      // count.
       for (let kills = 0; kills < policy.maxAttempts + 1; kills += 1) {
         const victim = startHangingProcess({ engine: engine.name, store });
         const isDead = await Promise.race([died.then(() => true), victim.says("claimed").then(() => false)]);

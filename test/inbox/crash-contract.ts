@@ -3,12 +3,12 @@ import { type ReceiverProcess, startReceiverProcess } from "../support/receiver-
 import { waitFor } from "../support/wait-for.ts";
 import { type Engine, incoming, openInbox } from "./engine.ts";
 
-/** Tests that every kind of inbox must pass after a crash of a process with running deliveries. */
+/** Tests that every inbox must pass after a process with running deliveries crashes. */
 export function describeCrashContract(engine: Engine): void {
   describe(`After a crash, an inbox on ${engine.name}`, () => {
     const key = (id: string) => ({ id, endpoint: "retrain" });
 
-    /** Starts processes, one after another, until each of these deliveries has succeeded or is dead. */
+    /** Starts one process after another until each of these deliveries has succeeded or is dead. */
     async function runUntilSettled(store: string, ids: readonly string[]): Promise<ReceiverProcess[]> {
       const { inbox } = await openInbox(engine, { store });
       const processes: ReceiverProcess[] = [];
@@ -28,7 +28,7 @@ export function describeCrashContract(engine: Engine): void {
           hasExited = true;
         });
         const isOver = async () => hasExited || settled();
-        // The lines of the process show why it hangs.
+        // On a timeout, the error shows the lines of the process.
         await waitFor(
           async () => expect({ isOver: await isOver(), ran: child.lines }).toMatchObject({ isOver: true }),
           { interval: 20 },
@@ -48,13 +48,13 @@ export function describeCrashContract(engine: Engine): void {
       const processes = await runUntilSettled(store, ["poison", ...beside]);
       const poison = await inbox.get(key("poison"));
       expect(poison).toMatchObject({ status: "dead" });
-      // The crash beside others does not count, the two crashes alone do.
+      // The crash while others were running does not count. The two later crashes do.
       expect(poison?.attempts.map(({ outcome }) => outcome)).toEqual(Array(3).fill("abandoned"));
       for (const id of beside) {
         const found = await inbox.get(key(id));
         expect(found?.attempts.map(({ outcome }) => outcome)).toEqual(["abandoned", "succeeded"]);
       }
-      // After the first crash, all suspects ran alone.
+      // After the first crash, each suspect ran while no other delivery was running.
       const started = processes.slice(1).flatMap(({ lines }) => lines.filter(({ msg }) => msg === "started"));
       expect(started.map(({ beside }) => beside)).toEqual(started.map(() => 0));
       expect(started.length).toBeGreaterThanOrEqual(5);
@@ -73,7 +73,7 @@ export function describeCrashContract(engine: Engine): void {
   });
 }
 
-/** Checks that nothing starts while a suspect runs, and that a suspect starts only while nothing runs. */
+/** Asserts that no delivery starts while a suspect runs and that a suspect starts only while no other delivery runs. */
 function expectSuspectsAlone(
   lines: readonly { msg: string; [field: string]: unknown }[],
   suspects: readonly string[],

@@ -3,9 +3,10 @@ import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { crashPolicy, openers } from "./openers.ts";
 
-/*
- * Runs deliveries of "retrain". One whose ID starts with "poison" kills the process: in its first attempt when BESIDE others are
- * running, in later ones immediately. Those that start with "beside" never end in their first attempt, and succeed later.
+/**
+ * Runs deliveries of "retrain". IDs that start with "poison" kill the process: in the first attempt once BESIDE other
+ * deliveries are running, in later attempts immediately. IDs that start with "beside" never end in the first attempt
+ * and succeed in the second.
  */
 const { ENGINE = "", STORE: store = "", BESIDE = "0" } = process.env;
 const name = (["SQLite", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
@@ -30,7 +31,7 @@ inbox.startWorker({
       process.kill(process.pid, "SIGKILL");
     }
     if (attempt === 1 && id.startsWith("beside")) await new Promise(() => {});
-    // Long enough for another delivery to start beside it.
+    // Long enough for another delivery to start in the meantime.
     await wait(50);
     running.delete(id);
     print("ended", id);
@@ -38,5 +39,5 @@ inbox.startWorker({
   },
 });
 
-// An inbox alone keeps no process alive.
+// An open inbox does not keep the process alive.
 setInterval(() => {}, 60_000);

@@ -6,16 +6,16 @@ import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 
-/** The options of an inbox under test. */
+/** Options of an inbox under test. */
 export interface EngineOptions {
-  /** A file or URL. Two inboxes with the same store share their deliveries. */
+  /** A file or URL. Inboxes with the same store share their deliveries. */
   store: string;
   log: () => MemoryLogger;
   maxQueued?: number;
   leaseMs?: number;
 }
 
-/** A kind of inbox. */
+/** An inbox engine. */
 export interface Engine {
   name: string;
   /** Creates an empty store. */
@@ -30,7 +30,7 @@ export interface OpenedInbox {
   logger: MemoryLogger;
 }
 
-/** Opens an inbox; it is closed when the test is over. */
+/** Opens an inbox and closes it after the test. */
 export async function openInbox(engine: Engine, options: Partial<EngineOptions> = {}): Promise<OpenedInbox> {
   const logger = createMemoryLogger();
   const store = options.store ?? (await engine.emptyStore());
@@ -55,7 +55,7 @@ interface FailureOptions {
   cause?: unknown;
 }
 
-/** Starts a worker for an endpoint. Returns the deliveries that it has run so far. */
+/** Starts a worker for an endpoint. Returns a list that contains the deliveries it has run so far. */
 export function work(
   inbox: Inbox,
   run: (claimed: ClaimedDelivery, signal: AbortSignal) => Outcome | Promise<Outcome>,
@@ -76,12 +76,12 @@ export function work(
   return runs;
 }
 
-/** A delivery that was received just now. */
+/** Returns a delivery that was received now. */
 export function incoming(id: string, { endpoint = "retrain", body = `{"id":"${id}"}` } = {}) {
   return { id, endpoint, body, receivedAt: new Date() };
 }
 
-/** Waits until a delivery has this status, and returns it. */
+/** Waits until a delivery has this status and returns it. */
 export async function waitForStatus(inbox: Inbox, id: string, status: string) {
   return waitFor(
     async () => {

@@ -16,14 +16,17 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 import { inboxFile } from "./inbox-file.ts";
 import { incoming, openInbox } from "./sqlite/open-inbox.ts";
 
-/** The wording of the inbox: change a text, read the difference, and run vitest with `-u`. Other tests assert codes. */
+/**
+ * The snapshot contains the wording of the inbox's messages. After a change, run vitest with `-u` and review the diff.
+ * Other tests assert codes.
+ */
 
 const open = (url: string, mustExist = false) => openByUrl({ url, mustExist, now: Date.now, log: createMemoryLogger });
 const thrown = (error: unknown) => () => Promise.reject(error);
 const shown = (problems: readonly (InboxProblem | undefined)[]) =>
   problems.map((problem) => maskAddresses(`${problem?.code} (${problem?.severity}): ${problem?.message}`));
 
-/** A file with this SQL run in it. */
+/** Creates a file and runs this SQL in it. */
 function fileOf(sql: string): string {
   const file = inboxFile();
   const database = new DatabaseSync(file);
@@ -32,7 +35,7 @@ function fileOf(sql: string): string {
   return file;
 }
 
-/** The file of an inbox that was changed with this SQL. */
+/** Creates an inbox file and runs this SQL in it. */
 function changedInbox(sql: string): string {
   const file = inboxFile();
   const database = openInboxDatabase(file);

@@ -3,7 +3,7 @@ import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 
-/** The part of the contract of every inbox about deliveries that are already stored. */
+/** Tests of stored deliveries that every inbox must pass. */
 export function describeStoredDeliveries(engine: Engine): void {
   describeReplaying(engine);
   describeListing(engine);

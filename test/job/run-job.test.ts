@@ -8,7 +8,7 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 
 const WEBHOOK_PAYLOAD = JSON.stringify(webhookPayload("repo.content"), null, 1);
 
-/** A server with one endpoint, and a function that runs a job of it. */
+/** Creates a server with one endpoint, and a function that runs a job for it. */
 function createJob(handler: Handler = () => "done", options: EndpointOptions = {}) {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger, secret: "s3cret", createId: () => "made-here" });

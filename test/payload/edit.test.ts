@@ -7,7 +7,7 @@ const payload = {
   updatedRefs: [{ ref: "refs/heads/main", oldSha: null }],
 };
 
-/** What becomes of the payload, the edit given as `path` and value. */
+/** Applies an edit, given as path and value, and returns the payload. */
 function edited(...edits: PayloadEdit[]): Record<string, unknown> {
   return editPayload(payload, edits);
 }

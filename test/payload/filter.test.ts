@@ -4,10 +4,10 @@ import { createFilter } from "../../src/payload/filter.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { readFixture } from "../support/payloads.ts";
 
-/** Why a payload is not wanted; `undefined` where it is. */
+/** Returns the reason why a payload does not match, or `undefined`. */
 function reason(options: FilterOptions, payload: WebhookPayload): string | undefined {
   const filter = createFilter(options);
-  if (!filter) throw new Error("Options that ask for something make a filter.");
+  if (!filter) throw new Error("These options should create a filter.");
   return filter(payload);
 }
 

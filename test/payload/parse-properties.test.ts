@@ -5,7 +5,7 @@ import { changedAt, fixtureNames, pathsIn, readFixture, valueAt } from "../suppo
 
 const fixture = fc.constantFrom(...fixtureNames).map(readFixture);
 
-/** A delivery of the Hub in which something else stands somewhere: far closer to valid than any random value. */
+/** Generates deliveries of the Hub with one changed value. They are closer to valid ones than random values. */
 const damaged = fixture.chain((value) =>
   fc
     .tuple(fc.constantFrom(...pathsIn(value)), fc.option(fc.jsonValue(), { nil: undefined }))
@@ -14,7 +14,7 @@ const damaged = fixture.chain((value) =>
 
 const anything = fc.oneof(fc.jsonValue(), damaged);
 
-/** Fields that a schema knows: something wrong in those is wrong. */
+/** Fields in the schemas. A wrong value in one of them must cause an error. */
 const knownFields = new Set([
   ..."event action scope repo type name id private url web api owner headSha subdomain tags webhook version".split(" "),
   ..."movedTo updatedRefs ref oldSha newSha updatedFiles updatedFilesTruncated path xetHash size updatedConfig".split(

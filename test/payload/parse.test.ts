@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parsePayload } from "../../src/index.ts";
 import { changedAt, fixtureNames, readFixture, valueAt } from "../support/payloads.ts";
 
-/** What a payload is refused for: nothing, or the message of a `PAYLOAD_INVALID`. */
+/** Returns the message of the `PAYLOAD_INVALID` error, or `undefined` if the payload is valid. */
 function refusal(value: unknown): string | undefined {
   try {
     parsePayload(value);

@@ -6,9 +6,9 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { errorsOf } from "../support/error-messages.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
-/*
- * The wording of the receiver's errors: change a text, read the difference, and run vitest with `-u`. Other tests assert
- * codes.
+/**
+ * The snapshot contains the wording of the receiver's errors. After a change, run vitest with `-u` and review the diff.
+ * Other tests assert codes.
  */
 
 const payload = webhookPayload("repo.content");
@@ -23,7 +23,7 @@ function createServer(options: WebhooksServerOptions = {}): WebhooksServer {
   return new WebhooksServer({ secret: "s3cret", logger: createMemoryLogger(), ...options });
 }
 
-/** Passes options that the types forbid, as JavaScript can. */
+/** Passes options that the types forbid, as JavaScript code can. */
 function untyped(options: object): WebhooksServerOptions {
   return Object.assign({}, options);
 }

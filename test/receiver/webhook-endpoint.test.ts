@@ -24,15 +24,15 @@ afterAll(async () => {
 
 interface Script {
   child: ChildProcess;
-  /** Its code and signal, once all that it wrote has been read. */
+  /** The exit code and signal, after all output has been read. */
   ended: Promise<unknown[]>;
-  /** The first line of the log with this in its message. */
+  /** Waits for the first log line whose message contains this text. */
   logged(part: string): Promise<Record<string, unknown>>;
-  /** Everything the script wrote until it ended. */
+  /** The complete output of the script. */
   output(): string;
 }
 
-/** Runs a script from the disk, as whoever writes one does: with plain Node. */
+/** Runs a script file with plain Node, as a user would. */
 async function runScript(
   name: string,
   lines: readonly string[],
@@ -67,7 +67,7 @@ async function runScript(
   };
 }
 
-/** Where the script says that it listens. */
+/** The URL that the script logs. */
 async function addressOf(script: Script): Promise<string> {
   const { endpoints } = await script.logged("The server is ready");
   const [, address] = /POST (http:\/\/127\.0\.0\.1:\d+)\/webhooks\//.exec(String(endpoints)) ?? [];

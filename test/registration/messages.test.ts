@@ -11,12 +11,15 @@ import { errorsOf, maskAddresses } from "../support/error-messages.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
 
-/** The wording of registration: change a text, read the difference, and run vitest with `-u`. Other tests assert codes. */
+/**
+ * The snapshot contains the wording of registration messages. After a change, run vitest with `-u` and review the diff.
+ * Other tests assert codes.
+ */
 
 const retrain = { watch: "dataset:me/data" } as const;
 const session = { id: "this-session", alive: { url: "http://127.0.0.1:9/alive", answer: "it lives" } };
 
-/** The text without the ids that the Hub has assigned. */
+/** Replaces the IDs that the Hub assigned. */
 const withoutIds = (text: string) => maskAddresses(text).replace(/\b[0-9a-f]{24}\b/g, "ID");
 
 test("Invalid options of a registration", async () => {

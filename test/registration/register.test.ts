@@ -104,7 +104,7 @@ describe("Registering a server", () => {
 
   test("re-enables a suspended webhook, with the probable cause and what to check", async () => {
     const testHub = await openTestHub({ suspendAfter: 1 });
-    // Nothing listens on the discard port.
+    // No server listens on the discard port.
     await testHub.register(serverOf({ retrain }), { publicUrl: "http://127.0.0.1:9" });
     await testHub.hub.push({ type: "dataset", name: "me/data" });
     const [{ id, disabled } = { id: "" }] = await testHub.webhooks();

@@ -133,7 +133,7 @@ describe("The state file", () => {
     const state = openState();
     const failing = state.change(({ webhooks }) => {
       webhooks.push(managed("a"));
-      // No file can take the name of a folder.
+      // A file cannot replace a folder.
       mkdirSync(state.path);
     });
     await expect(failing).rejects.toMatchObject({ code: "STATE_UNUSABLE", cause: { code: "EISDIR" } });

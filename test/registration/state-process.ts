@@ -1,6 +1,6 @@
 import { RegistrationFile } from "../../src/registration/registration-file.ts";
 
-/** Adds webhooks to a state file, one after the other. */
+/** Adds webhooks to a state file one by one. */
 const [path = "", hub = "", name, count] = process.argv.slice(2);
 const state = new RegistrationFile({ path, hubUrl: hub });
 for (let index = 0; index < Number(count); index += 1) {

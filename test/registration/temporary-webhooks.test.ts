@@ -31,7 +31,7 @@ function serveAlive(answer: string, status = 200): Promise<string> {
   return listenWith((_request, response) => void response.writeHead(status).end(answer));
 }
 
-/** Records an interrupted creation of a session that has ended. */
+/** Records an interrupted creation by a session that has ended. */
 async function recordPending({ hub, state }: TestHub): Promise<void> {
   const written = { url: urlOf("retrain"), watched: [...retrain.watch], domains: [...retrain.domains] };
   const entry = { key: "one", endpoint: "retrain", secret: null, written, existingIds: [], session };
@@ -207,7 +207,7 @@ describe("A webhook that a session left behind", () => {
     const testHub = await openTestHub();
     await startSession(testHub, { DIE: "recorded" }).ended;
     expect(await cleanUp(testHub)).toEqual([]);
-    // The Hub processes the request only now.
+    // The Hub processes the delayed request now.
     const { id } = await testHub.create({ url: urlOf("retrain"), watched: [{ type: "dataset", name: "me/data" }] });
     expect(await cleanUp(testHub)).toMatchObject([{ id }]);
     expect(await testHub.webhooks()).toEqual([]);
@@ -230,7 +230,7 @@ describe("A webhook that a session left behind", () => {
     expect(await testHub.webhooks()).toHaveLength(1);
     child.kill("SIGKILL");
     await ended;
-    // Another process still returns the answer: with force, it is not requested.
+    // The `alive` URL still responds, but with `force` it is not requested.
     expect(await cleanUp(testHub, { force: true, dryRun: true })).toMatchObject([{ endpoint: "retrain" }]);
     expect(await testHub.webhooks()).toHaveLength(1);
     expect(await cleanUp(testHub, { force: true })).toMatchObject([{ endpoint: "retrain" }]);

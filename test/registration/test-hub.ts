@@ -14,20 +14,20 @@ import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
-/** The secret of the test servers. It must appear in no file, report or message. */
+/** The secret of the test servers. It must not appear in files, reports, or messages. */
 export const secret = "Planted-5ecret-60ad2c";
 
 /** Intercepts a request to the Hub. */
 export type Intercept = (request: Request, send: (request: Request) => Promise<Response>) => Promise<Response>;
 
-/** A local Hub with a client, and the path of a state file that does not exist yet. */
+/** A local Hub with a client and the path of a new state file. */
 export class TestHub {
   readonly hub: LocalHub;
   readonly state = join(createFolder(), ".hub-webhooks", "registrations.json");
   /** The requests of the client, as `POST /path`. */
   readonly calls: string[] = [];
   readonly client: HubClient;
-  /** Forwards every request, unless a test replaces it. */
+  /** Forwards all requests, unless a test replaces it. */
   intercept: Intercept = (request, send) => send(request);
 
   constructor(hub: LocalHub) {
@@ -44,7 +44,7 @@ export class TestHub {
     });
   }
 
-  /** The requests that are not reads. */
+  /** Returns the requests that change data. */
   get writes(): readonly string[] {
     return this.calls.filter((call) => !call.startsWith("GET "));
   }
@@ -57,7 +57,7 @@ export class TestHub {
     return new HubClient({ hubUrl: this.hub.url, token: "hf_local" }).webhooks.list();
   }
 
-  /** Creates a webhook by hand. */
+  /** Creates a webhook that does not belong to a server. */
   create(fields: Partial<WebhookRequest> = {}): Promise<Webhook> {
     const ordinary = { url: urlOf("by_hand"), watched: [{ type: "org" as const, name: "acme" }] };
     return new HubClient({ hubUrl: this.hub.url, token: "hf_local" }).webhooks.create({
@@ -70,7 +70,7 @@ export class TestHub {
   }
 }
 
-/** Opens a test Hub, which is closed after the test. */
+/** Opens a test Hub and closes it after the test. */
 export async function openTestHub(options: LocalHubOptions = {}): Promise<TestHub> {
   const hub = await LocalHub.launch({ backoff: 5, attempts: 1, ...options });
   onTestFinished(() => hub.close());
@@ -87,7 +87,7 @@ export function serverOf(
   return server;
 }
 
-/** The public address of the test servers. */
+/** The public URL of the test servers. */
 export const publicUrl = "http://127.0.0.1:7860";
 
 export function urlOf(endpoint: string): string {

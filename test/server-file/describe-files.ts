@@ -4,7 +4,7 @@ import type { ServerDescription } from "../../src/receiver/lifecycle/server-cont
 import { describeServerFile, type OutputLine } from "../../src/server-file/server-process.ts";
 import { makeProject } from "../support/project-folder.ts";
 
-/** A described server file, with its output. */
+/** A described server file and its output. */
 export interface DescribedFile {
   description: ServerDescription;
   output: OutputLine[];
@@ -13,15 +13,15 @@ export interface DescribedFile {
 /** A server file that failed to load. */
 export interface FailedFile {
   message: string;
-  /** Standard error of its process. */
+  /** The standard error of its process. */
   stderr: string;
-  /** Stack of the cause; empty without a cause. */
+  /** The stack of the cause; empty without a cause. */
   stack: string;
-  /** The folder of the project, as messages show it. */
+  /** The project folder, as messages show it. */
   folder: string;
 }
 
-/** Runs the first of these files in a temporary project, and describes its server. */
+/** Writes these files to a temporary project and describes the server in the first one. */
 export async function describeFiles(files: Readonly<Record<string, string>>): Promise<DescribedFile> {
   await using project = await makeProject(files);
   const output: OutputLine[] = [];
@@ -31,7 +31,7 @@ export async function describeFiles(files: Readonly<Record<string, string>>): Pr
   return { description, output };
 }
 
-/** Runs the first of these files, which must fail to load. */
+/** Loads the first of these files, which must fail. */
 export async function loadBrokenFiles(files: Readonly<Record<string, string>>): Promise<FailedFile> {
   await using project = await makeProject(files);
   const written: string[] = [];
@@ -47,7 +47,7 @@ export async function loadBrokenFiles(files: Readonly<Record<string, string>>): 
   throw new Error("Expected the file to fail, but it loads.");
 }
 
-/** The names of the endpoints of the first file. */
+/** Returns the names of the endpoints of the first file. */
 export async function endpointsOf(files: Readonly<Record<string, string>>): Promise<string[]> {
   const { description } = await describeFiles(files);
   return description.endpoints.map(({ name }) => name);

@@ -12,7 +12,7 @@ const repository = fileURLToPath(new URL("../../", import.meta.url));
 
 const head = 'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\n';
 
-/** Frames of Node and of this package do not help the author of a server file. */
+/** Stack frames of Node and of this package do not help the author of a server file. */
 function expectOwnFramesOnly({ stack, stderr }: FailedFile): void {
   expect(stderr).toBe("");
   expect(stack).not.toMatch(/node:|\/src\/|\/dist\/|Node\.js v/);
@@ -142,7 +142,7 @@ describe.concurrent("The failure of a server file", () => {
   });
 
   test("asks to install @swc/wasm, only when the file needs it", async () => {
-    // The tool runs from a copy, in a folder where everything is installed but swc.
+    // A copy of the package runs in a folder with all of its dependencies except swc.
     await using project = await makeProject({
       "tool/package.json": '{ "type": "module" }',
       "bot/enum.ts": `${head}enum Kind { First }\nexport default server;`,

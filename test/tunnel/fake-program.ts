@@ -5,9 +5,9 @@ import { delimiter, join } from "node:path";
 import { vi } from "vitest";
 import { isRunning } from "../support/program.ts";
 
-/** A fake `cloudflared` or `ngrok`, first on PATH until the end of its scope. */
+/** A fake `cloudflared` or `ngrok`. It is first on PATH until the end of its scope. */
 export interface FakeProgram extends AsyncDisposable {
-  /** The process ids so far, newest last. */
+  /** The process IDs of all starts, newest last. */
   processes(): Promise<number[]>;
   /** The arguments and the names of the environment variables of each start. */
   starts(): Promise<{ arguments: string[]; environment: string[] }[]>;
@@ -17,13 +17,13 @@ export interface FakeProgram extends AsyncDisposable {
   hasRun(): boolean;
   /** Whether its body has called `markStopped()`. */
   hasStopped(): boolean;
-  /** Replaces the body from the next start on. */
+  /** Sets the body of later starts. */
   become(body: string): Promise<void>;
 }
 
 /**
- * Puts an executable Node script of this name first on PATH, or into `folder`. It records its start, runs `body` and then
- * stays alive.
+ * Creates an executable Node script of this name in a folder that is first on PATH, or in `folder`. It records its
+ * start, runs `body`, and then stays alive.
  */
 export async function installProgram(name: string, body: string, folder?: string): Promise<FakeProgram> {
   const home = await mkdtemp(join(tmpdir(), "stand-in-program-"));

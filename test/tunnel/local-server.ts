@@ -3,16 +3,16 @@ import type { Socket } from "node:net";
 import { createReachabilityCheck, type ReachabilityCheck } from "../../src/tunnel/reachability-check.ts";
 import { listenOnPort } from "../support/free-port.ts";
 
-/** A `node:http` server on 127.0.0.1, which closes at the end of its scope. */
+/** An HTTP server on 127.0.0.1. It closes at the end of its scope. */
 export interface LocalServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** The options of {@link startLocalServer}. */
+/** Options of {@link startLocalServer}. */
 export interface LocalServerOptions {
   /** Default `127.0.0.1`. */
   host?: string;
-  /** Default: any free port. */
+  /** Default: a free port. */
   port?: number;
   onConnection?: (socket: Socket) => void;
 }
@@ -41,16 +41,16 @@ export async function startLocalServer(
   };
 }
 
-/** A server that answers a reachability check of a tunnel. */
+/** A server that answers the reachability checks of a tunnel. */
 export interface CheckedServer extends LocalServer {
   readonly reachabilityCheck: ReachabilityCheck;
-  /** The headers of every reachability check. */
+  /** The headers of all reachability checks. */
   readonly asked: readonly NodeJS.Dict<string | string[]>[];
-  /** Replaces the answer to the reachability check; `undefined` restores the correct one. */
+  /** Sets the response to reachability checks; `undefined` restores the correct one. */
   answer(listener: RequestListener | undefined): void;
 }
 
-/** Starts a server that answers a reachability check, and everything else with "pong". */
+/** Starts a server that answers reachability checks correctly and all other requests with "pong". */
 export async function startCheckedServer(
   options: { port?: number; reachabilityCheck?: ReachabilityCheck } = {},
 ): Promise<CheckedServer> {

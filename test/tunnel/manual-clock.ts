@@ -2,11 +2,11 @@ import { expect } from "vitest";
 import type { TunnelClock } from "../../src/tunnel/clock.ts";
 import type { Tunnel } from "../../src/tunnel/tunnel.ts";
 
-/** A clock that a test advances by hand. */
+/** A clock that a test advances. */
 export interface ManualClock extends TunnelClock {
-  /** Every pause so far, in milliseconds. */
+  /** The lengths of all pauses so far, in milliseconds. */
   readonly pauses: readonly number[];
-  /** Every deadline so far, in milliseconds. */
+  /** The lengths of all deadlines so far, in milliseconds. */
   readonly deadlines: readonly number[];
   /** Waits for a pause of this length and ends it. */
   pass(milliseconds: number): Promise<void>;
@@ -14,7 +14,7 @@ export interface ManualClock extends TunnelClock {
   expire(milliseconds: number, count?: number): Promise<void>;
 }
 
-/** Creates a clock that only moves when the test advances it. */
+/** Creates a clock that moves only when the test advances it. */
 export function createManualClock(): ManualClock {
   const pauses: number[] = [];
   const pending: { milliseconds: number; end: () => void }[] = [];
@@ -54,7 +54,7 @@ export function createManualClock(): ManualClock {
   };
 }
 
-/** Records every event of a tunnel: errors with code and message, the others with their values. */
+/** Records all events of a tunnel: errors with code and message, others with their values. */
 export function recordEvents(tunnel: Tunnel): string[] {
   const heard: string[] = [];
   tunnel.on("error", ({ code, message }) => heard.push(`error ${code}: ${message}`));

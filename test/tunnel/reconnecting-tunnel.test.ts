@@ -15,7 +15,7 @@ import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 const heartbeat = 15_000;
 
-/** Opens a tunnel through a fake localtunnel server, with a manual clock, to a server that answers the reachability check. */
+/** Opens a tunnel with a fake localtunnel server, a manual clock, and a server that answers reachability checks. */
 async function openTestTunnel(options: Partial<OpenTunnelOptions> = {}, { hasReachabilityCheck = true } = {}) {
   const clock = createManualClock();
   const local = await startCheckedServer();
@@ -375,7 +375,7 @@ describe("Closing a tunnel that is down", () => {
     const first = { url, name: "first", lost: lost.signal, close: async () => void closed.push("first") };
     const second = {
       ...{ url, lost: new AbortController().signal, close: async () => void closed.push("second") },
-      // Read when it is open, just before it replaces the lost connection.
+      // Read the connection when it is open and has not yet replaced the lost one.
       get name() {
         void tunnel.close();
         return "first";
@@ -395,7 +395,7 @@ describe("Closing a tunnel that is down", () => {
     expect(tunnel.status).toBe("closed");
     expect(connections).toEqual([]);
     expect(heard).toEqual(isDown);
-    // Includes the socket that checked whether the port is open.
+    // Includes the socket of the check whether the port is open.
     await expect.poll(() => sockets.map((socket) => socket.closed)).toEqual([true, true]);
   });
 

@@ -18,7 +18,7 @@ describe("An open tunnel whose server dies", () => {
 
     await host.close();
 
-    // An error thrown into this process would fail the run.
+    // An error that this process does not handle would fail the test run.
     await expect.poll(() => tunnel.status).toBe("down");
   });
 
@@ -114,7 +114,7 @@ test("The worker exits when its parent is killed with SIGKILL", async () => {
   await expect.poll(() => host.connections).toBe(0);
 });
 
-/** A worker with one connection to a port of 127.0.0.1, and its reports so far. */
+/** Starts a worker with one connection to a port of 127.0.0.1 and records its reports. */
 async function startWorker(remotePort: number, config: Partial<LocaltunnelConfig> = {}) {
   const child = fork(new URL("../../src/tunnel/localtunnel-process.ts", import.meta.url));
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -182,7 +182,7 @@ test("The worker reports a refused connection only when no other connection is o
 });
 
 test("The worker reports a loss when its last connection closes and the server accepts no other one", async () => {
-  // Accepts one connection, and closes it when a byte arrives. It accepts nothing else, so its queue fills up.
+  // Accepts one connection and closes it when a byte arrives. It accepts no others, so its queue fills up.
   const script = `
     const { readSync, writeSync } = require("node:fs");
     const server = require("node:net").createServer((socket) => {
@@ -216,7 +216,7 @@ test("The worker reports a loss only after a time without a connection", async (
     await using server = await startLocalServer(() => {});
     const { reports } = await startWorker(server.port, { timeoutMs });
     await expect.poll(() => reports).toContain("connected");
-    // Wait longer than the timeout of a loss. Only the order of the events counts.
+    // Wait longer than the timeout of a lost connection. Only the order of events matters.
     await new Promise((resolve) => setTimeout(resolve, 2 * timeoutMs));
     reports.push("cut off");
     await server[Symbol.asyncDispose]();

@@ -8,19 +8,19 @@ subscribe("child_process", (message) => {
   if (message.process instanceof ChildProcess) started.push(message.process);
 });
 
-/** Every process that `openTunnel` has forked in this test file, newest last. */
+/** All processes that `openTunnel` has started in this test file, newest last. */
 export function tunnelProcesses(): ChildProcess[] {
   return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-process/.test(argument)));
 }
 
-/** The newest process that `openTunnel` has forked. */
+/** The newest process that `openTunnel` has started. */
 export function newestProcess(): ChildProcess {
   const child = tunnelProcesses().at(-1);
   if (child === undefined) throw new Error("No process was forked.");
   return child;
 }
 
-/** The ids of the processes that are still running. */
+/** Returns the IDs of the running processes. */
 export function runningProcesses(): (number | undefined)[] {
   return tunnelProcesses()
     .map(({ pid }) => pid)

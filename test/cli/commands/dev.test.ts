@@ -33,13 +33,13 @@ async function makeServerProject(files: Record<string, string> = { "server.ts": 
   return project;
 }
 
-/** Starts `hub-webhooks dev` in a project, as a process of its own, on free ports. */
+/** Starts `hub-webhooks dev` for a project in a separate process on free ports. */
 function startDevCommand(project: Project, words: readonly string[], env: Record<string, string> = {}): CommandProcess {
   const argv = [binPath, "dev", "--port", "0", ...words];
   return new CommandProcess(process.execPath, argv, env, { cwd: project.path });
 }
 
-/** The events that a session has told so far. */
+/** Returns the events of a session so far. */
 function eventsOf({ stdout }: CommandProcess): Record<string, unknown>[] {
   return stdout
     .split("\n")
@@ -52,7 +52,7 @@ describe("hub-webhooks dev", () => {
     await using hub = await LocalHub.launch();
     const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
     const project = await makeServerProject();
-    // An address of one's own is given beforehand, so the port is known.
+    // The public URL contains the port, so the port must be known in advance.
     const port = await freePort();
     const words = ["--hub", "real", "--public-url", `http://127.0.0.1:${port}`, "--port", String(port)];
     const command = startDevCommand(project, [...words, "--format", "json"], {
@@ -105,11 +105,11 @@ describe("hub-webhooks dev", () => {
   test.each([0, 150, 300, 450, 600, 750])("ends when it is told to %d ms after its start", async (ms) => {
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub-port", "0"]);
-    // Not a wait for something: any moment of the start will do.
+    // The delay is arbitrary: the signal may arrive at any point of the startup.
     await new Promise((resolve) => setTimeout(resolve, ms));
     command.signal("SIGTERM");
     const { exitCode, signal } = await command.ended;
-    // Before it listens to signals, the system ends it.
+    // Until the signal handler is installed, the signal ends the process.
     expect(signal ?? exitCode).toBeOneOf([0, "SIGTERM"]);
   });
 
@@ -119,7 +119,7 @@ describe("hub-webhooks dev", () => {
     const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
     const words = [join(project.path, "server.ts"), "--port", "0", "--hub-port", "0"];
     const modesAtEnd: boolean[][] = [];
-    // It is stopped while it starts.
+    // Stop the session while it starts.
     const { exitCode } = await runCommand(["dev", ...words, "--state", join(project.path, "state", "dev.json")], {
       input,
       isTerminal: true,
@@ -223,7 +223,7 @@ describe("hub-webhooks dev", () => {
     await command.says(/busy in \d+/);
     const pid = Number(/busy in (\d+)/.exec(command.stderr)?.[1]);
     expect(isRunning(pid)).toBe(true);
-    // Two of the same that are sent at once may arrive as one.
+    // Two identical signals in quick succession can arrive as one, so send different ones.
     command.signal("SIGINT");
     command.signal("SIGTERM");
     expect(await command.ended).toMatchObject({ exitCode: 1 });

@@ -7,7 +7,7 @@ import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, type CommandProcess, startCommand } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
 
-/** The address of a local Hub that was started with `--format json`, as its first line tells it. */
+/** Returns the URL in the first line that a local Hub prints with `--format json`. */
 async function addressOf(command: CommandProcess): Promise<string> {
   await command.says("\n");
   const { event, url, port } = JSON.parse(command.stdout);
@@ -22,7 +22,7 @@ function watchData(endpoint: string, url: string): Promise<{ id: string }> {
   return client.webhooks.create({ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
 }
 
-/** Lets somebody push to `me/data`; answered when all deliveries of that are done. */
+/** Pushes to `me/data`. Resolves when all resulting deliveries are done. */
 function pushToData(endpoint: string): Promise<Response> {
   const event = { repo: { type: "dataset", name: "me/data" }, event: { scope: "repo.content", action: "update" } };
   return fetch(`${endpoint}/_local/events?wait=true`, {
@@ -100,7 +100,7 @@ describe("hub-webhooks hub", () => {
     const command = startCommand(["hub", "--port", "0", "--format", "json"]);
     const url = await addressOf(command);
     await watchData(url, receiver.url);
-    // It is answered when the receiver has answered, which is never.
+    // The response never arrives, because the receiver does not respond.
     pushToData(url).catch(() => {});
     await received.promise;
     command.signal("SIGINT");

@@ -43,7 +43,7 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
     for (const file of ["server.ts", "README.md", "AGENTS.md", ".dockerignore"]) {
       const text = await readFile(join(project, file), "utf8");
       const original = await readFile(new URL(file, templateFolder(template)), "utf8");
-      // What is for the tests of this repository is left out.
+      // `init` removes comments for this repository's tests.
       expect(text).toBe(original.replace(/^ *<!-- .* -->\n/gm, ""));
     }
   });
@@ -103,7 +103,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     expect(readme).toContain("npm install\nnpm test\n```");
     expect(readme).toContain("```sh\nnpx hub-webhooks dev\n");
     for (const name of Object.keys(projectExamples[example].environment)) {
-      // Where the steps have told what is set, and how.
+      // The step that sets the secret also lists the other variables.
       expect(readme.split("## Deploy to a Space")[1]).toMatch(
         new RegExp(`secret with the name[^]*also needs[^]*${name}[^]*3\\. `),
       );
@@ -142,7 +142,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     const { stdout } = await init(join(folder, "bot"), "--template", "space", "--example", example);
     expect(stdout).toContain(`from template space and example ${example} in `);
     expect(stdout).toMatch(/^ {2}npx hub-webhooks dev .*\n {2}# in another terminal.*\n.*\n {2}npm start /m);
-    // The first that its README tries, without which nothing would be seen.
+    // The first trigger command in the README, which makes the example produce output.
     const [, trigger] = /^npx hub-webhooks (trigger .*)$/m.exec(await readOwn("README.md")) ?? [];
     expect(stdout).toContain(`\n  npx hub-webhooks ${trigger}\n`);
     const start = await readOwn("start.ts");

@@ -8,7 +8,7 @@ import { runCommand } from "../run-command.ts";
 const head = 'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\n';
 const foot = "export default server;\nawait server.launch();\n";
 
-/** Starts `hub-webhooks job server.ts` in a project that has this file, for a push to `acme/data`. */
+/** Starts `hub-webhooks job server.ts` for this file, with the payload of a push to `acme/data`. */
 async function startJob(body: string, argv: readonly string[] = []): Promise<CommandProcess> {
   const project = await makeProject({ "server.ts": `${head}${body}\n${foot}` });
   onTestFinished(() => project.remove(""));

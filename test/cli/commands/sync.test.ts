@@ -10,7 +10,7 @@ import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
 
 const publicUrl = "http://127.0.0.1:7860";
 
-/** A folder with the file of a server, where the package is installed. */
+/** A folder with a server file and the installed package. */
 class Project {
   readonly folder = createFolder();
   readonly file = join(this.folder, "server.ts");
@@ -24,7 +24,7 @@ class Project {
     this.write({ retrain: '{ watch: "dataset:me/data", scope: "repo.content" }' });
   }
 
-  /** Writes the file anew: endpoints by name, with their options as they stand in the source. */
+  /** Writes the server file with these endpoints: options as source code, by name. */
   write(endpoints: Record<string, string>, options = `{ secret: "${secret}" }`): void {
     const lines = Object.entries(endpoints).map(
       ([name, options]) => `server.webhook("${name}", ${options}, () => {});`,
@@ -59,7 +59,7 @@ class Project {
     });
   }
 
-  /** Leaves a webhook behind, as a session does that is killed. */
+  /** Creates a webhook that a killed session would leave behind. */
   async leaveTemporary(): Promise<string> {
     const session = { id: "former", alive: { url: "http://127.0.0.1:9/alive", answer: "it lives" } };
     const webhooks = await TemporaryWebhooks.open({ client: this.testHub.client, state: this.state, session });

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { ClockSkew } from "../../../src/inbox/bullmq/clock-skew.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-/** `measure` compares the clock with that of a server which is ahead by some milliseconds. */
+/** Returns the result of `measure` for a server whose clock is ahead by these milliseconds. */
 function createSkew() {
   const logger = createMemoryLogger();
   const skew = new ClockSkew({ now: Date.now, log: () => logger });

@@ -24,10 +24,10 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     return () => redis[Symbol.asyncDispose]();
   }, 60_000);
 
-  /** Prepares a worker for "retrain", and records the runs of its handler. */
+  /** Prepares a worker for "retrain" that records the runs of its handler. */
   async function startWorker({
     attempts = 3,
-    // A suspect does not wait for a run whose lease is lost.
+    // Lets a suspect start although a run with a lost lease is still in progress.
     gate = new RunGate(1),
     leaseMs = 1_000,
     waitMs = 1,
@@ -35,7 +35,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     attempts?: number;
     gate?: RunGate;
     leaseMs?: number;
-    /** The wait before the second attempt; longer before further ones. */
+    /** The wait before the second attempt. Later waits are longer. */
     waitMs?: number;
   } = {}) {
     const url = await redis.emptyDatabase();
@@ -80,7 +80,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
       });
     const client = new Redis(url);
     onTestFinished(async () => {
-      // A worker that a failed test leaves open would report its closed connection instead of the failure.
+      // If a failed test left a worker open, its closed connection would be reported instead of the failure.
       await Promise.all(workers.map((worker) => worker.close(0)));
       await queue.close();
       await leases.close();
@@ -90,7 +90,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     return { start, add, runs, queue, client, onError, logger };
   }
 
-  /** The last row of the history of a delivery. */
+  /** Returns the last history entry of a delivery. */
   async function lastEntry(queue: DeliveryQueue, id: string): Promise<unknown> {
     return JSON.parse((await queue.getJobLogs(jobIdOf(id))).logs.at(-1) ?? "null");
   }
@@ -258,7 +258,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
       const attempt = { number: start, outcome: "abandoned", error: storedAbandonedError } as const;
       await job.log(attemptEntry({ claim: start, attempt, counts: false }));
     }
-    // A fourth claim while other deliveries were running, without an end.
+    // A fourth claim that started while other deliveries were running and did not end.
     job.attemptsStarted = 4;
     await job.log(runStateEntry(job, "shared"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 4);
@@ -296,7 +296,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const job = await add("a");
     const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
     await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
-    // A second claim that ran alone, without an end.
+    // A second claim that started while no other delivery was running and did not end.
     job.attemptsStarted = 2;
     await job.log(runStateEntry(job, "alone"));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 2);

@@ -3,7 +3,10 @@ import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-/* Runs deliveries of "retrain". The handler of "blocks-MS" blocks the event loop, that of "held-…" waits for SIGUSR2. */
+/**
+ * Runs deliveries of "retrain". The handler of "blocks-MS" blocks the event loop for MS milliseconds. The handler of
+ * "held-…" waits for SIGUSR2.
+ */
 const { STORE: url = "", LEASE_MS = "1000", MAX_BLOCKED_MS } = process.env;
 const inbox = await openBullmqInbox({
   url,
@@ -39,5 +42,5 @@ function print(msg: string, fields: object): void {
   process.stdout.write(`${JSON.stringify({ level: 30, msg, ...fields })}\n`);
 }
 
-// An inbox alone keeps no process alive.
+// An open inbox does not keep the process alive.
 setInterval(() => {}, 60_000);

@@ -10,7 +10,7 @@ import type { TestedServer } from "./outage-contract.ts";
 
 const hourMs = 3_600_000;
 
-/** Tests of timeouts, reported problems, and tasks at intervals. */
+/** Tests of timeouts, reported problems, and scheduled maintenance. */
 export function describeServerHealth(
   getServer: () => TestedServer,
   openQueue: (url: string, name: string) => Queue,
@@ -22,7 +22,7 @@ export function describeServerHealth(
     onTestFinished(async () => void (await inbox.close(0)));
     return { inbox, logger, url };
   };
-  /** Fakes intervals until the test is over. Open the inbox after this. */
+  /** Fakes `setInterval` until the test ends. Call this before the inbox opens. */
   const fakeIntervals = () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -69,7 +69,7 @@ export function describeServerHealth(
         const proxy = await startTcpProxy(getServer().port);
         const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
         await proxy[trouble]();
-        // A busy machine may delay the first result.
+        // The first result can be slow on a busy machine.
         await waitFor(async () => {
           const startedAt = performance.now();
           expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);
@@ -138,7 +138,7 @@ export function describeServerHealth(
   });
 
   describe("The bodies of an endpoint that is no longer served", () => {
-    /** An inbox with a succeeded delivery and a waiting one, whose endpoint is no longer served. */
+    /** Opens an inbox with a succeeded and a queued delivery of an endpoint that is no longer served. */
     async function abandonedEndpoint({ retentionMs }: { retentionMs: number }) {
       const { inbox, url } = await open();
       const retryAt = new Date(Date.now() + 1_000 * hourMs);

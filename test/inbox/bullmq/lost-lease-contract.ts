@@ -20,7 +20,7 @@ export function describeLostLeases(engine: Engine): void {
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");
-      // The thread loads its code when the loop is first blocked, which takes long on a busy machine.
+      // The renewal thread loads its code when the event loop is first blocked, which is slow on a busy machine.
       await inbox.accept(incoming(`blocks-${leaseMs / 2}`));
       await child.says("ended");
       const id = `blocks-${2 * leaseMs}`;
@@ -50,7 +50,7 @@ export function describeLostLeases(engine: Engine): void {
   describe("A delivery whose process is frozen for longer than its lease", () => {
     const leaseMs = 500;
 
-    /** A process that runs a delivery, and is frozen until another receiver runs it as well. */
+    /** Starts a process that runs a delivery and freezes it until another receiver also runs the delivery. */
     async function takenOver(run: () => Outcome | Promise<Outcome>) {
       const { inbox, store, logger } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
@@ -95,7 +95,7 @@ export function describeLostLeases(engine: Engine): void {
       await thaw();
       await waitForStatus(inbox, "held-a", "succeeded");
       expect(runs).toHaveLength(1);
-      // The process that was late has logged it.
+      // The thawed process logs the lost lease, so the other receiver logs nothing.
       expect(logger.lines.slice(before)).toEqual([]);
     });
 

@@ -7,13 +7,13 @@ import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
-/** A server that can store inboxes. */
+/** A server that stores inboxes. */
 export interface TestedServer {
   port: number;
   emptyDatabase(): Promise<string>;
 }
 
-/** Tests of an inbox whose server is unavailable, or does not respond. */
+/** Tests of an inbox whose server is unavailable or does not respond. */
 export function describeServerTrouble(getServer: () => TestedServer): void {
   const open = async ({ url, deadlineMs = 5_000 }: { url: string; deadlineMs?: number }) => {
     const logger = createMemoryLogger();

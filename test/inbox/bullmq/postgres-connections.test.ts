@@ -12,7 +12,10 @@ const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("Skipped: PostgreSQL with few connections. Set SLOW_TESTS=1 to run it.");
 
 describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () => {
-  /** One is for the test. Some are reserved for superusers, such as this receiver. */
+  /**
+   * Includes one connection of the test and those that PostgreSQL reserves for superusers. The receiver connects as a
+   * superuser.
+   */
   const maxConnections = 20;
   let server: PostgresServer;
 
@@ -28,7 +31,7 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     return { inbox, logger };
   };
 
-  /** Takes all connections but `leave`. Returns a function that closes some of them. */
+  /** Opens connections until only `leave` are free. Returns a function that closes some of them. */
   async function exhaust(url: string, { leave = 0 } = {}) {
     const clients: Client[] = [];
     const release = async (count = clients.length) => {
@@ -97,7 +100,7 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     const pool = new PostgresPool(new Pool({ connectionString, max: 10 }), (error) => errors.push(error));
     onTestFinished(() => pool.end());
     const readPid = () => pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-    /** How many connections two concurrent queries use. */
+    /** The number of connections that two concurrent queries use. */
     const countUsed = async () => {
       const results = await Promise.all([readPid(), readPid()]);
       return new Set(results.map(({ rows }) => rows[0]?.pid)).size;
@@ -175,7 +178,7 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     const { inbox } = await open(url);
     const endpoints = Array.from({ length: 20 }, (_, index) => `endpoint-${index}`);
     for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
-    // With so few, a delivery may be rejected while all workers start.
+    // With so few connections, deliveries may be refused while all workers start.
     const send = (endpoint: string) =>
       waitFor(() => inbox.accept(incoming("a", { endpoint })), { timeout: 30_000, interval: 50 });
     await Promise.all(endpoints.map(send));

@@ -11,7 +11,7 @@ class FakeClient extends EventEmitter {
   readonly query = vi.fn(async (text: string) => ({ rows: [text] }));
 }
 
-/** A pool on a fake `pg` pool that opens one connection, and rejects further ones as often as `rejections` says. */
+/** Opens a pool on a fake `pg` pool, which opens one connection and then refuses `rejections` more. */
 function openPool() {
   const client = new FakeClient();
   const server = { rejections: 0 };

@@ -10,7 +10,7 @@ import { openers } from "../openers.ts";
 import { describeServerHealth } from "./health-contract.ts";
 import { describeServerTrouble } from "./outage-contract.ts";
 
-// Slow: it starts three servers. Redis runs the same contracts with the same library.
+// Slow, because it starts three servers. The Redis tests run the same contracts with the same library.
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("Skipped: the inbox on PostgreSQL. Set SLOW_TESTS=1 to run it.");
 
@@ -71,7 +71,7 @@ describe.skipIf(skipped)("A PostgreSQL that may lose accepted deliveries", () =>
   });
 });
 
-/** Connects with fakes of `pg` and `bullmq`, for failures that no server can be made to have. */
+/** Connects with fakes of `pg` and `bullmq`, to simulate failures that a real server cannot produce on demand. */
 function fakePostgres({ hasInbox = true, migrate = async () => {}, end = async () => {} } = {}) {
   const closed: string[] = [];
   const onError = vi.fn();
@@ -143,7 +143,7 @@ describe("A connection to PostgreSQL", () => {
     server.openQueue("retrain");
     for (const emitter of [...connections, ...queues]) emitter.emit("error", lost);
     expect(onError.mock.calls).toEqual([[lost], [lost]]);
-    // The client that read the settings is closed: an error changes nothing.
+    // The client that read the settings is closed, so its errors are ignored.
     client.emit("error", lost);
     expect(onError).toHaveBeenCalledTimes(2);
     await server.close();

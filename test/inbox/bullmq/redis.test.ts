@@ -85,7 +85,7 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await waitForStatus(inbox, "after", "succeeded");
     expect(runs.map(({ id }) => id)).toEqual(["before", "after"]);
     await waitFor(async () => expect(await inbox.problems()).toEqual([]), { interval: 50 });
-    // Before the server stops, since the inbox would wait for it.
+    // Close the inbox before the server stops. Otherwise, it would wait for the server.
     await inbox.close(0);
   });
 
@@ -98,7 +98,7 @@ describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
     await inbox.accept(incoming("before"));
     await waitForStatus(inbox, "before", "succeeded");
     const client = connect(server.port);
-    // As if a name pointed to another machine from now on: open connections stay with the old one.
+    // Simulates a DNS change: new connections go to the other server, open ones stay.
     proxy.redirect(other.port);
     await client.replicaof("127.0.0.1", other.port);
     await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });

@@ -10,7 +10,7 @@ afterEach(() => {
 
 const maxHoldMs = 1_000;
 
-/** A gate, and the names that it admitted, in order. */
+/** Creates a gate that records the names of admitted deliveries in order. */
 function createGate() {
   const gate = new RunGate(maxHoldMs);
   const closing = new AbortController();

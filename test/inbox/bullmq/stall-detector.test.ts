@@ -3,7 +3,7 @@ import { StallDetector } from "../../../src/inbox/bullmq/stall-detector.ts";
 
 const stalledMs = 1_000;
 
-/** A detector for one worker without progress. The test sets its state and the clock. */
+/** Creates a detector for one stalled worker. The test controls its state and the clock. */
 function createDetector() {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());

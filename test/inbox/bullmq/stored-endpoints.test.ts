@@ -61,7 +61,7 @@ describe.skipIf(!hasRedis)("The stored endpoints", () => {
       return inbox;
     };
     const inbox = await open(0);
-    // 12 days with the jitter, plus a day.
+    // The waits take up to 12 days with jitter, and IDs are kept for a day longer.
     work(inbox, () => succeeded, { policy: createRetryPolicy({ backoff: ["10d"] }), retentionMs: dayMs });
     await inbox.accept(incoming("a"));
     await waitForStatus(inbox, "a", "succeeded");

@@ -23,7 +23,7 @@ const count = 450;
 const body = JSON.stringify({ text: "x".repeat(10_000) });
 const hourMs = 3_600_000;
 
-// A busy machine takes longer than the default 3 s for so many deliveries at once.
+// Storing this many deliveries takes longer than the default 3 s on a busy machine.
 const open = ({ store, ...options }: EngineOptions) =>
   openBullmqInbox({ url: store, now: Date.now, deadlineMs: 60_000, ...options });
 
@@ -61,7 +61,7 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
       return () => started[Symbol.asyncDispose]();
     }, 60_000);
 
-    /** Opens a queue without a worker, in which all deliveries are finished. */
+    /** Opens a queue without a worker in which all deliveries are finished. */
     async function openEnded({ outcome }: { outcome: typeof succeeded }) {
       const store = await tested.emptyDatabase();
       const { inbox } = await openInbox({ ...engine, emptyStore: () => store }, { store });
@@ -133,7 +133,7 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
         const client = new Client({ connectionString: store });
         await client.connect();
         await client.query("UPDATE hub_webhooks.job SET finished_at_ms = 1000 * (ascii(right(id, 1)) % 4)");
-        // PostgreSQL may return them in any order: make it random.
+        // PostgreSQL can return rows with the same time in any order, so use a random one.
         const { rows } = await client.query(
           "SELECT pg_get_functiondef('hub_webhooks.get_range'::regproc) AS definition",
         );
@@ -152,7 +152,7 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
 describe("The replay of a delivery that waits for a retry", () => {
   const refused = new Error("Job is not in the delayed state.");
 
-  /** A queue with one delivery, which is in these states one after the other. */
+  /** Creates a queue with one delivery that has these states in successive reads. */
   function queueWith({ states, promote }: { states: readonly string[]; promote: () => Promise<void> }) {
     const left = [...states];
     const log = vi.fn(async () => 1);

@@ -33,7 +33,7 @@ function heartbeatsOf(file: string, processId = "me") {
     Number(database.prepare("SELECT heartbeats FROM processes WHERE process_id = ?").get(processId)?.heartbeats ?? 0);
 }
 
-/** Waits until a second thread has started: one that was started before has started or failed by then. */
+/** Waits until a second thread has started. A thread that was started earlier has then started or failed. */
 async function startAnother(): Promise<void> {
   const { file } = openInbox();
   openMaintenance(file, "another").maintenance.setRunning(1);
@@ -54,7 +54,7 @@ test("The thread sends heartbeats while deliveries run", async () => {
   await waitFor(() => expect(heartbeats()).toBeGreaterThan(2));
   expect(maintenance.needsEventLoop).toBe(false);
   maintenance.setRunning(0);
-  // The heartbeats of a second thread show that enough time has passed.
+  // Wait for several heartbeats of another thread: the first thread could have sent one in this time.
   const other = openMaintenance(file, "other").maintenance;
   other.setRunning(1);
   const otherHeartbeats = heartbeatsOf(file, "other");
@@ -136,7 +136,7 @@ test("No timer is left after a close or a failure of the thread", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-/** Opens a maintenance for an inbox with a large WAL that no commit checkpoints. */
+/** Opens maintenance for an inbox with a large WAL that commits do not checkpoint. */
 function openWithWal({ megabytes }: { megabytes: number }) {
   const { file } = openInbox();
   const { maintenance } = openMaintenance(file);
@@ -154,7 +154,7 @@ test("The thread checkpoints a large WAL", async () => {
 });
 
 describe("A requested checkpoint", () => {
-  /** Whether a checkpoint is done. */
+  /** Whether a checkpoint has finished. */
   const isOver = (checkpoint: Promise<void>) => Promise.race([checkpoint.then(() => true), setImmediate(false)]);
 
   test("is in the file when it resolves, even if nothing runs", async () => {
@@ -200,7 +200,7 @@ test("A failed thread is logged once, and the event loop replaces it until there
   expect(maintenance.needsEventLoop).toBe(true);
   expect(logger.lines).toHaveLength(1);
   openInbox({ file });
-  // Even if nothing runs at this time.
+  // Restarting must also work while no delivery is running.
   maintenance.setRunning(0);
   await maintenance.restart();
   maintenance.setRunning(1);

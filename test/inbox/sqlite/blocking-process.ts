@@ -26,5 +26,5 @@ inbox.startWorker({
   },
 });
 
-// An inbox alone keeps no process alive.
+// An open inbox does not keep the process alive.
 setInterval(() => {}, 60_000);

@@ -22,7 +22,7 @@ function openTable() {
     if (!claimed) throw new Error("Nothing is due.");
     return { claimed, isSuspect: ordinary === undefined };
   };
-  /** Runs the delivery, and lets the process crash. */
+  /** Claims the delivery, then recovers it as if its process had crashed. */
   const crash = (crashPolicy = policy, { wasAlone = false } = {}) => {
     const { isSuspect } = claim();
     const [row] = table.leases.running("retrain", onDamage).rows;
@@ -50,7 +50,7 @@ describe("A delivery that was running when its process crashed", () => {
     const crashes = [1, 2, 3, 4, 5, 6].map(() => beside(crash));
     expect(crashes.map(({ isCounted }) => isCounted)).toEqual([false, false, false, true, true, true]);
     expect(crashes.map(({ isDead }) => isDead)).toEqual([false, false, false, false, false, true]);
-    // As many waits as the policy has.
+    // The number of waits equals the number of attempts in the policy.
     expect(crashes.slice(0, 5).map(({ waitMs }) => waitMs)).toEqual([100, 200, 200, 200, 200]);
   });
 
@@ -118,7 +118,7 @@ describe("A process without heartbeats", () => {
     const [row] = table.leases.running("retrain", () => {}).rows;
     if (!row) throw new Error("The delivery is not running.");
     table.leases.recover(row, { wasAlone: true, policy, now: now(), lastHeartbeatAt: now() });
-    // As another process does later.
+    // Another process does this later.
     expect(table.leases.markProcessGone("me", { heartbeats: 1 })).toMatchObject({ running: 1 });
     table.leases.removeProcess("me");
     expect(table.leases.heartbeats()).toEqual(new Map());

@@ -22,7 +22,7 @@ describe("A damaged page of a large file", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** A copy of the large file, in which a crashed process was running a delivery of "retrain". */
+  /** Copies the large file. A crashed process was running a delivery of "retrain" in it. */
   function largeFile(): string {
     const file = inboxFile();
     copyFileSync(join(folder, "inbox.db"), file);
@@ -54,7 +54,8 @@ describe("A damaged page of a large file", () => {
     const file = largeFile();
     const pages = pagesWith(file, place);
     expect(pages.length).toBeGreaterThan(0);
-    // Each poll reads the first queued delivery. Of the others, one whose neighbors other endpoints do not write to.
+    // Damage the first page of queued deliveries, because each poll reads it. In other trees, damage a page in the
+    // middle, because other endpoints do not write next to it.
     const at = place.name === "deliveries_queued" ? 0 : Math.floor(pages.length / 2);
     damage(file, pages.slice(at, at + 1));
     const clock = fastClock();
@@ -65,7 +66,7 @@ describe("A damaged page of a large file", () => {
     await inbox.accept(incoming("fails"));
     await waitForStatus(inbox, "good", "succeeded");
     expect((await waitForStatus(inbox, "fails", "succeeded"))?.attempts).toHaveLength(2);
-    // Deliveries after the damaged page run as well.
+    // Deliveries after the damaged page also run.
     await waitFor(() => expect(bad.length).toBeGreaterThanOrEqual(waiting - lost));
     await waitFor(async () =>
       expect(await inbox.problems()).toMatchObject([
@@ -113,7 +114,7 @@ describe("A damaged page of a large file", () => {
     const isCopied = () => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
     await waitFor(() => expect(isCopied()).toBe(true));
     damage(file, pagesWith(file, { name: "deliveries", kind: "leaf", text: "body of bad-1," }));
-    // Makes the inbox read its pages again.
+    // Changes the file, so that the inbox reads its pages again.
     database.exec("UPDATE deliveries SET process_id = 'other' WHERE endpoint = 'bad' AND id = 'lost'");
     database.close();
     await waitFor(() => expect(signals.get("lost")?.reason).toMatchObject({ code: "LEASE_LOST" }));

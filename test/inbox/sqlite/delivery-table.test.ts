@@ -21,21 +21,21 @@ describe("A statement on a large inbox", () => {
   const database = openInboxDatabase(":memory:");
   for (const [name, { sourceSQL }] of Object.entries(prepareStatements(database))) texts[name] = sourceSQL;
 
-  // A clock that was set back affects all queued deliveries, and is corrected once.
+  // A clock change affects all queued deliveries but happens only once.
   const { correctClock: _correctClock, ...others } = texts;
 
   test.each(Object.entries(others))("uses an index, also to sort: %s", (_name, text) => {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
     const steps = plan.map(({ detail }) => String(detail));
     expect(steps.filter((step) => /SCAN (?:deliveries|attempts)|TEMP B-TREE FOR ORDER/.test(step))).toEqual([]);
-    // An index by status is enough for running deliveries, since there are few.
+    // The index by status suffices, because there are few running deliveries.
     const isOfRunning = text.includes("status = 'running'");
     expect(steps.filter((step) => /\(status=\?\)/.test(step)).length).toBeLessThanOrEqual(isOfRunning ? 1 : 0);
   });
 });
 
 describe("A delivery whose row cannot be read", () => {
-  /** A table with a queued delivery, whose row is read with this error. */
+  /** Creates a table with a queued delivery whose row cannot be read because of this error. */
   function openTable(error: Error) {
     const table = new DeliveryTable(openInboxDatabase(":memory:"));
     const receivedAt = new Date(1);

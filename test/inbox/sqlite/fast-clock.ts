@@ -1,8 +1,8 @@
-/** A monotonic clock that advances by `stepMs` each time it is read. */
+/** A monotonic clock that advances by `stepMs` on each read. */
 export function fastClock(stepMs = 0) {
   const clock = {
     stepMs,
-    /** How often it was read. */
+    /** The number of reads. */
     reads: 0,
     time: 0,
     now: () => {

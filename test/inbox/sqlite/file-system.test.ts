@@ -21,7 +21,7 @@ describe("The file system of an inbox", () => {
     ["SMB", 0x517b],
     ["SMB", 0xfe534d42],
     ["CIFS", 0xff534d42],
-    // As a 32-bit system returns it.
+    // The value on a 32-bit system.
     ["CIFS", 0xff534d42 | 0],
     ["9p", 0x01021997],
     ["Ceph", 0x00c36400],

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { GroupCommit, type TransactionTarget } from "../../../src/inbox/sqlite/group-commit.ts";
 import { inboxFile } from "../inbox-file.ts";
 
-/** The target of a `GroupCommit` on a database without an inbox. */
+/** Creates the target of a `GroupCommit` without an inbox. */
 function transactionsOf(database: DatabaseSync): TransactionTarget {
   return {
     get isTransaction() {

@@ -6,7 +6,7 @@ const leaseMs = 30_000;
 function createMonitor() {
   const clock = { now: 0 };
   const monitor = new HeartbeatMonitor({ leaseMs, monotonicNow: () => clock.now });
-  /** Observes a process every second. Returns the second in which it was gone. */
+  /** Observes a process every second. Returns the second in which it counts as gone. */
   const poll = (seconds: number, heartbeatsAt: (second: number) => number | undefined): number | undefined => {
     for (let second = 1; second <= seconds; second += 1) {
       clock.now += 1_000;

@@ -7,7 +7,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { inboxFile } from "../inbox-file.ts";
 import { incoming } from "./open-inbox.ts";
 
-/** An inbox file with a filled WAL. Its size can be limited. */
+/** Opens an inbox file with a filled WAL whose size can be limited. */
 function openFile() {
   const path = inboxFile();
   const exec = vi.spyOn(DatabaseSync.prototype, "exec");
@@ -33,7 +33,7 @@ function openFile() {
   };
 }
 
-/** The error that an operation throws. */
+/** Returns the error that an operation throws. */
 function errorOf(operation: () => void): unknown {
   try {
     operation();
@@ -45,7 +45,7 @@ function errorOf(operation: () => void): unknown {
 
 test("A write without free space empties the WAL, and succeeds when there is space", () => {
   const { file, add, limitPages, logBytes } = openFile();
-  // The file must not grow: SQLite fails as on a full disk.
+  // Prevents the file from growing, so that SQLite fails as on a full disk.
   limitPages(1);
   const error = errorOf(() => add("a", 100_000));
   expect(error).toMatchObject({ errcode: 13 });
@@ -74,7 +74,7 @@ test("A restored file closes the connection to the one that is gone", () => {
   expect(isFirstOpen()).toBe(false);
 });
 
-/** Lets hard links fail with this code. */
+/** Makes hard links fail with this code. */
 function failLinks(code: string): void {
   vi.spyOn(fs, "linkSync").mockImplementation(() => {
     throw Object.assign(new Error(code), { code });

@@ -7,7 +7,10 @@ const pageBytes = 4_096;
 /** The number of queued deliveries in a large file. */
 export const waiting = 2_400;
 
-/** Creates an inbox of more than 64 MB, which is not checked when it is opened. The body of "bad-7" has several pages. */
+/**
+ * Creates an inbox file of more than 64 MB, which is too large for the check at opening. The body of "bad-7" spans
+ * several pages.
+ */
 export function makeLargeFile(file: string, { endpoint = "bad" } = {}): void {
   const database = openInboxDatabase(file);
   const numbers = (count: number) =>
@@ -26,14 +29,14 @@ export function makeLargeFile(file: string, { endpoint = "bad" } = {}): void {
   database.close();
 }
 
-/** Overwrites pages of a file, like a broken disk. */
+/** Overwrites pages of a file to simulate a faulty disk. */
 export function damage(file: string, pages: readonly number[]): void {
   const descriptor = openSync(file, "r+");
   for (const page of pages) writeSync(descriptor, Buffer.alloc(pageBytes, 0xff), 0, pageBytes, (page - 1) * pageBytes);
   closeSync(descriptor);
 }
 
-/** The pages of a table or an index that contain a text, in the order of their keys. */
+/** Returns the pages of a table or index that contain a text, in key order. */
 export function pagesWith(
   file: string,
   { name, kind, text }: { name: string; kind: "leaf" | "overflow"; text: string },

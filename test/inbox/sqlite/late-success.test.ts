@@ -10,11 +10,11 @@ import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbo
 
 const hourMs = 3_600_000;
 const key = { id: "a", endpoint: "retrain" };
-/** The delivery does not run again during the test. */
+/** The wait is so long that the delivery does not run again during the test. */
 const waitsLong: RetryPolicy = { maxAttempts: 3, waitAfter: () => hourMs, totalWaitMs: 2 * hourMs };
 const atOnce: RetryPolicy = { maxAttempts: 3, waitAfter: () => 1, totalWaitMs: 2 };
 
-/** A delivery that another process has taken over, while its first run continues. */
+/** Starts a delivery that another process takes over while the first run continues. */
 async function takenOver({
   policy,
   run = () => succeeded,
@@ -47,7 +47,7 @@ const ignored = { level: "warn", deliveryId: "a", msg: expect.stringContaining("
 describe("A success after another process has taken over the delivery", () => {
   test("counts while the delivery waits for its next run, and is logged once", async () => {
     const { first, release, taken, signals } = await takenOver({ policy: waitsLong });
-    // The handler may still succeed after the abort.
+    // The handler can still succeed after the abort.
     await waitFor(() => expect(signals[0]?.reason).toMatchObject({ code: "LEASE_LOST" }));
     release.resolve(succeeded);
     const stored = await waitForStatus(first.inbox, "a", "succeeded");
@@ -108,7 +108,7 @@ describe("A success after another process has taken over the delivery", () => {
 
 describe("A handler that blocks the event loop for longer than a lease", () => {
   test("keeps its delivery, and its success is stored", { timeout: 60_000 }, async () => {
-    // Long enough for a busy machine to renew it in time.
+    // Long enough that a busy machine renews the lease in time.
     const leaseMs = 3_000;
     const { inbox, file } = openInbox({ leaseMs });
     const child = startReceiverProcess(new URL("blocking-process.ts", import.meta.url), {

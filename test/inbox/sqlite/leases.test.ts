@@ -3,7 +3,7 @@ import type { AttemptTable } from "../../../src/inbox/sqlite/attempt-table.ts";
 import { Leases } from "../../../src/inbox/sqlite/leases.ts";
 import type { Statements } from "../../../src/inbox/sqlite/statements.ts";
 
-/** A table whose query of all running deliveries fails. */
+/** Creates a table whose query for all running deliveries fails. */
 function tableThatFails(error: Error): Leases {
   const statements = {
     running: {

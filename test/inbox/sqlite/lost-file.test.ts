@@ -9,10 +9,10 @@ import { inboxFile } from "../inbox-file.ts";
 import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const unavailable = { code: "INBOX_UNAVAILABLE", status: 503 };
-/** Long enough that only a write finds the fault. */
+/** Long enough that only writes detect the fault. */
 const pollMs = 3_600_000;
 
-/** Opens an inbox that never polls: `pollMs` is only the delay of retries. */
+/** Opens an inbox that never polls. `pollMs` then only sets the delay of retries. */
 function openWithoutPolls(options: Parameters<typeof openInbox>[0]) {
   vi.useFakeTimers({ toFake: ["setInterval"] });
   try {
@@ -22,7 +22,7 @@ function openWithoutPolls(options: Parameters<typeof openInbox>[0]) {
   }
 }
 
-/** A file in a folder of its own, which a test may remove. */
+/** Returns the path of a file in a separate folder that the test can remove. */
 function fileInFolder(): string {
   return join(dirname(inboxFile()), "private", "inbox.db");
 }
@@ -41,7 +41,7 @@ function execute(file: string, statement: string): void {
   database.close();
 }
 
-/** The IDs of the deliveries after a restart. */
+/** Returns the IDs of the deliveries after a restart. */
 async function idsAfterRestart(file: string): Promise<string[]> {
   return idsOf(openInbox({ file }).inbox);
 }
@@ -75,7 +75,7 @@ describe("An inbox whose file was removed", () => {
     expect(await idsOf(inbox)).toEqual(expected);
     expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
     expect((statSync(dirname(file)).mode & 0o777).toString(8)).toBe("700");
-    // A second process finds them while the first is still running.
+    // A second process can read the deliveries while the first one is running.
     expect(await idsAfterRestart(file)).toEqual(expected);
     await inbox.close(0);
     expect(await idsAfterRestart(file)).toEqual(expected);
@@ -128,7 +128,7 @@ describe("An inbox whose file was removed", () => {
       database.close();
       return Number(found?.heartbeats ?? 0);
     };
-    // The thread has started by then.
+    // By then, the thread has started.
     await waitFor(() => expect(heartbeats()).toBeGreaterThan(5));
     rmSync(dirname(file), { recursive: true });
     await waitFor(() => expect(existsSync(file)).toBe(true));
@@ -173,7 +173,7 @@ describe("An inbox whose file was removed", () => {
     rmSync(dirname(file), { recursive: true });
     const second = openInbox({ file });
     await acceptAll(second.inbox, ["new", "both"]);
-    // The worker may have found the fault before.
+    // This write may fail, or succeed because the worker has already detected the fault.
     await first.inbox.accept(incoming("tried")).catch(() => {});
     await first.inbox.accept(incoming("later"));
     expect(await idsOf(second.inbox)).toEqual(["both", "done", "later", "new", "tried"]);
@@ -253,7 +253,7 @@ describe("An inbox whose file was removed", () => {
     other.close();
     for (const id of ["b", "c"]) await expect(inbox.accept(incoming(id))).rejects.toMatchObject(unavailable);
     expect(await inbox.problems()).toMatchObject([{ message: expect.stringContaining("cannot be restored: refused") }]);
-    // Fails while any connection to the file is open.
+    // Compacting fails while a connection to the file is open.
     expect(compactInboxFile(file).bytesAfter).toBeGreaterThan(0);
   });
 
@@ -305,7 +305,7 @@ describe("A file of another program at the path of an inbox", () => {
     await inbox.accept(incoming("a"));
     const foreign = inboxFile();
     make(foreign);
-    // As `mv` does: the WAL of the inbox stays where it is.
+    // Like `mv`, this leaves the inbox's WAL in place.
     renameSync(foreign, file);
     const bytes = readFileSync(file);
     await expect(inbox.accept(incoming("b"))).rejects.toMatchObject(unavailable);

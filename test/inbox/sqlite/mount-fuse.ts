@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { inboxFile } from "../inbox-file.ts";
 
-/** Mounts a FUSE folder until the test is over. Returns `undefined`, and logs why, if that is impossible. */
+/** Mounts a FUSE folder until the test ends. If that is impossible, logs the reason and returns `undefined`. */
 export function mountFuse(): string | undefined {
   const below = dirname(inboxFile());
   const at = join(dirname(inboxFile()), "mounted");

@@ -5,7 +5,7 @@ import { inboxFile } from "../inbox-file.ts";
 
 export { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
-/** Opens an inbox with short intervals. It is closed when the test is over. */
+/** Opens an inbox with short intervals and closes it after the test. */
 export function openInbox(options: Partial<SqliteInboxOptions> = {}) {
   const logger = createMemoryLogger();
   const file = options.file ?? inboxFile();

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Lets no delivery be taken, of one endpoint or of any, until the returned function is called. */
+/** Prevents claims of deliveries of one endpoint, or of all endpoints, until the returned function is called. */
 function refuseClaims(file: string, endpoint = "%"): () => void {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec(`
@@ -39,7 +39,7 @@ test("An inbox is unavailable while it cannot be written", async () => {
   const other = new DatabaseSync(file);
   other.exec("BEGIN IMMEDIATE");
   await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
-  // A busy machine may delay the first result.
+  // The first result can be slow on a busy machine.
   await waitFor(async () => {
     const startedAt = performance.now();
     expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);

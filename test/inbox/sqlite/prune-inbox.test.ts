@@ -13,7 +13,7 @@ import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbo
 
 const dayMs = 24 * 3_600_000;
 
-/** Puts deliveries of "retrain" into a file, all at once. */
+/** Inserts deliveries of "retrain" into a file. */
 function fill(
   file: string,
   { count, status, bodyBytes = 10 }: { count: number; status: string; bodyBytes?: number },
@@ -152,7 +152,7 @@ describe("A prune of many deliveries", () => {
     const copied = vi.spyOn(BackgroundMaintenance.prototype, "checkpoint").mockImplementation(async (minBytes) => {
       if (minBytes === 0) return void stepsAtCopy.push([steps]);
       const before = steps;
-      // In this time, steps would follow.
+      // If pruning did not wait for the checkpoint, it would continue during these writes.
       for (const id of [1, 2, 3, 4, 5]) await inbox.accept(incoming(`a${before}-${id}`, { endpoint: "other" }));
       stepsAtCopy.push([before, steps]);
     });
@@ -196,7 +196,7 @@ describe("A replay of many dead deliveries", () => {
       const step = table.replayDeadStep("retrain", { after, last, now: 5 });
       replayed += step.count;
       after = step.next;
-      // What dies again meanwhile is left alone.
+      // Deliveries that become dead again during the replay must not be replayed a second time.
       database.exec("UPDATE deliveries SET status = 'dead' WHERE sequence = 1");
     }
     expect(replayed).toBe(450);

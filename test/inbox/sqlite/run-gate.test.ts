@@ -4,7 +4,7 @@ import { RunGate } from "../../../src/inbox/sqlite/run-gate.ts";
 
 const firstHoldMs = 1_000;
 
-/** A gate with a clock, suspects and other deliveries that the test controls. */
+/** Creates a gate whose clock, suspects and other deliveries the test controls. */
 function openGate() {
   const clock = { now: 0 };
   const suspects: { dueAt: number; id: string }[] = [];
@@ -61,7 +61,7 @@ describe("A suspect", () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     const handlerMs = 600_000;
-    // Other deliveries start whenever possible, and take ten minutes.
+    // Other deliveries start whenever the gate lets them and take ten minutes.
     gate.enter();
     const ends: number[] = [handlerMs];
     let openMs = 0;
@@ -141,7 +141,7 @@ describe("A suspect", () => {
     };
     suspects.push({ id: "first", dueAt: 0 });
     gate.enter();
-    // Others are held back for one second, then for two.
+    // Other deliveries are held for one second, then for two.
     for (const now of [0, 1_000, 2_000, 4_000]) lookAt(now);
     suspects.pop();
     lookAt(6_000);

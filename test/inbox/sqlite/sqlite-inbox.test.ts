@@ -68,7 +68,7 @@ describe("An inbox that closes while a claim takes long", () => {
     const write = GroupCommit.prototype.write;
     const writes = vi.spyOn(GroupCommit.prototype, "write");
     onTestFinished(() => writes.mockRestore());
-    // The first write stores the delivery, and the second write claims it.
+    // The first write stores the delivery, and the second one claims it.
     writes.mockImplementationOnce(write).mockImplementationOnce(async function (this: GroupCommit, operation) {
       claiming.resolve();
       await claimed.promise;
@@ -99,7 +99,7 @@ describe("An inbox that closes while a claim takes long", () => {
     onTestFinished(() => recordEnd.mockRestore());
     const writes = vi.spyOn(GroupCommit.prototype, "write");
     onTestFinished(() => writes.mockRestore());
-    // The writes store the delivery, claim it, and store its end.
+    // The writes store the delivery, claim it, and store its outcome.
     writes
       .mockImplementationOnce(write)
       .mockImplementationOnce(write)
@@ -159,14 +159,14 @@ describe("A delivery that is claimed again in the transaction that stores its en
     await inbox.accept(incoming("x"));
     await waitFor(() => expect(runs).toHaveLength(1));
     await inbox.replay({ id: "x", endpoint: "retrain" });
-    /** Waits for some polls, and what they lead to. */
+    /** Waits for several polls. */
     const pollMore = async () => {
       clock.reads = 0;
       await waitFor(() => expect(clock.reads).toBeGreaterThan(20));
     };
-    // The look for what is due that the replay has started is over, or it would come before the ending.
+    // Wait until the poll that the replay triggered is over.
     await pollMore();
-    // Both at once: a poll finds that "y" is due, and cannot take it yet.
+    // A poll finds that "y" is due but cannot claim it, while the first run of "x" ends.
     const other = new DatabaseSync(file, { timeout: 5_000 });
     other.exec(`
       INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at)
@@ -328,7 +328,7 @@ test("A retry that is scheduled after a later one is not delayed", async () => {
 
 test("A second retry does not wait for the next poll", async () => {
   const { inbox } = openInbox({ pollMs: 3_600_000 });
-  // Not due yet when the worker looks for more after the end of an attempt.
+  // The retry is not yet due when the attempt ends and the worker polls.
   const policy = { maxAttempts: 3, waitAfter: () => 300, totalWaitMs: 600 };
   const runs = work(inbox, ({ isLastAttempt }) => (isLastAttempt ? succeeded : failed()), { policy });
   await inbox.accept(incoming("a"));
@@ -336,7 +336,10 @@ test("A second retry does not wait for the next poll", async () => {
   expect(runs.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
 });
 
-/** A file with a delivery for each of these due times, in ms from now; `crashes` above 0 makes a suspect. */
+/**
+ * Creates a file with a delivery for each of these due times, in milliseconds from now. Deliveries with `crashes` above
+ * 0 are suspects.
+ */
 async function fileWith(deliveries: readonly { id: string; endpoint: string; dueInMs: number; crashes: number }[]) {
   const { inbox, file } = openInbox();
   await inbox.close(0);
@@ -430,7 +433,7 @@ describe("A running delivery of which the index cannot be read", () => {
 });
 
 describe("The end of an attempt", () => {
-  /** Lets nothing be stored of an attempt until the returned function is called. */
+  /** Prevents the end of attempts from being stored until the returned function is called. */
   function loseAttempts(file: string): () => void {
     const database = new DatabaseSync(file, { timeout: 5_000 });
     database.exec("ALTER TABLE attempts RENAME TO elsewhere");

@@ -95,7 +95,7 @@ describe("Two inboxes on one file", () => {
     const taken = work(second.inbox, () => succeeded);
     await waitFor(() => expect(second.logger.lines).toMatchObject([{ level: "error" }]));
     clock.stepMs = 0;
-    // A poll that has started is finished by then.
+    // By then, a poll that had already started has finished.
     clock.reads = 0;
     await waitFor(() => expect(clock.reads).toBeGreaterThan(3));
     database.exec("DROP TRIGGER refuse");
@@ -157,7 +157,7 @@ describe("Two inboxes on one file", () => {
   });
 
   test("do not take over a long delivery of a process that sends heartbeats", async () => {
-    // A heartbeat every third of it; the rest is for a busy machine.
+    // Heartbeats are sent three times per lease, so a busy machine can be late.
     const first = openInbox({ leaseMs: 2_400 });
     const release = Promise.withResolvers<void>();
     const runs = work(first.inbox, async () => {
@@ -195,7 +195,7 @@ describe("Two inboxes on one file", () => {
     const taken = work(second.inbox, () => succeeded);
     clock.by = 24 * hourMs;
     clock.reads = 0;
-    // Some polls later.
+    // Wait for several polls.
     await waitFor(() => expect(clock.reads).toBeGreaterThan(10));
     release.resolve();
     expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
@@ -225,7 +225,7 @@ describe("The lock of another connection", () => {
     const other = new DatabaseSync(file);
     other.exec("BEGIN IMMEDIATE");
     const accepted = inbox.accept(incoming("a"));
-    // The write is tried in between.
+    // The inbox tries to write in the meantime.
     for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     other.exec("COMMIT");
     other.close();

@@ -23,7 +23,7 @@ function openServer() {
   return { server, logger };
 }
 
-/** Waits until the latest delivery has this status, and returns it. */
+/** Waits until the latest delivery has this status and returns it. */
 async function reached(server: WebhooksServer, status: string) {
   return waitFor(
     async () => {
@@ -65,7 +65,7 @@ describeOverBothTransports("A background endpoint", (send) => {
     const response = await send(server, deliveryRequest({ endpoint: "retrain", payload, secret, id: "first" }));
     expect(response.status).toBe(202);
     expect(await response.json()).toEqual({ deliveryId: "first" });
-    // Over a socket, the server was closed before the handler started.
+    // The socket transport closes the server before the handler starts, so open it again.
     await server.ready();
     expect(await handled.promise).toEqual({ received: payload, id: "first", attempt: 1, request: undefined });
     expect(logger.lines).toContainEqual(
@@ -232,7 +232,7 @@ describe("A background endpoint", () => {
       code: "PORT_IN_USE",
     });
     const database = new DatabaseSync(file);
-    // Nobody holds it any more.
+    // This fails unless all other connections to the file are closed.
     expect(database.prepare("PRAGMA journal_mode = DELETE").get()).toEqual({ journal_mode: "delete" });
     database.close();
     expect(handler).not.toHaveBeenCalled();

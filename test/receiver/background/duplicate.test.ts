@@ -6,7 +6,7 @@ import { deliveryRequest } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { describeOverBothTransports } from "../../support/transport.ts";
 
-/** A schema that takes anything and tells when the given number of deliveries has got as far as it. */
+/** Returns a schema that accepts any value and resolves `reached` when this number of deliveries has arrived. */
 function countArrivals(expected: number) {
   const reached = Promise.withResolvers<void>();
   let arrivals = 0;
@@ -44,7 +44,7 @@ describeOverBothTransports("A delivery that arrives again while it is running", 
     await arrivals.reached();
     end(work);
     const responses = await answers;
-    // Over a socket, which of the two comes first is the network's choice.
+    // Over a socket, the responses can arrive in either order.
     responses.sort((left, right) => left.status - right.status);
     return { responses, handler, server, logger };
   }

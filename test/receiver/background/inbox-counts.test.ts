@@ -5,7 +5,7 @@ import { InboxCountsReader } from "../../../src/receiver/background/inbox-counts
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-/** A real inbox, asked through a function that a test can hold up or break. */
+/** Opens a real inbox whose `counts` method tests can delay or make fail. */
 function openCounted({ timeoutMs = 10_000 } = {}) {
   const inbox: Inbox = new SqliteInbox({ file: inboxFile(), log: createMemoryLogger, now: Date.now });
   onTestFinished(async () => void (await inbox.close(0)));

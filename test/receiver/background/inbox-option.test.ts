@@ -18,7 +18,7 @@ function openServer(inbox: WebhooksServerOptions["inbox"] | undefined, logger = 
   return server;
 }
 
-/** Makes a folder of its own the working one, until the test is over. */
+/** Changes the working directory to a new folder until the test ends. */
 function inNewFolder(): string {
   const folder = createFolder();
   const before = process.cwd();

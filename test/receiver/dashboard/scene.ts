@@ -10,10 +10,10 @@ import { waitFor } from "../../support/wait-for.ts";
 
 const secret = "s3cret";
 
-/** A message as long as those of compilers and trainers. */
+/** A message of typical length for compilers and trainers. */
 const longError = `The trainer gave up: ${"a word that matters, ".repeat(300)}\n${"  at step\n".repeat(40)}`;
 
-/** A running server with its own inbox, and helpers for the tests. */
+/** A running server with its own inbox, and helpers for tests. */
 export interface Scene {
   server: WebhooksServer;
   url: string;

@@ -11,7 +11,7 @@ import { waitFor } from "../../support/wait-for.ts";
 const hour = 3_600_000;
 const start = Date.UTC(2026, 8, 1, 12, 30);
 
-/** An activity with a clock that the test sets. */
+/** Creates an activity whose clock the test sets. */
 function begin() {
   const clock = { now: start };
   return { clock, activity: new Activity(() => clock.now), endpoint: new EndpointActivity() };
@@ -129,7 +129,7 @@ describe("Activity.lastDay()", () => {
 
 const payload = webhookPayload("repo.content");
 
-/** A server whose only endpoint is `retrain`, and what its landing page would be told. */
+/** Creates a server with the endpoint `retrain` and records the data of its landing page. */
 function serve(options: EndpointOptions, handler: (attempt: number, signal: AbortSignal) => unknown) {
   const logger = createMemoryLogger();
   const infos: LandingInfo[] = [];
@@ -261,7 +261,7 @@ describe("The landing page shows, for a background endpoint,", () => {
       () => new Response("", { status: 503 }),
     );
     await send("a");
-    // Full jitter: the second attempt may come at any moment.
+    // With full jitter, the second attempt can start at any time.
     await waitFor(async () => expect((await told()).counted.retrying).toBeGreaterThan(0));
     expect((await told()).endpoint.last?.outcome).toBe("retrying");
   });

@@ -10,7 +10,7 @@ function post(body: string | Uint8Array<ArrayBuffer> | null, headers: Record<str
   return new Request("http://localhost/webhooks/inbox", { method: "POST", headers, body });
 }
 
-/** A schema that no library made: an even number, whose half the handler gets. */
+/** A schema without a library: it accepts an even number and passes half of it to the handler. */
 const halved: StandardSchemaV1<number, { half: number }> = {
   "~standard": {
     version: 1,

@@ -7,7 +7,7 @@ import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { fullInfo, now, sampleEndpoint, sampleHours, sampleInfo } from "./sample-info.ts";
 
-/** A server with deliveries, with the given `activity`. */
+/** Returns the landing page data of a server with deliveries and this `activity`. */
 function activeInfo(activity: Partial<LandingActivity>): LandingInfo {
   return sampleInfo({
     endpoints: [sampleEndpoint({ deliveries: 1, lastDay: 1 })],
@@ -15,7 +15,7 @@ function activeInfo(activity: Partial<LandingActivity>): LandingInfo {
   });
 }
 
-/** The section as HTML; empty if there is none. */
+/** Returns the HTML of the section, or an empty string without one. */
 async function sectionOf(info: LandingInfo): Promise<string> {
   const html = await landingPage(info, now).text();
   return /<section aria-labelledby="activity">.*?<\/section>/s.exec(html)?.[0] ?? "";
@@ -28,7 +28,7 @@ async function textOf(info: LandingInfo): Promise<string> {
     .replaceAll(/\s+/g, " ");
 }
 
-/** The bars, each with its parts from the bottom up. */
+/** Returns the bars, each with its parts from bottom to top. */
 async function barsOf(hours: readonly LandingHour[]) {
   const section = await sectionOf(activeInfo({ hours }));
   const bars = [...section.matchAll(/<g><title>([^<]*)<\/title>(.*?)<\/g>/gs)];

@@ -54,7 +54,7 @@ describe("The command for a first delivery", () => {
   });
 });
 
-/** The arguments that a real shell passes to `curl`. */
+/** Returns the arguments that a real shell passes to `curl`. */
 function runInShell(command = ""): string[] {
   const script = `curl() { printf '%s\\0' "$@"; }\n${command}`;
   const env = { WEBHOOK_SECRET: "from the shell" };

@@ -4,7 +4,9 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const createServer = () => new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
 
-/** What Bun 1.4 and Deno 2.9 ask of a default export before they serve it; `npm run runtimes` runs the real ones. */
+/**
+ * The conditions under which Bun 1.4 and Deno 2.9 serve a default export. `npm run runtimes` tests the real runtimes.
+ */
 const isServedByBun = (exported: WebhooksServer) =>
   typeof exported.fetch === "function" && typeof Reflect.get(exported, "stop") !== "function";
 const isServedByDeno = (exported: WebhooksServer) => Object.hasOwn(exported, "fetch");

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Keeps what is written to one method of the console, parsed. */
+/** Records the parsed lines written with a console method. */
 function spyOnConsole(level: "debug" | "info" | "warn" | "error") {
   const written = vi.spyOn(console, level).mockImplementation(() => {});
   return () => written.mock.calls.map(([line]) => JSON.parse(String(line)));

@@ -108,7 +108,7 @@ describe("A call of webhook without a handler", () => {
   });
 });
 
-/** What a server with a secret warns about, first when it is declared and then when it is started. */
+/** Returns the warnings of a server with a secret, at declaration and at startup. */
 async function warningsOf(
   declare: (server: WebhooksServer) => unknown,
   start: (server: WebhooksServer) => unknown = (server) => server.request("/health"),

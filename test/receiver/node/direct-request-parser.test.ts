@@ -42,7 +42,7 @@ async function ask(request: RawRequest) {
     return {
       status,
       type: headers.get("content-type"),
-      // An empty body is sent as one chunk less by one of the ways.
+      // One path sends an empty body without Content-Length.
       length: headers.get("content-length") ?? "0",
       own: headers.get("x-own"),
       allow: headers.get("allow"),
@@ -74,7 +74,7 @@ describe("A direct delivery", () => {
   ])("%s is answered as on the long way", async (_what, endpoint, changes: Partial<RawRequest>) => {
     const request = { path: `/webhooks/${endpoint}`, headers, body, ...changes };
     const short = await ask(request);
-    // A query, even an empty one, has to be routed.
+    // A request with a query, even an empty one, takes the routed path.
     const long = await ask({ ...request, path: `${request.path}?` });
     expect(JSON.stringify(short).replaceAll("?", "")).toBe(JSON.stringify(long).replaceAll("?", ""));
   });

@@ -3,7 +3,7 @@ import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-/** A receiver whose background handler does not end. */
+/** Runs a receiver whose background handler never finishes. */
 const inbox = await openInbox({ url: "sqlite::memory:", log: () => createMemoryLogger(), now: Date.now });
 const server = new WebhooksServer({ secret: false, inbox });
 server.webhook("retrain", { background: true }, (_payload, { log }) => {

@@ -93,11 +93,11 @@ describe("The direct path", () => {
 
   const host = { Host: "receiver.example" };
 
-  /** Closes a listener while a delivery arrives, and sends another request behind that on its connection. */
+  /** Closes a listener while a delivery arrives, then sends another request on the same connection. */
   async function closeWith(next: Buffer) {
     const { url, listener, delivered } = await open();
     const socket = await RawSocket.open(url);
-    // The last byte of the first is held back, so that its connection stays while the socket closes.
+    // Hold back the last byte of the first request, so that its connection stays open while the socket closes.
     const first = requestBytes({ path: "/webhooks/retrain", headers: host, body: "{}" });
     socket.send(first.subarray(0, -1));
     await expect.poll(() => delivered.length).toBe(1);
@@ -131,7 +131,7 @@ describe("The direct path", () => {
 });
 
 describe("A body on the direct path", () => {
-  /** A listener that notes each body that it has read, or the code of what kept it from reading. */
+  /** Opens a listener that records each body that it has read, or the code of the error. */
   async function openReading() {
     const read: unknown[] = [];
     const { url, log } = await open({
@@ -253,14 +253,14 @@ test("A client that keeps sending after an early response gets the response and 
   const size = 600_000;
   const head = requestBytes({ path: "/webhooks/x", headers: { Host: "h", "Content-Length": String(size) } });
   socket.write(Buffer.concat([head, Buffer.alloc(size - 1, 0x20)]));
-  // "end" is a FIN; a reset would be an error, which rejects.
+  // The "end" event shows a FIN. A reset would emit an error, which rejects.
   await once(socket, "end");
   expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 413 /);
   socket.destroy();
 });
 
 test("A client that sends nothing after an early response is disconnected soon", async () => {
-  // None of these is what ends it.
+  // These timeouts are too long to close the connection during the test.
   const timeouts = { headersMs: 60_000, requestMs: 60_000, keepAliveMs: 60_000 };
   const { url } = await open({ timeouts, deliver: async () => ({ status: 413, content: "{}" }) });
   const socket = connect(Number(new URL(url).port), "127.0.0.1").resume();

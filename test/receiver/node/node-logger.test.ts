@@ -11,7 +11,7 @@ afterEach(() => {
 
 const levels = ["debug", "info", "warn", "error"] as const;
 
-/** The levels that a logger lets through, by pino's own account. */
+/** Returns the levels that pino reports as enabled. */
 function enabledLevels() {
   const logger: object = createNodeLogger();
   return levels.filter((level) => Reflect.apply(Reflect.get(logger, "isLevelEnabled"), logger, [level]));
@@ -35,7 +35,7 @@ describe("The logger of a launched server", () => {
   test("escapes deceptive characters as JSON does, unless it writes to a terminal", () => {
     const file = new URL("../../../src/receiver/node/node-logger.ts", import.meta.url);
     const repo = "dataset:me/\u009b2J\u202e\u001bÜ";
-    // ASCII, and so the one that a look at the length does not find.
+    // DEL is ASCII, so comparing the length in characters and bytes does not detect it.
     const title = "de\u007fl";
     const script = `const { createNodeLogger } = await import(${JSON.stringify(file.href)});
       createNodeLogger().info({ repo: ${JSON.stringify(repo)} }, "delivery ignored");

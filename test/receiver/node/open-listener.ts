@@ -4,10 +4,13 @@ import type { DeliveryRequest } from "../../../src/receiver/pipeline/delivery-re
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
 
-/** The answer of the short way. */
+/** The response of the direct path. */
 export const answered = { status: 200, content: '{"way":"short"}' };
 
-/** Opens a listener that answers deliveries the short way and everything else the long way; closed with the test. */
+/**
+ * Opens a listener that answers deliveries on the direct path and all other requests on the routed path. It closes
+ * after the test.
+ */
 export async function openListener(options: Partial<ListenOptions> = {}) {
   const log = createMemoryLogger();
   const delivered: DeliveryRequest[] = [];

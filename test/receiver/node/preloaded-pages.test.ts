@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const folder = fileURLToPath(new URL("../../../src/receiver/", import.meta.url));
 
-/** The files that these load when they are first needed. */
+/** Returns the files that these load on first use. */
 function importedLater(paths: readonly string[]): Set<string> {
   const imports = paths.flatMap((path) => [
     ...readFileSync(`${folder}${path}`, "utf8").matchAll(/\bimport\("([^"]+)"\)/g),
@@ -13,7 +13,7 @@ function importedLater(paths: readonly string[]): Set<string> {
   return new Set(imports.map(([, path = ""]) => basename(path)));
 }
 
-// Node 22 remembers a module that could not be read, as when the process was out of file descriptors.
+// Node 22 caches a failed import, such as one without free file descriptors, so the page would fail permanently.
 test("A launched server preloads every page that is loaded on first use", () => {
   const pages = importedLater(globSync(["*.ts", "{dashboard,landing,lifecycle,routes}/*.ts"], { cwd: folder }));
   const ahead = importedLater(["node/start-server.ts"]);

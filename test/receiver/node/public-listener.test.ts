@@ -30,7 +30,7 @@ function launchThrough(server: WebhooksServer, host: LocaltunnelServer) {
   return server.launch({ port: 0, host: "127.0.0.1", tunnel: { host: host.url, timeout: "15s" } });
 }
 
-/** Lets a tunnel that is lost be opened again at once. */
+/** Makes lost tunnels reconnect immediately. */
 function shortenWaits(): void {
   const { pause } = systemClock;
   vi.spyOn(systemClock, "pause").mockImplementation((milliseconds, signal) =>
@@ -98,7 +98,7 @@ describe("A server launched with a tunnel", () => {
     const answered: Buffer[] = [];
     probe.on("data", (chunk) => answered.push(chunk));
     await waitFor(() => expect(probe.readyState).toBe("open"));
-    // A direct connection is told off meanwhile, so the same time has passed for the idle ones.
+    // The server closes a direct connection after the same time, so the idle connections have waited long enough.
     const direct = connect(Number(new URL((await server.launch()).url).port), "127.0.0.1");
     direct.resume();
     await once(direct, "close");
@@ -144,7 +144,7 @@ describe("A server launched with a tunnel", () => {
     await using server = serverWithSecret("s3cret-of-ours");
     const listen = vi.spyOn(Server.prototype, "listen");
     await expect(launchThrough(server, host)).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
-    // The socket of the server, and the one that the tunnel was to lead to.
+    // The server's socket and the tunnel's socket.
     expect(listen.mock.contexts.map((socket) => socket instanceof Server && socket.listening)).toEqual([false, false]);
     const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     expect((await deliver(url, "s3cret-of-ours")).status).toBe(200);
@@ -239,7 +239,7 @@ describe("A server launched with a tunnel", () => {
     await using page = await startLocalServer((_request, response) => {
       response.end("somebody else's page");
       asked += 1;
-      // The first answer has been checked by then.
+      // The first response has been checked by then.
       if (asked === 2) overdue.abort();
     });
     await using host = await startLocaltunnelServer({ answer: { url: `http://127.0.0.1:${page.port}` } });

@@ -7,7 +7,7 @@ import { listen } from "../../support/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
 
-/** What the handler and the route of the server here answer with. */
+/** The response of the handler and the route of this server. */
 let respond: () => Response | Promise<Response>;
 const logger = createMemoryLogger();
 const server = new WebhooksServer({ logger });
@@ -24,7 +24,7 @@ afterAll(() => server.close());
 const body = JSON.stringify(webhookPayload("repo.content"));
 const headers = { Host: "receiver.example", "Content-Type": "application/json" };
 
-/** Asks twice on one connection: what the first answer breaks shows in the second. */
+/** Sends two requests on one connection. A broken first response also breaks the second. */
 async function askTwice(path: string) {
   const socket = await RawSocket.open(url);
   try {
@@ -37,7 +37,7 @@ async function askTwice(path: string) {
   }
 }
 
-/** A server whose answer is passed on. */
+/** Starts an upstream server whose response the receiver passes on. */
 async function withUpstream(
   answered: { headers: IncomingHttpHeaders; body: Buffer | string },
   use: (url: string) => Promise<void>,

@@ -33,7 +33,7 @@ function createReceiver() {
 const deliverTo = (baseUrl: string) =>
   fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), baseUrl }));
 
-/** A port that another program holds until this is disposed of. */
+/** Occupies a port until the result is disposed. */
 async function takePort() {
   const other = createServer();
   const port = await listenOnPort(other);
@@ -212,7 +212,7 @@ describe("The host and port of a server", () => {
   test("default to this machine and the port of a Space", async () => {
     const { server } = createReceiver();
     await using launched = server;
-    // Another program may use the port: then the error has its address.
+    // Another program may use the port. Then the error contains the address.
     const listening = await launched.launch().catch((error: unknown) => error);
     const address = expect.objectContaining({ url: "http://127.0.0.1:7860" });
     const inUse = expect.objectContaining({ code: "PORT_IN_USE", message: expect.stringContaining("127.0.0.1") });

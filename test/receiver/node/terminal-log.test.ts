@@ -10,7 +10,7 @@ afterEach(() => {
 
 const noon = new Date(2026, 8, 1, 12, 0, 5).getTime();
 
-/** What a person sees of a line of pino. */
+/** Formats a line of pino for a terminal. */
 function shown(line: Record<string, unknown>): string {
   return formatForTerminal(JSON.stringify({ level: 30, time: noon, pid: 7, hostname: "acme", ...line }));
 }
@@ -85,7 +85,7 @@ describe("A line on a terminal", () => {
   });
 });
 
-/** What a stranger may put into a name, a title or an id to make a terminal do as they wish. */
+/** Text that a third party could put into a name, a title, or an ID to control a terminal. */
 const tricks: readonly [string, string][] = [
   ["a colour", "\u001b[31mred"],
   ["a cleared screen", "\u001b[2J\u001b[H"],

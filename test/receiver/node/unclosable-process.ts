@@ -2,7 +2,7 @@ import { openInbox } from "../../../src/inbox/open-inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-/** A receiver whose inbox cannot be closed. */
+/** Runs a receiver whose inbox cannot be closed. */
 const inbox = await openInbox({ url: "sqlite::memory:", log: () => createMemoryLogger(), now: Date.now });
 inbox.close = () => Promise.reject(new Error("The disk is gone."));
 const server = new WebhooksServer({ secret: false, inbox });

@@ -4,7 +4,7 @@ import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
 import { describeOverBothTransports } from "../../support/transport.ts";
 
-/** A receiver whose log holds nothing yet but what is to be looked at. */
+/** Creates a receiver with an empty log. */
 function createLogged() {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger, secret: "s3cret", createId: () => "made-here" });
@@ -102,7 +102,7 @@ describeOverBothTransports("The log line of a delivery", (send) => {
   });
 });
 
-/** The logged values of payloads that this release does not know. */
+/** Returns the logged unknown values of payloads. */
 function unknownValues({ lines }: MemoryLogger): unknown[] {
   return lines.filter((line) => "unknown" in line).map(({ unknown }) => unknown);
 }

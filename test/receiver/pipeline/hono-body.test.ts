@@ -10,7 +10,7 @@ import { RawSocket } from "../../support/raw-socket.ts";
 interface Sent {
   path: string;
   headers?: Record<string, string>;
-  /** What arrives one after the other, as chunks. */
+  /** The chunks of the body, in order. */
   chunks: readonly Uint8Array[];
 }
 
@@ -22,7 +22,7 @@ interface Answered {
 const json = { "content-type": "application/json" };
 const encode = (text: string) => new TextEncoder().encode(text);
 
-/** Splits between any two bytes, and so in the middle of every character that has several. */
+/** Splits between all bytes, also inside multi-byte characters. */
 const bytewise = (text: string) => [...encode(text)].map((byte) => Uint8Array.of(byte));
 
 function streamed(chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> {
@@ -63,7 +63,7 @@ async function sendOverSocket(server: WebhooksServer, { path, headers, chunks }:
   }
 }
 
-/** A receiver that answers with the body as the handler finds it: of any kind, or of JSON only. */
+/** Creates a receiver that responds with the body its handler receives: any body, or only JSON. */
 function createEcho(options: WebhooksServerOptions = {}) {
   const server = new WebhooksServer({ logger: createMemoryLogger(), ...options });
   const handled = vi.fn();

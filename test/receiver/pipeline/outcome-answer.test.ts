@@ -7,7 +7,7 @@ import { listen } from "../../support/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { describeOverBothTransports } from "../../support/transport.ts";
 
-/** Has a handler that returns `result` answer a delivery. */
+/** Creates a server whose handler returns `result`, and a delivery for it. */
 function createReturning(result: unknown) {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger });
@@ -15,10 +15,10 @@ function createReturning(result: unknown) {
   return { server, logger, request: deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }) };
 }
 
-/** Made of the runtime's own class, before a launch could put another in its place. */
+/** An instance of the runtime's own class. A launch may replace the global `Response`. */
 const early = new Response("early", { status: 203 });
 
-/** A body of several parts; an error among them is where it breaks off. */
+/** Returns a body that consists of these parts. An error ends it. */
 function streamOf(...parts: readonly (string | Error)[]): ReadableStream<Uint8Array> {
   const pending = [...parts];
   return new ReadableStream({
@@ -150,7 +150,7 @@ describeOverBothTransports("The result of a handler", (send) => {
     const headers = { "content-encoding": "gzip" };
     const { server, request } = createReturning(new Response(gzipSync("trained"), { headers }));
     const { status, headers: answered } = await send(server, request);
-    // Over a socket, the client that is used here has unpacked it.
+    // Over a socket, the client has already decompressed the body.
     expect([status, answered.get("content-encoding")]).toEqual([200, "gzip"]);
   });
 

@@ -10,7 +10,7 @@ function post(path: string, headers: Record<string, string> = json, body = JSON.
   return new Request(`http://localhost${path}`, { method: "POST", headers, body });
 }
 
-/** What a stranger gets to see of an answer. */
+/** Returns the parts of a response that a client sees. */
 async function seen(response: Response) {
   return { status: response.status, body: await response.json() };
 }

@@ -19,14 +19,14 @@ const delivery: Delivery<unknown> = {
   attempt: 1,
 };
 
-/** Runs a handler as everything that runs one does, with nothing around it. */
+/** Runs a handler without a server. */
 function run(handler: Handler<unknown>, options: EndpointOptions = {}, request?: Request) {
   const log = createMemoryLogger();
   const endpoint = createEndpoint({ name: "retrain", options, handler });
   return { log, outcome: runHandler({ endpoint, delivery, log, request }) };
 }
 
-/** The name that makes an object a thing to be awaited, apart from the objects so that none is one by accident. */
+/** The key that makes an object thenable. It is a constant, so that no object in this file is thenable by accident. */
 const then = "then";
 
 const failed = (cause: unknown) => ({

@@ -17,7 +17,7 @@ function openServer(options: WebhooksServerOptions = {}) {
   return server;
 }
 
-/** How a server is asked: in this process, or over a socket. */
+/** Ways to send a request: in memory or over a socket. */
 const ways = {
   "in memory": async (server: WebhooksServer) => (path: string, init: RequestInit) =>
     server.fetch(new Request(`http://127.0.0.1${path}`, init)),
@@ -55,7 +55,7 @@ describe.each(Object.entries(ways))("A browser, %s,", (_way, open) => {
     const json = await ask(path, { headers: { accept: "*/*" } });
     expect(json.status).toBe(status);
     expect(await json.json()).toMatchObject({ code });
-    // What the answer says to the client's own machinery is the same.
+    // The headers for HTTP clients are the same in both formats.
     for (const name of ["allow", "www-authenticate"]) expect(page.headers.get(name)).toBe(json.headers.get(name));
   });
 });

@@ -26,7 +26,7 @@ function openServer(options: WebhooksServerOptions = { metrics: true }) {
   return { server, logger, send, scrape };
 }
 
-/** Each series with its value, read as Prometheus does; what is no series must be a comment. */
+/** Parses the metrics as Prometheus does: each line is a series with its value, or a comment. */
 function series(text: string): ReadonlyMap<string, number> {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return new Map(
@@ -259,7 +259,7 @@ describe("GET /metrics", () => {
 });
 
 describe("The package prom-client", () => {
-  /** Runs a script in a process of its own, where nothing has been loaded, and reads the JSON that it prints. */
+  /** Runs a script in a new process without loaded modules and parses the JSON that it prints. */
   async function run(script: string): Promise<unknown> {
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
       cwd: fileURLToPath(new URL("../../../", import.meta.url)),

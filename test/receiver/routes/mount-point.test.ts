@@ -13,7 +13,7 @@ function createServer(options: WebhooksServerOptions = {}) {
   return server;
 }
 
-/** A delivery to a path; by default the one of the endpoint. */
+/** Creates a delivery to a path, by default the endpoint's. */
 function delivery(path = "/webhooks/retrain"): Request {
   const { headers } = deliveryRequest({ endpoint: "retrain", payload, secret: "s3cret" });
   return new Request(`http://localhost${path}`, { method: "POST", headers, body: JSON.stringify(payload) });

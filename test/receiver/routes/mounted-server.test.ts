@@ -21,12 +21,12 @@ function createReceiver(options: WebhooksServerOptions = {}) {
   return { server, logger };
 }
 
-/** Something that answers requests to the paths below a prefix with those of a receiver. */
+/** A framework that forwards requests below a prefix to a receiver. */
 interface Mount {
-  /** The prefix as the client sees it. */
+  /** The prefix in the client's URL. */
   prefix: string;
   options: WebhooksServerOptions;
-  /** Returns what answers a request to an absolute URL. */
+  /** Returns a function that sends a request to an absolute URL. */
   open: (server: WebhooksServer) => Promise<(url: string, init?: RequestInit) => Promise<Response>>;
 }
 
@@ -107,7 +107,7 @@ const mounts: Record<string, Mount> = {
   },
 };
 
-/** A delivery to an address, with a body of some length. */
+/** Creates a delivery with a body of this length. */
 function delivery(length = 20): RequestInit {
   const { headers } = deliveryRequest({ endpoint: "acme/echo", payload: webhookPayload("repo"), secret });
   return { method: "POST", headers, body: JSON.stringify({ text: "x".repeat(length - 11) }) };
@@ -210,7 +210,7 @@ describe("A body that was read before the receiver", () => {
   ])("by %s is refused, and the log says why", async (_name, parser) => {
     const { server, logger } = createReceiver();
     const send = await overSocket(express().use(parser()).use("/hub", getRequestListener(server.fetch)));
-    // Both in one packet with the headers and in many.
+    // A body in the same packet as the headers, and one in many packets.
     for (const length of [20, 2_000_000]) {
       const url = "http://localhost/hub/webhooks/acme/echo";
       expect(await answerOf(await send(url, delivery(length)))).toEqual(consumed);

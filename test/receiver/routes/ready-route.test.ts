@@ -26,7 +26,7 @@ function openServer({ background = true, ...options }: WebhooksServerOptions & {
   return server;
 }
 
-/** A server on a real inbox that reports the problems that the test says. */
+/** Creates a server on a real inbox that reports the problems set by the test. */
 function openTroubled() {
   const inbox = new SqliteInbox({ file: inboxFile(), now: Date.now, log: createMemoryLogger });
   const clock = { now: 1_000_000 };

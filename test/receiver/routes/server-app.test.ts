@@ -34,7 +34,7 @@ function createServer(options: WebhooksServerOptions = {}) {
   return { server, handled, logger };
 }
 
-/** An app whose middleware, at `path`, notes what it sees. */
+/** Creates an app whose middleware at `path` records its requests. */
 function createNotingApp(path = "*") {
   const seen: string[] = [];
   const app = new Hono();
@@ -308,7 +308,7 @@ describeOverBothTransports("The given app", (send) => {
 });
 
 describe("Without middleware in front of it", () => {
-  /** Launches a server whose log tells which deliveries were routed by Hono: those whose path Hono was asked for. */
+  /** Launches a server and returns the paths of the deliveries that Hono routed. */
   async function routedPaths(app: Hono, endpoints: readonly string[]): Promise<string[]> {
     const { server } = createServer({ app });
     const routed: string[] = [];

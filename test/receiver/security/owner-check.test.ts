@@ -7,7 +7,7 @@ import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
 
 const token = "Planted-t0ken-5cc1";
 
-/** An app with one page for the owner. */
+/** Creates an app with one page for the owner. */
 function ownersApp({ token, now = Date.now }: { token?: string | undefined; now?: () => number } = {}) {
   const owner = new OwnerCheck({ token, now, refusalLog: createMemoryLogger() });
   const app = new Hono();
@@ -20,7 +20,7 @@ function basic(password: string, user = "me"): Record<string, string> {
   return { authorization: `Basic ${btoa(String.fromCharCode(...bytes))}` };
 }
 
-/** What Node's server hands over with a request that came from this address. */
+/** Returns the data that Node's server attaches to a request from this address. */
 function from(remoteAddress: string, httpVersion = "1.1") {
   return { incoming: { socket: { remoteAddress }, httpVersion } };
 }
@@ -94,7 +94,7 @@ describe("With a token, the owner", () => {
     const limited = await guess();
     expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "60"]);
     expect((await app.request("/", { headers: basic(token) })).status).toBe(200);
-    // No guess: a browser that was not asked yet.
+    // A request without credentials is not a guess.
     expect((await app.request("/")).status).toBe(401);
     now += 60_000;
     expect((await guess()).status).toBe(401);

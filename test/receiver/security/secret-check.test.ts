@@ -284,7 +284,7 @@ describe("The secret in a worker", () => {
 });
 
 describe("Wrong secrets", () => {
-  /** A receiver with a clock of its own, to which many wrong secrets are sent. */
+  /** Creates a receiver with its own clock and sends many wrong secrets to it. */
   function createAttacked() {
     const clock = { now: Date.UTC(2026, 8, 1) };
     const { server, logger } = createServer({ secret: "s3cret", now: () => clock.now });

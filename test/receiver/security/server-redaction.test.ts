@@ -12,7 +12,7 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs();
 });
 
-/** A server of which a handler logs the planted secret, and what is in its log after a delivery. */
+/** Creates a server whose handler logs the planted secret, and a function that returns its log after a delivery. */
 function createServer(options: WebhooksServerOptions = {}) {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ ...options, logger });

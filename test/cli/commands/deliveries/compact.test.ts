@@ -6,7 +6,7 @@ import { inboxFile } from "../../../inbox/inbox-file.ts";
 import { openInbox } from "../../../inbox/sqlite/open-inbox.ts";
 import { runCommand } from "../../run-command.ts";
 
-/** A file as an older release has made it, of which most was removed. */
+/** Creates a file of an older release with mostly deleted content. */
 function oldFile(): { file: string; env: Record<string, string> } {
   const file = inboxFile();
   const database = new DatabaseSync(file);

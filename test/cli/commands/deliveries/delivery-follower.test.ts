@@ -5,10 +5,10 @@ import { type DeliveryLookup, ServerInbox } from "../../../../src/receiver/backg
 import { failed, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { patiently, received, settled } from "./filled-inbox.ts";
 
-/** The inbox of a server that keeps the ids it is asked for. */
+/** An inbox that records the requested IDs. */
 class AskedInbox extends ServerInbox {
   readonly asked: string[] = [];
-  /** The ids that it has no more, whatever the inbox has. */
+  /** IDs that count as deleted. */
   readonly deleted = new Set<string>();
 
   override async get(id: string, lookup?: DeliveryLookup): Promise<StoredDelivery | undefined> {
@@ -17,7 +17,7 @@ class AskedInbox extends ServerInbox {
   }
 }
 
-/** Begins to follow an inbox; what it tells at its looks is `id status attempts`. */
+/** Follows an inbox. Each poll returns changes in the form `id status attempts`. */
 async function follow(inbox: Inbox, endpoint?: string) {
   const server = new AskedInbox(async () => inbox);
   const follower = new DeliveryFollower({ inbox: server, endpoint });
@@ -29,7 +29,7 @@ async function follow(inbox: Inbox, endpoint?: string) {
   return { look, asked: server.asked, deleted: server.deleted };
 }
 
-/** Accepts deliveries `from` to `to`, in this order. */
+/** Accepts deliveries `from` to `to` in this order. */
 async function accept(inbox: Inbox, from: number, to: number): Promise<void> {
   const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   await Promise.all(numbers.map((number) => inbox.accept(received(String(number)))));
@@ -59,7 +59,7 @@ describe("A follower of deliveries", () => {
     expect(await look()).toEqual(["1 running 0"]);
     attempts[0]?.resolve();
     await expect.poll(() => runs.length, patiently).toBe(2);
-    // The same status, and yet an attempt has failed in between.
+    // The status is the same, but an attempt has failed since the last poll.
     expect(await look()).toEqual(["1 running 1"]);
     attempts[1]?.resolve();
     await settled(inbox, ["1"]);
@@ -155,7 +155,7 @@ describe("A follower of deliveries", () => {
     await look();
     asked.length = 0;
     await look();
-    // The first 20 of the others wait, and are not among the newest any more.
+    // The first 20 queued deliveries of the other endpoint are no longer in the list of the newest.
     expect(asked).toHaveLength(20);
     expect(asked).not.toContain("done");
   });
@@ -223,7 +223,7 @@ describe("A follower of deliveries", () => {
     }
     asked.length = 0;
     expect(await look()).toEqual([]);
-    // 2,000 are followed; the newest 100 of them are found in the list.
+    // Of 2,000 followed deliveries, the newest 100 are in the list.
     expect(asked).toHaveLength(1_900);
   });
 });

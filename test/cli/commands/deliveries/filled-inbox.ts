@@ -4,13 +4,13 @@ import type { SqliteInbox } from "../../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { incoming, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
-/** When everything in a still inbox has happened. */
+/** The fixed time of a still inbox. */
 export const hour = "2026-09-01T10:00:00.000Z";
 
-/** How long a test waits for what another process or a worker does: far longer than it takes. */
+/** Timeouts for waiting for a worker or another process, much longer than usually needed. */
 export const patiently = { timeout: 15_000, interval: 5 };
 
-/** An inbox, and how the command line is told of it. */
+/** An inbox, and the environment that makes the command line use it. */
 export interface NamedInbox {
   inbox: SqliteInbox;
   file: string;
@@ -18,19 +18,19 @@ export interface NamedInbox {
   env: Record<string, string>;
 }
 
-/** An inbox on a file of its own, whose clock stands still. */
+/** Opens a new inbox file with a fixed clock. */
 export function stillInbox(file?: string): NamedInbox {
   return named(openInbox({ now: () => Date.parse(hour), ...(file !== undefined && { file }) }));
 }
 
-/** An inbox on a file of its own, with the clock of this machine. */
+/** Opens a new inbox file with the system clock. */
 export function livelyInbox(): NamedInbox {
   return named(openInbox());
 }
 
 /**
- * A still inbox with three deliveries, oldest first: `good` of `retrain` has succeeded, `bad` is dead after two
- * attempts, `new` of `notify` waits. Nothing runs what the command line replays: the receiver that filled it is closed.
+ * Creates a still inbox with three deliveries, oldest first: `good` of `retrain` has succeeded, `bad` is dead after two
+ * attempts, and `new` of `notify` is queued. Replayed deliveries do not run, because no receiver is open.
  */
 export async function filledInbox({ reason = "The trainer is gone." } = {}): Promise<NamedInbox> {
   const { inbox, file } = stillInbox();
@@ -49,12 +49,12 @@ export async function filledInbox({ reason = "The trainer is gone." } = {}): Pro
   return stillInbox(file);
 }
 
-/** A delivery that came when the clock stood still. */
+/** Returns a delivery received at the fixed time. */
 export function received(id: string, options: { endpoint?: string; body?: string } = {}) {
   return { ...incoming(id, options), receivedAt: new Date(hour) };
 }
 
-/** Resolves when these deliveries of `retrain` have succeeded or died. */
+/** Resolves when these deliveries of `retrain` have succeeded or become dead. */
 export function settled(inbox: SqliteInbox, ids: readonly string[]): Promise<void> {
   return waitFor(async () => {
     for (const id of ids) {

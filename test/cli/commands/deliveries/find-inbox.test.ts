@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { findInbox } from "../../../../src/cli/commands/deliveries/inbox-access.ts";
 import { createFolder } from "../../../support/temporary-folder.ts";
 
-/** A folder with these files among its inboxes, each written so many seconds ago. */
+/** Creates a folder with these inbox files, each last modified this many seconds ago. */
 function folderWith(files: Readonly<Record<string, number>>): string {
   const folder = createFolder();
   mkdirSync(join(folder, ".hub-webhooks"));

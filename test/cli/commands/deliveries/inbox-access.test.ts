@@ -56,7 +56,7 @@ describe("The inbox that is looked into", () => {
       [["show", "unknown"], 1],
     ] as const) {
       expect(await runCommand(["deliveries", ...argv], { env })).toMatchObject({ exitCode });
-      // The last connection that is closed takes the write-ahead log along.
+      // Closing the last connection removes the write-ahead log.
       expect(await readdir(dirname(file))).toEqual([basename(file)]);
     }
   });

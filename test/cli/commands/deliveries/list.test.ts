@@ -3,12 +3,12 @@ import { webhookPayload } from "../../../../src/testing.ts";
 import { runCommand } from "../../run-command.ts";
 import { filledInbox, hour, received, stillInbox } from "./filled-inbox.ts";
 
-/** The ids that a run has listed. */
+/** Returns the IDs that a run has listed. */
 function idsOf({ stdout }: { stdout: string }): string[] {
   return stdout.split("\n").filter((line) => line !== "");
 }
 
-/** A still inbox with so many deliveries, `1` being the oldest. */
+/** Creates a still inbox with this many deliveries. The oldest has the ID `1`. */
 async function inboxOf(count: number) {
   const named = stillInbox();
   for (let number = 1; number <= count; number += 1) await named.inbox.accept(received(String(number)));

@@ -3,7 +3,7 @@ import { openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts"
 import { runCommand } from "../../run-command.ts";
 import { filledInbox, hour, received, settled, stillInbox } from "./filled-inbox.ts";
 
-/** A text with the milliseconds that an attempt took, which are never the same, as 0. */
+/** Replaces the durations of attempts with 0, because they vary. */
 function withoutDurations(text: string): string {
   return text.replace(/Z\s+\d+\s+failed/g, "Z 0 failed");
 }

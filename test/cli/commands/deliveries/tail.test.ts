@@ -6,7 +6,7 @@ import { startCommand } from "../../command-process.ts";
 import { type RunOptions, runCommand } from "../../run-command.ts";
 import { filledInbox, hour, livelyInbox, patiently, settled } from "./filled-inbox.ts";
 
-/** Runs `tail` in this process until it is stopped; `says` waits for what it writes. */
+/** Runs `tail` in this process until it is stopped. `says` waits for output. */
 function tail(argv: readonly string[], options: RunOptions) {
   const stop = Promise.withResolvers<void>();
   let output = "";
@@ -151,7 +151,7 @@ describe("The process of hub-webhooks deliveries tail", () => {
   test("can be stopped while its output is blocked, and removes its listeners", async () => {
     const { inbox, env } = livelyInbox();
     const stop = Promise.withResolvers<void>();
-    // The first chunk is never taken.
+    // A stream that never completes its first write.
     const stdout = new Writable({ highWaterMark: 1, write() {} });
     const ended = run(["deliveries", "tail", "--interval", "1ms"], {
       stdin: Readable.from([]),

@@ -13,7 +13,7 @@ import { payloadOf, runTrigger } from "../../run-command.ts";
 const fixtures = fileURLToPath(new URL("../../../fixtures/", import.meta.url));
 const recordings = readdirSync(fixtures).filter((name) => name.endsWith(".json"));
 
-/** A file that is there while the test runs. */
+/** Creates a file that is removed after the test. */
 async function temporaryFile(value: unknown): Promise<string> {
   const folder = createFolder();
   const path = join(folder, "payload.json");

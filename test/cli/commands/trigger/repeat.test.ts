@@ -92,7 +92,7 @@ describe("hub-webhooks trigger --repeat", () => {
     const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--hub-url", origin, ...repeat]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("There is no such repository.");
-    // The first answer ends it: by then, two have been asked at most.
+    // The first error stops the command. By then, at most two requests have been sent.
     expect(hub.requests.filter(({ line }) => line.startsWith("POST")).length).toBeLessThanOrEqual(2);
   });
 });

@@ -9,7 +9,7 @@ import { startStandInHub } from "../../stand-in-hub.ts";
 
 const toUrl = ["create", "--url", "https://example.com/hook"];
 
-/** A file that is there while the test runs. */
+/** Creates a file that is removed after the test. */
 async function temporaryFile(text: string): Promise<string> {
   const folder = createFolder();
   const path = join(folder, "job.json");

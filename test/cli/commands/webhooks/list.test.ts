@@ -4,7 +4,7 @@ import { idOf, startStandInHub, wireWebhook } from "../../stand-in-hub.ts";
 
 const secret = "correct horse";
 
-/** One webhook of each kind. */
+/** A webhook of each kind. */
 const webhooks = [
   wireWebhook({ id: idOf(1), secret, lastTriggerAt: "2026-09-01T10:00:00Z" }),
   wireWebhook({

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { runCommand } from "../../run-command.ts";
 import { idOf, startStandInHub, wireWebhook } from "../../stand-in-hub.ts";
 
-/** What the update sent. */
+/** Returns the body of the update request. */
 function sentBody(hub: { requests: { method: string; body: unknown }[] }): unknown {
   return hub.requests.find(({ method }) => method === "POST")?.body;
 }
 
-/** A job without the fields that say what a Hub takes for granted. */
+/** Returns a job without fields that have the Hub's default value. */
 function withoutDefaults(job: object): object {
   const defaults: Record<string, string> = { environment: "{}", timeoutSeconds: "null", attempts: "1" };
   return Object.fromEntries(Object.entries(job).filter(([name, value]) => JSON.stringify(value) !== defaults[name]));
