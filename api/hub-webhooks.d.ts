@@ -659,10 +659,10 @@ declare const anyPayload: z.ZodMiniObject<{
   }, $strip>>;
 }, $strip>;
 /**
- * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present. The other fields
- * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Validation covers
- * `event`, `repo`, `webhook` and the fields of a known scope, but not optional fields of other scopes (such as `comment` on
- * `repo.content`).
+ * The payload of a delivery of any scope, version 3. `event`, `repo`, and `webhook` are always present. The other
+ * fields depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint.
+ * Validation covers `event`, `repo`, `webhook`, and the fields of a known scope, but not optional fields of other
+ * scopes (such as `comment` on `repo.content`).
  */
 type WebhookPayload = z.output<typeof anyPayload>;
 /**
@@ -2211,7 +2211,7 @@ interface FilterOptions {
    * that is unknown to this release counts as an `update` of the broader scope.
    */
   scope?: Scope$1 | readonly Scope$1[];
-  /** Actions: `create`, `delete`, `update`, `move`. */
+  /** Actions, such as `create`, `delete`, `update`, and `move`. */
   action?: Action | readonly Action[];
   /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
   repo?: RepoPattern | readonly RepoPattern[];
@@ -2684,7 +2684,7 @@ interface Tunnel {
  * s, 4 s, and so on, up to 30 s.
  *
  * @throws `TUNNEL_FAILED` with the reason if there is no tunnel within `timeout`, `OPTION_INVALID` if an option is
- * invalid, and the reason of `signal` if it aborts first.
+ * invalid, and the reason of `signal` if the signal aborts first.
  * @example
  * ```ts
  * await using tunnel = await openTunnel({ port: 7860 });

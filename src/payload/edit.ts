@@ -16,10 +16,10 @@ export function isEditPath(text: string): boolean {
 }
 
 /**
- * Applies edits to a copy of a payload, in order. Creates missing objects and lists on the path. Each edit can append at
- * most one item to a list. Ignores edits that remove a missing value, and paths that contain `__proto__`.
+ * Applies edits to a copy of a payload, in order. Creates missing objects and lists on the path. Each edit can append
+ * at most one item to a list. Ignores edits that remove a missing value, and paths that contain `__proto__`.
  *
- * @throws `ARGUMENT_INVALID` when a path continues below a string, number or boolean, or skips items of a list.
+ * @throws `ARGUMENT_INVALID` when a path continues below a string, number, or boolean, or skips items of a list.
  * @example
  * ```ts
  * editPayload(payload, [{ path: "repo.private", value: true }, { path: "repo.tags", remove: true }]);

@@ -24,7 +24,7 @@ export interface FilterOptions {
    * that is unknown to this release counts as an `update` of the broader scope.
    */
   scope?: Scope | readonly Scope[];
-  /** Actions: `create`, `delete`, `update`, `move`. */
+  /** Actions, such as `create`, `delete`, `update`, and `move`. */
   action?: Action | readonly Action[];
   /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
   repo?: RepoPattern | readonly RepoPattern[];

@@ -165,10 +165,10 @@ const anyRepoPayload = z.extend(contentPayload, {
 const anyPayload = z.extend(anyRepoPayload, { discussion: z.optional(discussion), comment: z.optional(comment) });
 
 /**
- * The payload of a delivery of any scope, version 3. `event`, `repo` and `webhook` are always present. The other fields
- * depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint. Validation covers
- * `event`, `repo`, `webhook` and the fields of a known scope, but not optional fields of other scopes (such as `comment` on
- * `repo.content`).
+ * The payload of a delivery of any scope, version 3. `event`, `repo`, and `webhook` are always present. The other
+ * fields depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint.
+ * Validation covers `event`, `repo`, `webhook`, and the fields of a known scope, but not optional fields of other
+ * scopes (such as `comment` on `repo.content`).
  */
 export type WebhookPayload = z.output<typeof anyPayload>;
 /**

@@ -35,7 +35,10 @@ export interface Serving {
 }
 
 const defaultUrl = `http://localhost:${defaultPort}`;
-/** The time after which a stopping child is killed. Handlers have three seconds; the rest is for closing the server. */
+/**
+ * The time after which a stopping child is killed. Handlers have three seconds. The remaining time is for closing the
+ * server.
+ */
 const killAfterMs = 5_000;
 /** How long to read the remaining output after the child has exited. */
 const lastOutputMs = 500;

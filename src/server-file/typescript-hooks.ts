@@ -77,8 +77,8 @@ interface Compiler {
 }
 
 /**
- * Transpiles decorators, enums, namespaces, parameter properties and JSX with swc. The WebAssembly build of swc runs on all
- * platforms and has no install script, which pnpm would not run.
+ * Transpiles decorators, enums, namespaces, parameter properties, and JSX with swc. The WebAssembly build of swc runs
+ * on all platforms and has no install script, which pnpm would not run.
  *
  * @throws `SERVER_FILE_INVALID` when swc is not installed, or cannot parse the file.
  */

@@ -122,7 +122,7 @@ function startProcess(programArguments: readonly string[]): ChildProcess {
   return fork(file, programArguments, {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => allowedVariables.test(name))),
     execArgv: [],
-    // Keep the program's output off the terminal. `detached` prevents Ctrl+C from stopping the program.
+    // Do not show the program's output on the terminal. `detached` prevents Ctrl+C from stopping the program.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     windowsHide: true,

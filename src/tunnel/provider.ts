@@ -23,7 +23,7 @@ export interface ProviderTunnel {
   readonly name: string | undefined;
   /**
    * Aborts with a {@link WebhookError} when the provider loses the tunnel, but not when the tunnel is closed. A lost
-   * tunnel does not recover. Close it and open another tunnel.
+   * tunnel does not recover. Close the lost tunnel and open another tunnel.
    */
   readonly lost: AbortSignal;
   /** Closes the tunnel. Resolves when all of its processes and connections have ended. Safe to call twice. */

@@ -88,7 +88,7 @@ export interface Tunnel {
  * s, 4 s, and so on, up to 30 s.
  *
  * @throws `TUNNEL_FAILED` with the reason if there is no tunnel within `timeout`, `OPTION_INVALID` if an option is
- * invalid, and the reason of `signal` if it aborts first.
+ * invalid, and the reason of `signal` if the signal aborts first.
  * @example
  * ```ts
  * await using tunnel = await openTunnel({ port: 7860 });
