@@ -25,7 +25,7 @@ export interface JobRunnerOptions {
 }
 
 /** A delivery that starts a job. */
-export interface JobDelivery {
+export interface JobStart {
   webhook: StoredWebhook;
   deliveryId: string;
   /** The payload. */
@@ -64,7 +64,7 @@ export class JobRunner {
   }
 
   /** Creates the job of a delivery. The process of the job starts later. */
-  start({ webhook, deliveryId, body }: JobDelivery): Job {
+  start({ webhook, deliveryId, body }: JobStart): Job {
     const { store, now, createId, runJobs } = this.#options;
     const account = { id: accountId(webhook.owner), name: webhook.owner };
     const made = { id: createId(), createdAt: new Date(now()).toISOString(), owner: account, createdBy: account };
