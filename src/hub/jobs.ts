@@ -89,7 +89,7 @@ const labels = z.pipe(objectWithoutProto<string>(expectedLabel), z.record(labelN
 const timeoutSeconds = z.nullable(z.int().check(z.positive(), z.maximum(Number.MAX_SAFE_INTEGER)));
 
 /** A bucket or a repository that is mounted into a job. */
-export const volume = withJsonRule(
+const volume = withJsonRule(
   z
     .object({
       type: requestEnum(["bucket", "model", "dataset", "space"]),

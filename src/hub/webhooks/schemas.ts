@@ -16,7 +16,7 @@ const httpUri = /^[hH][tT][tT][pP][sS]?:\/\/(?![/?#])(?:[a-zA-Z0-9\-._~:/?#[\]@!
 const expectedUrl = "expected a percent-encoded http or https URL";
 
 /** The URL that receives the deliveries. `z.url` is not used, because it trims the input. */
-export const targetUrl = withJsonRule(
+const targetUrl = withJsonRule(
   z.string().check(
     z.regex(httpUri, { error: expectedUrl, abort: true }),
     z.refine((url) => URL.canParse(url), expectedUrl),

@@ -14,7 +14,7 @@ import type { ApiRequest } from "./audit-log.ts";
 export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;
 
 /** Returns the resource groups of an organization, oldest first. */
-export function listResourceGroups(store: Pick<Store, "resourceGroups">, organization: string): KeyedResourceGroup[] {
+function listResourceGroups(store: Pick<Store, "resourceGroups">, organization: string): KeyedResourceGroup[] {
   return store.resourceGroups
     .listByOwner(organization)
     .sort((left, right) => left.record.createdAt - right.record.createdAt);
@@ -34,7 +34,7 @@ export function listAccessibleGroups(
 }
 
 /** Whether a group contains a repository. */
-export function hasRepository({ record }: KeyedResourceGroup, { type, name }: RepoRef): boolean {
+function hasRepository({ record }: KeyedResourceGroup, { type, name }: RepoRef): boolean {
   return record.repos.some((held) => held.type === type && held.name === name);
 }
 
