@@ -196,7 +196,9 @@ export class LocalHub {
 
   #context(): HubContext {
     if (this.#closed === undefined) return this.#parts.context;
-    throw new WebhookError("This local Hub is closed. Launch another local Hub with LocalHub.launch().", { code: "CLOSING" });
+    throw new WebhookError("This local Hub is closed. Launch another local Hub with LocalHub.launch().", {
+      code: "CLOSING",
+    });
   }
 }
 
