@@ -155,7 +155,6 @@ export class ReconnectingTunnel {
         await next.close();
         throw nameStillHeld(name, next.url);
       } catch (error) {
-        if (this.#isClosed) return;
         this.#emit("error", WebhookError.isInstance(error) ? error : this.#config.failure("The tunnel did not open."));
       }
     }
