@@ -115,7 +115,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     const { isBackground } = projectExamples[example];
     expect((await readOwn("server.ts")).includes("background: true")).toBe(isBackground);
-    expect(readme.includes("Its endpoint has `background: true` and keeps its deliveries")).toBe(isBackground);
+    expect(readme.includes("The endpoint has `background: true` and stores its deliveries")).toBe(isBackground);
     expect(readme).toMatch(/`INBOX_URL`.*`npm install bullmq ioredis`.*`npm install bullmq pg`/s);
   });
 

@@ -147,7 +147,10 @@ function joinReadme({
 
 /** Rewrites the general sentence about background endpoints to describe this endpoint. */
 function asBackground(section: string): string {
-  return section.replace("An endpoint with `background: true` keeps", "Its endpoint has `background: true` and keeps");
+  return section.replace(
+    "Endpoints with `background: true` store their",
+    "The endpoint has `background: true` and stores its",
+  );
 }
 
 /** Adapts the README of an example to a project: removes the quoted notes about this repository and rewrites links. */
