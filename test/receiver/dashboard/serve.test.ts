@@ -103,6 +103,8 @@ describeOverBothTransports("The dashboard", (send) => {
     await keep(server, { id: strangeId });
     const response = await send(server, post("replay", { endpoint: "fine", id: strangeId }));
     expect([response.status, await response.json()]).toEqual([200, { replayed: 1 }]);
+    // Over a socket, the server was closed before the handler started.
+    await server.ready();
     await waitFor(() => expect(handler).toHaveBeenCalledTimes(2));
     expect(logger.text()).toContain("replayed from the dashboard");
   });
@@ -117,6 +119,8 @@ describeOverBothTransports("The dashboard", (send) => {
       ...{ level: "info", endpoint: "failing", replayed: 2 },
       msg: expect.stringContaining("replayed from the dashboard"),
     });
+    // Over a socket, the server was closed before the handler started.
+    await server.ready();
     await waitFor(() => expect(handler).toHaveBeenCalledTimes(4));
   });
 
