@@ -18,7 +18,7 @@ export function describeInboxContract(engine: Engine): void {
 
 function describeAccepting(engine: Engine): void {
   describe("accepting a delivery", () => {
-    test("stores it beyond the process", async () => {
+    test("keeps it after the process exits", async () => {
       const first = await openInbox(engine);
       const delivery = incoming("a");
       expect(await first.inbox.accept(delivery)).toEqual({ duplicate: false });
@@ -67,7 +67,7 @@ function describeAccepting(engine: Engine): void {
       expect(runs).toHaveLength(1);
     });
 
-    test("accepts the same ID for another endpoint, also for one below its path", async () => {
+    test("accepts the same ID for another endpoint, also one below its path", async () => {
       const { inbox } = await openInbox(engine);
       await inbox.accept(incoming("a"));
       expect(await inbox.accept(incoming("a", { endpoint: "retrain/large" }))).toEqual({ duplicate: false });
@@ -238,7 +238,7 @@ function describeRunning(engine: Engine): void {
 
 function describeClosing(engine: Engine): void {
   describe("closing", () => {
-    test("aborts handlers, and puts unfinished deliveries back without counting the attempt", async () => {
+    test("aborts handlers, and queues unfinished deliveries again without counting the attempt", async () => {
       const first = await openInbox(engine);
       const signals: AbortSignal[] = [];
       const runs = work(first.inbox, (_claimed, signal) => {
@@ -256,7 +256,7 @@ function describeClosing(engine: Engine): void {
       expect(again).toHaveLength(3);
     });
 
-    test("waits for handlers that end in time", async () => {
+    test("waits for handlers that finish before the timeout", async () => {
       const first = await openInbox(engine);
       const runs = work(first.inbox, (_claimed, signal) => {
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve(succeeded)));

@@ -39,7 +39,7 @@ export function describeCrashContract(engine: Engine): void {
       return processes;
     }
 
-    test("marks the delivery as dead that causes the crashes, and runs those beside it", {
+    test("marks the delivery that causes the crashes as dead, and runs the others", {
       timeout: 60_000,
     }, async () => {
       const { inbox, store } = await openInbox(engine);

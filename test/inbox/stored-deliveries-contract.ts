@@ -85,7 +85,7 @@ function describeReplaying(engine: Engine): void {
       expect(await inbox.replayDead("retrain")).toBe(0);
     });
 
-    test("of all dead deliveries gives them all their attempts again", async () => {
+    test("of all dead deliveries makes all attempts available again", async () => {
       const { inbox } = await openInbox(engine);
       const runs = work(inbox, () => failed(), { policy: { maxAttempts: 2, waitAfter: () => 1, totalWaitMs: 0 } });
       await inbox.accept(incoming("a"));
@@ -96,7 +96,7 @@ function describeReplaying(engine: Engine): void {
       expect(runs.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, true, false, true]);
     });
 
-    test("of all dead deliveries runs each once, even if it fails again meanwhile", async () => {
+    test("of all dead deliveries runs each once, even if it fails again in the meantime", async () => {
       const { inbox } = await openInbox(engine);
       const ids = Array.from({ length: 250 }, (_, index) => `d${index}`);
       const runs = work(inbox, () => failed({ retryable: false }), { concurrency: 20 });

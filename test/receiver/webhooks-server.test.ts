@@ -96,7 +96,7 @@ describe("receive", () => {
   test.each([
     ["no endpoint", [], {}, { code: "ENDPOINT_REQUIRED" }],
     [
-      "several",
+      "several endpoints",
       ["first", "second"],
       {},
       { code: "ENDPOINT_REQUIRED", message: expect.stringContaining('endpoint: "first"') },
@@ -111,7 +111,7 @@ describe("receive", () => {
       },
     ],
     ["none of any name", [], { endpoint: "third" }, { code: "ENDPOINT_UNKNOWN" }],
-  ])("rejects where there are: %s", async (_what, names, options, expected) => {
+  ])("rejects a call with %s", async (_what, names, options, expected) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     for (const name of names) server.webhook(name, () => {});
     await expect(server.receive(payload, options)).rejects.toMatchObject(expected);
@@ -145,7 +145,7 @@ describeOverBothTransports("The other paths of a server", (send) => {
   });
 
   test.each(["/nothing", "/health/more", "/webhook/retrain", "/webhooksretrain"])(
-    "are answered with 404 as JSON where there is nothing: %s",
+    "are answered with 404 as JSON if they do not exist: %s",
     async (path) => {
       const server = new WebhooksServer({ logger: createMemoryLogger() });
       const response = await send(server, get(path));
@@ -198,7 +198,7 @@ describeOverBothTransports("The landing page", (send) => {
     expect(await landing("<h1>Mine</h1>")).toEqual(page("<h1>Mine</h1>"));
   });
 
-  test("may be a Hono app, with further pages", async () => {
+  test("may be a Hono app with several pages", async () => {
     const app = new Hono()
       .get("/", (context) => context.html("<h1>Mine</h1>"))
       .get("/more", (context) => context.text("more"));
@@ -320,7 +320,7 @@ describe("The landing info", () => {
     ["light", { theme: "light" }],
     ["dark", { theme: "dark" }],
     ["purple", {}],
-  ])("is the theme that the Hub asks for, where there is one of that name: %s", async (theme, expected) => {
+  ])("contains the theme that the Hub requests, if it is valid: %s", async (theme, expected) => {
     const { infos } = await told({ path: `/?__theme=${theme}` });
     expect(infos).toEqual([expect.objectContaining(expected)]);
     expect(Object.keys(Object(infos[0])).includes("theme")).toBe("theme" in expected);

@@ -192,7 +192,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await closed;
   });
 
-  test("runs a delivery that was replayed while running again, with all attempts", async () => {
+  test("runs a delivery again that was replayed while running, with all attempts", async () => {
     const { start, add, runs, queue } = await startWorker({ attempts: 1 });
     const worker = start();
     await add("a");
@@ -206,7 +206,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     await worker.close(0);
   });
 
-  test("runs a suspect alone behind the gate, and records this", async () => {
+  test("runs a suspect while no other delivery runs, and records this", async () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
@@ -239,7 +239,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     other?.leave();
   });
 
-  test("clears its timer if the handlers end in time", async () => {
+  test("clears its timer if the handlers finish before the timeout", async () => {
     const { start } = await startWorker();
     const worker = start();
     const clear = vi.spyOn(globalThis, "clearTimeout");
@@ -251,7 +251,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     vi.restoreAllMocks();
   });
 
-  test("counts the fourth crash of a delivery beside others", async () => {
+  test("counts the fourth crash of a delivery while others were running", async () => {
     const { start, add, runs, queue, client, logger } = await startWorker({ attempts: 1 });
     const job = await add("a");
     for (const start of [1, 2, 3]) {

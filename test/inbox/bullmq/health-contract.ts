@@ -57,7 +57,7 @@ export function describeServerHealth(
   });
 
   describe("The problems of an inbox", () => {
-    test("are none if it is healthy", async () => {
+    test("are an empty list if it is healthy", async () => {
       const { inbox } = await open();
       work(inbox, () => succeeded);
       expect(await inbox.problems()).toEqual([]);
@@ -125,7 +125,7 @@ export function describeServerHealth(
       expect(await inbox.problems()).toEqual([]);
     });
 
-    test("are none while the worker is busy", async () => {
+    test("are an empty list while the worker is busy", async () => {
       const { inbox } = await open({ stalledMs: 1 });
       const hold = Promise.withResolvers<typeof succeeded>();
       const runs = work(inbox, () => hold.promise, { concurrency: 1 });

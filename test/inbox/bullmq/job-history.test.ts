@@ -47,7 +47,7 @@ describe("The history of a delivery", () => {
     expect([1, 2, 3, 4].map((claim) => hasEnded(history, claim))).toEqual([true, true, false, false]);
   });
 
-  test("finds the claims that a crash interrupted, and whether they ran alone", () => {
+  test("finds the claims that a crash interrupted, and whether other deliveries were running", () => {
     const entries = [
       ended(1, "failed"),
       skipped(2),

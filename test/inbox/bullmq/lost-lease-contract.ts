@@ -32,7 +32,7 @@ export function describeLostLeases(engine: Engine): void {
       expect(runs).toEqual([]);
     });
 
-    test.skipIf(!isThorough)("for too long runs in another receiver", async () => {
+    test.skipIf(!isThorough)("for too long is run by another receiver", async () => {
       const leaseMs = 1_500;
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}`, MAX_BLOCKED_MS: `${leaseMs}` });

@@ -87,7 +87,7 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     expect(await pool.query("SELECT 1 AS one")).toMatchObject({ rows: [{ one: 1 }] });
   });
 
-  test("uses its open connections if a further one is rejected, and opens more after 5 s", async () => {
+  test("uses its open connections if another one is rejected, and opens more after 5 s", async () => {
     const address = await server.emptyDatabase();
     const owner = new Client({ connectionString: address });
     await owner.connect();

@@ -46,7 +46,7 @@ describe("A pool whose server has no connection left", () => {
     expect(onError).toHaveBeenCalledTimes(2);
   });
 
-  test("waits 5 s from the last rejection before it opens further connections", async () => {
+  test("waits 5 s from the last rejection before it opens more connections", async () => {
     const { pool, fake, server } = openPool();
     for (const _ of [1, 2]) {
       server.rejections = 1;
@@ -58,7 +58,7 @@ describe("A pool whose server has no connection left", () => {
     expect(fake.options.max).toBe(maxConnections);
   });
 
-  test("opens no further connections for 5 s, and leaves no timer when it ends", async () => {
+  test("opens no more connections for 5 s, and leaves no timer when it ends", async () => {
     const { pool, fake, server } = openPool();
     server.rejections = 1;
     await pool.query("SELECT 1");

@@ -34,7 +34,7 @@ describe("The gate", () => {
     expect([gate.tryEnter(), gate.tryEnter(), gate.tryEnter()]).not.toContain(undefined);
   });
 
-  test("admits a suspect alone when nothing else runs", async () => {
+  test("admits a suspect only while no other delivery runs", async () => {
     const { gate, admitted, enterAlone } = createGate();
     const other = gate.tryEnter();
     const suspect = enterAlone("suspect");
@@ -71,7 +71,7 @@ describe("The gate", () => {
     expect(await second).toMatchObject({ isAlone: true });
   });
 
-  test("admits a suspect beside deliveries that run for too long, and no longer holds back others", async () => {
+  test("admits a suspect although other deliveries run for too long, and no longer holds back others", async () => {
     const { gate, enter, enterAlone } = createGate();
     gate.tryEnter();
     const suspect = enterAlone("suspect");
@@ -82,7 +82,7 @@ describe("The gate", () => {
     expect(gate.tryEnter()).toBeDefined();
   });
 
-  test("admits others beside a suspect that runs for too long, and reports it", async () => {
+  test("admits other deliveries if a suspect runs for too long, and reports it", async () => {
     const { gate, enter, enterAlone } = createGate();
     const onShared = vi.fn();
     await enterAlone("suspect", onShared);
@@ -116,7 +116,7 @@ describe("The gate", () => {
     expect(gate.tryEnter()).toBeUndefined();
   });
 
-  test("admits nothing after the receiver closes, and leaves no timer", async () => {
+  test("admits no delivery after the receiver closes, and leaves no timer", async () => {
     const { gate, admitted, closing, enter, enterAlone } = createGate();
     const other = gate.tryEnter();
     const waiting = [enterAlone("first"), enterAlone("second"), enter("a")];

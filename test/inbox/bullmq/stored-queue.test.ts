@@ -167,7 +167,7 @@ describe("The replay of a delivery that waits for a retry", () => {
     return { endpoint: new StoredQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } }), log };
   }
 
-  test("is recorded, so that it has all attempts again, and makes it due", async () => {
+  test("is recorded so that all attempts are available again, and makes the delivery due", async () => {
     const promote = vi.fn(async () => {});
     const { endpoint, log } = queueWith({ states: ["delayed"], promote });
     await endpoint.replay("a");
@@ -175,7 +175,7 @@ describe("The replay of a delivery that waits for a retry", () => {
     expect(promote).toHaveBeenCalledOnce();
   });
 
-  test("succeeds if it becomes due at this moment, and is an error otherwise", async () => {
+  test("succeeds if the delivery becomes due at the same time, and fails otherwise", async () => {
     const promote = () => Promise.reject(refused);
     await queueWith({ states: ["delayed", "waiting"], promote }).endpoint.replay("a");
     await expect(queueWith({ states: ["delayed", "delayed"], promote }).endpoint.replay("a")).rejects.toBe(refused);
@@ -209,7 +209,7 @@ describe("Deliveries with the same ID", () => {
     expect(await third).toBe(true);
   });
 
-  test("take no memory after they are stored", async () => {
+  test("use no memory after they are stored", async () => {
     const { reads, answer, add } = openQueue();
     const deleted = vi.spyOn(Map.prototype, "delete");
     onTestFinished(() => deleted.mockRestore());

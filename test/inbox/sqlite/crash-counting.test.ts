@@ -37,7 +37,7 @@ const beside = (crash: ReturnType<typeof openTable>["crash"]) => crash(policy, {
 const alone = (crash: ReturnType<typeof openTable>["crash"]) => crash(policy, { wasAlone: true });
 
 describe("A delivery that was running when its process crashed", () => {
-  test("uses up an attempt if it ran alone, and waits longer after each crash", () => {
+  test("uses up an attempt if no other delivery was running, and waits longer after each crash", () => {
     const { crash, table } = openTable();
     expect(alone(crash)).toMatchObject({ isCounted: true, isDead: false, isSuspect: false, waitMs: 100 });
     expect(alone(crash)).toMatchObject({ isCounted: true, isDead: false, isSuspect: true, waitMs: 200 });
@@ -45,7 +45,7 @@ describe("A delivery that was running when its process crashed", () => {
     expect(table.reader.get(key)).toMatchObject({ status: "dead", attempts: Array(3).fill({ outcome: "abandoned" }) });
   });
 
-  test("uses up no attempt beside others, for at most three crashes", () => {
+  test("uses up no attempt if others were running, for at most three crashes", () => {
     const { crash } = openTable();
     const crashes = [1, 2, 3, 4, 5, 6].map(() => beside(crash));
     expect(crashes.map(({ isCounted }) => isCounted)).toEqual([false, false, false, true, true, true]);
@@ -75,7 +75,7 @@ describe("A delivery that was running when its process crashed", () => {
     expect(claim().isSuspect).toBe(true);
   });
 
-  test("has all attempts again after a replay, and still runs alone", () => {
+  test("has all attempts again after a replay, and is still a suspect", () => {
     const { crash, table, now } = openTable();
     for (let count = 0; count < 3; count += 1) alone(crash);
     expect(table.replay(key, now())).toBe(true);

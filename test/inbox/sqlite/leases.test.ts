@@ -17,7 +17,7 @@ function tableThatFails(error: Error): Leases {
   return new Leases(statements as unknown as Statements, {} as AttemptTable);
 }
 
-describe("Running deliveries that cannot be read at once", () => {
+describe("Running deliveries that cannot be read with one query", () => {
   test("are read one by one because of a damaged page, which is reported", () => {
     const damage = Object.assign(new Error("malformed"), { errcode: 11 });
     const onDamage = vi.fn();

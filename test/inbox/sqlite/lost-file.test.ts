@@ -187,7 +187,7 @@ describe("An inbox whose file was removed", () => {
     expect(await idsAfterRestart(file)).toContain("after");
   });
 
-  test("is copied by two receivers into an inbox that was moved to the path beside their WAL", async () => {
+  test("is copied by two receivers into an inbox that was moved to the path next to their WAL", async () => {
     const file = fileInFolder();
     const [first, second] = [openInbox({ file, pollMs }), openInbox({ file, pollMs })];
     await first.inbox.accept(incoming("a"));
@@ -209,7 +209,7 @@ describe("An inbox whose file was removed", () => {
     expect(await idsAfterRestart(file)).toEqual(["a", "b", "c", ...ids]);
   });
 
-  test("waits before it tries again if a copy took long and failed, since copying blocks the event loop", async () => {
+  test("waits before it retries a slow copy that failed, because copying blocks the event loop", async () => {
     const clock = { now: 10_000 };
     const now = vi.spyOn(performance, "now").mockImplementation(() => clock.now);
     const { prepare } = DatabaseSync.prototype;
@@ -290,7 +290,7 @@ describe("An inbox whose file was removed", () => {
 
 describe("A file of another program at the path of an inbox", () => {
   test.each([
-    ["a text", (file: string) => writeFileSync(file, "dear diary, ".repeat(500))],
+    ["a text file", (file: string) => writeFileSync(file, "dear diary, ".repeat(500))],
     [
       "a database",
       (file: string) => {

@@ -32,7 +32,7 @@ function openGate() {
 }
 
 describe("A suspect", () => {
-  test("runs when nothing else does, and holds back others until it ends", async () => {
+  test("runs while no other delivery runs, and holds back others until it ends", async () => {
     const { gate, suspects, running, woken } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     expect(gate.enter()).toBe(true);
@@ -57,7 +57,7 @@ describe("A suspect", () => {
     expect(running).toMatchObject([{ id: "s" }]);
   });
 
-  test("finally starts beside long handlers, while others run half of the time", () => {
+  test("finally starts despite long handlers, while others run half of the time", () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     const handlerMs = 600_000;
@@ -82,7 +82,7 @@ describe("A suspect", () => {
     expect(openMs).toBeGreaterThan(clock.now * 0.3);
   });
 
-  test("runs beside a handler that takes hours, and holds back others for at most a minute at a time", () => {
+  test("runs despite a handler that takes hours, and holds back others for at most a minute at a time", () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 0 });
     gate.enter();

@@ -56,8 +56,8 @@ describe("A worker", () => {
   });
 });
 
-describe("An inbox that closes while a claim takes long", () => {
-  test("aborts the running handler at once, and runs no handler for the claimed delivery", async () => {
+describe("An inbox that closes during a slow claim", () => {
+  test("aborts the running handler immediately, and runs no handler for the claimed delivery", async () => {
     const { inbox, file } = openInbox({ pollMs: 3_600_000 });
     const running: { signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
     work(inbox, (_claimed, signal) => new Promise((end) => running.push({ signal, end })));

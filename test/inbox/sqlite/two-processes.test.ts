@@ -82,7 +82,7 @@ describe("Two inboxes on one file", () => {
     expect(processesIn(file)).toEqual([]);
   });
 
-  test("take over nothing for a lease after a time in which no process could write heartbeats", async () => {
+  test("take over no delivery for the length of a lease after a time in which no process could write heartbeats", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(incoming("a"));
@@ -108,7 +108,7 @@ describe("Two inboxes on one file", () => {
     await first.inbox.close(0);
   });
 
-  test("log that a crash beside other deliveries does not count", async () => {
+  test("log that a crash while other deliveries were running does not count", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
     for (const id of ["a", "b"]) await first.inbox.accept(incoming(id));
@@ -177,7 +177,7 @@ describe("Two inboxes on one file", () => {
     expect(taken).toEqual([]);
   });
 
-  test("do not take over a delivery if the wall clock is set forward", async () => {
+  test("do not take over a delivery if the system clock is set forward", async () => {
     const first = openInbox();
     const release = Promise.withResolvers<void>();
     const runs = work(first.inbox, async () => {
@@ -202,7 +202,7 @@ describe("Two inboxes on one file", () => {
     expect(taken).toEqual([]);
   });
 
-  test("take over a delivery although the wall clock is set back", async () => {
+  test("take over a delivery even if the system clock is set back", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
     await first.inbox.accept(incoming("a"));

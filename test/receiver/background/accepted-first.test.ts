@@ -32,7 +32,7 @@ test("Logs that a delivery is accepted before its handler runs, even if the inbo
   await waitFor(() => expect(messages()).toEqual(["delivery accepted", "delivery succeeded"]));
 });
 
-test("The order of the lines takes no memory after a delivery is stored", async () => {
+test("Ordering log lines uses no memory after a delivery is stored", async () => {
   const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
   onTestFinished(() => server.close());
   server.webhook("retrain", { background: true }, () => {});

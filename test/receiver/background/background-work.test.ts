@@ -144,8 +144,8 @@ describe("A background endpoint", () => {
 
   test.each([
     { what: "beyond its retention", when: new Date(4e12) },
-    { what: "at no time", when: new Date("soon") },
-  ])("waits as its backoff says where the handler asks to be run again $what, and logs why", async ({ when }) => {
+    { what: "at an invalid time", when: new Date("soon") },
+  ])("uses its backoff if the handler requests a retry $what, and logs the reason", async ({ when }) => {
     const { server, logger } = openServer();
     const asked = new RetryAfterError(when, { message: "No GPU is free." });
     server.webhook("later", { background: true, attempts: 2, backoff: [1] }, (_payload, { delivery }) => {

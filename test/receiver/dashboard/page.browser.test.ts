@@ -80,7 +80,7 @@ describe("Every page", () => {
     },
   );
 
-  test.each(["", queries.hostile])("shows hostile text as text, and runs none of it: %s", async (query) => {
+  test.each(["", queries.hostile])("shows hostile text as text, and does not run it: %s", async (query) => {
     const page = await open(scene, query);
     await page.mouse.move(600, 500);
     const text = await page.locator("main").innerText();

@@ -302,7 +302,7 @@ describe("The dashboard", () => {
     expect(logger.lines.filter(({ level }) => level === "error")).toMatchObject([{ err: error }]);
   });
 
-  test("logs each wrong password once, but no request without one", async () => {
+  test("logs each wrong password once, but no request without a password", async () => {
     const { server, logger } = openServer();
     const wrong = { authorization: `Basic ${btoa("me:Guessed-5ecret")}` };
     expect((await server.fetch(get("/_deliveries", {}))).status).toBe(401);
@@ -386,7 +386,7 @@ describe("The dashboard", () => {
     expect((await server.fetch(get("/_deliveries"))).status).toBe(200);
   });
 
-  test("shows the start of a long body, and all of it as text", async () => {
+  test("shows the start of a long body, and the whole body as text", async () => {
     const { server } = openServer();
     const payload = { event: { scope: "repo.content" }, files: ["x".repeat(300_000)], last: "the-very-end" };
     await keep(server, { payload });

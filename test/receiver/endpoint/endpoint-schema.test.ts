@@ -37,7 +37,7 @@ describeOverBothTransports("An endpoint with `schema: null`", (send) => {
     ["a body of no type", "<x/>", { "content-type": "" }],
     ["an empty body", "", {}],
     ["deep nesting", "[".repeat(7_000), { "content-type": "application/json" }],
-  ])("takes %s, and the handler finds it in the delivery's body", async (_what, body, headers) => {
+  ])("accepts %s, and passes it to the handler as the delivery's body", async (_what, body, headers) => {
     const response = await send(echo(), post(body, headers));
     expect([response.status, await response.json()]).toEqual([200, { payload: null, body }]);
   });

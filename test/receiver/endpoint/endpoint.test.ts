@@ -69,7 +69,7 @@ describe("An endpoint's name", () => {
     expect(() => server.webhook(name, () => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_EXISTS" }));
   });
 
-  test("may start and end with a slash in a decorator, too", () => {
+  test("may also start and end with a slash in a decorator", () => {
     const server = createServer();
     class Bot {
       @server.webhook("/retrain/")

@@ -162,7 +162,7 @@ describe("webhook as a decorator", () => {
     expect(await answerOf(server, "both", dataset)).toHaveProperty("ignored");
   });
 
-  test("passes the context, too", async () => {
+  test("passes the context", async () => {
     const server = createServer();
     class Bot {
       @server.webhook()

@@ -40,7 +40,7 @@ describe("The command for a first delivery", () => {
   });
 
   test.each([...hostileTexts, "'; echo pwned; '", "$(echo pwned)", "`echo pwned`", "a\\"])(
-    "quotes the URL “%s” as one word of the shell",
+    "quotes the URL “%s” as a single shell argument",
     (host) => {
       const hostile = `http://${host}/webhooks/x`;
       expect(runInShell(firstDeliveryCommand(sampleInfo({ endpoints: [sampleEndpoint({ url: hostile })] })))[0]).toBe(

@@ -99,7 +99,7 @@ describe("An endpoint", () => {
 });
 
 describe("The list of endpoints", () => {
-  test("shows the code that adds an endpoint if there is none, and no first delivery", async () => {
+  test("without an endpoint shows the code that adds one, and no first delivery", async () => {
     const page = await textOf(sampleInfo({ endpoints: [] }));
     expect(page).toContain("No endpoint yet");
     expect(page).toContain(`server.webhook("on-update", async (payload) => {`);

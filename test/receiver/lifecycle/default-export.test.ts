@@ -28,7 +28,7 @@ describe("A server as the default export", () => {
     expect((await fetch(new Request("http://localhost/health"))).status).toBe(200);
   });
 
-  test("shows nothing of that", async () => {
+  test("loses only its fetch key when it is launched", async () => {
     await using server = createServer();
     const keys = Object.keys(server);
     await server.launch({ port: 0 });

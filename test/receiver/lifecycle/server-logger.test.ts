@@ -54,7 +54,7 @@ describe("The console logger", () => {
     expect(written.mock.calls[0]?.[0]).toContain(String.raw`me/\u009b2J\u202e`);
   });
 
-  test("accepts a message alone, or fields alone", () => {
+  test("accepts only a message, or only fields", () => {
     const lines = spyOnConsole("info");
     createConsoleLogger().info("ready");
     createConsoleLogger().info({ step: 1 });
@@ -88,16 +88,16 @@ describe("The console logger", () => {
 
   test.each([
     ["a BigInt", { size: 10n }],
-    ["a circle", circular],
+    ["a circular object", circular],
     [
-      "something that cannot say what it is",
+      "an object that cannot be inspected",
       {
         toJSON() {
           throw new Error("no words");
         },
       },
     ],
-  ])("never fails whoever logs: not over %s", (_what, fields) => {
+  ])("does not throw for %s", (_what, fields) => {
     const lines = spyOnConsole("info");
     expect(() => createConsoleLogger().info({ fields }, "done")).not.toThrow();
     expect(lines()).toEqual([expect.objectContaining({ level: "info", msg: "done" })]);

@@ -8,18 +8,15 @@ describe("A filter that never matches", () => {
     ["action", { action: ["create", "updated"] }],
     ["repo", { repo: "datasets:acme/data" }],
     ["ref", { ref: "main" }],
-  ] as const)(
-    "is warned about at the start where its %s is one that the Hub does not send",
-    async (option, options) => {
-      const logger = createMemoryLogger();
-      const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
-      server.webhook("retrain", options, () => "done");
-      await server.ready();
-      expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([
-        expect.objectContaining({ endpoint: "retrain", msg: expect.stringContaining(`Option "${option}"`) }),
-      ]);
-    },
-  );
+  ] as const)("causes a warning at startup if the Hub does not send its %s", async (option, options) => {
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger, secret: "s3cret-of-ours" });
+    server.webhook("retrain", options, () => "done");
+    await server.ready();
+    expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([
+      expect.objectContaining({ endpoint: "retrain", msg: expect.stringContaining(`Option "${option}"`) }),
+    ]);
+  });
 
   test("is reported immediately if it is added later", async () => {
     const logger = createMemoryLogger();
@@ -62,7 +59,7 @@ describe("A call of webhook without a handler", () => {
     ["ready()", (server: WebhooksServer) => server.ready()],
     ["launch()", (server: WebhooksServer) => server.launch({ port: 0 })],
     ["launch() without announcement", (server: WebhooksServer) => server.launch({ port: 0, announce: false })],
-  ])("is warned about at %s, with the call and the remedy", async (_how, start) => {
+  ])("causes a warning at %s, with the call and the remedy", async (_how, start) => {
     const warnings = await warningsOf((server) => {
       server.webhook("forgotten", { scope: "repo", repo: "dataset:me/*" });
       server.webhook({ scope: "discussion" });
@@ -76,7 +73,7 @@ describe("A call of webhook without a handler", () => {
     ]);
   });
 
-  test("is reported if it comes after the start, and a decorator is not", async () => {
+  test("is reported after startup, unlike a decorator", async () => {
     const warnings = await warningsOf(
       () => {},
       async (server) => {

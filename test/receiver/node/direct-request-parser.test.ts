@@ -71,7 +71,7 @@ describe("A direct delivery", () => {
     ["that is no payload", "own", { body: "{}" }],
     ["that is announced as too large", "own", { headers: { ...headers, "Content-Length": "99999999" } }],
     ["with another method", "own", { method: "PUT" }],
-  ])("%s is answered as on the long way", async (_what, endpoint, changes: Partial<RawRequest>) => {
+  ])("%s gets the same response as on the routed path", async (_what, endpoint, changes: Partial<RawRequest>) => {
     const request = { path: `/webhooks/${endpoint}`, headers, body, ...changes };
     const short = await ask(request);
     // A request with a query, even an empty one, takes the routed path.

@@ -14,7 +14,7 @@ test.each([
   ["localtunnel", { provider: "localtunnel" }],
   ["cloudflared", { provider: "cloudflared" }],
   ["ngrok", { provider: "ngrok" }],
-])("TUNNEL=%s asks for %j", (value, setting) => {
+])("TUNNEL=%s is parsed as %j", (value, setting) => {
   vi.stubEnv("TUNNEL", value);
 
   expect(readTunnelSetting()).toEqual(setting);

@@ -119,7 +119,7 @@ describe("The direct path", () => {
   test.each([
     ["a browser", "text/html", "text/html; charset=utf-8"],
     ["any other client", "*/*", "application/json"],
-  ])("tells %s in its own language that it closes", async (_client, accept, type) => {
+  ])("answers %s with 503 in the accepted format while the listener closes", async (_client, accept, type) => {
     const headers = { ...host, Accept: accept };
     const { socket, closed } = await closeWith(requestBytes({ method: "GET", path: "/", headers }));
     await socket.answer();
@@ -229,7 +229,7 @@ describe("A body on the direct path", () => {
   });
 });
 
-test("A listener that closes with requests in progress reports that it was not complete", async () => {
+test("A listener that closes with requests in progress resolves to false", async () => {
   const started = Promise.withResolvers<void>();
   const { listener, url } = await open({
     deliver: () => {
@@ -245,7 +245,7 @@ test("A listener that closes with requests in progress reports that it was not c
   await socket.ended;
 });
 
-test("A client that keeps sending after an early response gets the response and an end, no reset", async () => {
+test("A client that keeps sending after an early response gets the response and a FIN, not a reset", async () => {
   const { url } = await open({ deliver: async () => ({ status: 413, content: "{}" }) });
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   const chunks: Buffer[] = [];

@@ -18,7 +18,7 @@ function enabledLevels() {
 }
 
 describe("The logger of a launched server", () => {
-  test("leaves out debug lines by default", () => {
+  test("omits debug lines by default", () => {
     expect(enabledLevels()).toEqual(["info", "warn", "error"]);
   });
 
@@ -27,7 +27,7 @@ describe("The logger of a launched server", () => {
     ["warn", ["warn", "error"]],
     ["silent", []],
     ["INFO", ["info", "warn", "error"]],
-  ])("heeds LOG_LEVEL: %s", (level, enabled) => {
+  ])("applies LOG_LEVEL=%s", (level, enabled) => {
     vi.stubEnv("LOG_LEVEL", level);
     expect(enabledLevels()).toEqual(enabled);
   });

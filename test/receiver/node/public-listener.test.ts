@@ -61,7 +61,7 @@ describe("A server launched with a tunnel", () => {
     });
   });
 
-  test("serves only webhooks to the outside", async () => {
+  test("serves only webhooks through the tunnel", async () => {
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     const { publicUrl, url } = await launchThrough(server, host);
@@ -150,7 +150,7 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(url, "s3cret-of-ours")).status).toBe(200);
   });
 
-  test("logs that the tunnel is lost, keeps running, and logs when it is back", async () => {
+  test("logs that the tunnel is lost, keeps running, and logs when it reconnects", async () => {
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     const launched = await launchThrough(server, host);

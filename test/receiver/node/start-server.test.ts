@@ -179,7 +179,7 @@ describe("A launched server", () => {
     expect(countListeners()).toEqual(before);
   });
 
-  test("leaves the process alone under a test runner", async () => {
+  test("does not handle signals or rejections under a test runner", async () => {
     const { server } = createReceiver();
     const before = countListeners();
     await server.launch(anyPort);
@@ -247,7 +247,7 @@ describe("The host and port of a server", () => {
   });
 
   test.each(["seven", "-1", "65536", "78.5", "http://localhost:7860", " "])(
-    "is not what PORT says where that is no port: %j",
+    "reject an invalid PORT: %j",
     async (port) => {
       vi.stubEnv("PORT", port);
       const { server, readyLines } = createReceiver();
@@ -278,7 +278,7 @@ describe("The host and port of a server", () => {
     ["maxConnections", { maxConnections: 1.5 }],
     ["maxRequestsPerSocket", { maxRequestsPerSocket: -1 }],
     ["maxRequestsPerSocket", { maxRequestsPerSocket: Number.NaN }],
-  ])("takes no duration and no limit that is invalid: %s", async (option, options) => {
+  ])("reject an invalid duration or limit: %s", async (option, options) => {
     const { server } = createReceiver();
     await expect(server.launch({ ...anyPort, ...options })).rejects.toMatchObject({
       code: "OPTION_INVALID",
@@ -383,7 +383,7 @@ describe("A server in a Space", () => {
     else expect(told).not.toContainEqual(warning);
   });
 
-  test("does not log advice for Spaces elsewhere", async () => {
+  test("does not log advice for Spaces outside of a Space", async () => {
     const logger = createMemoryLogger();
     await using server = new WebhooksServer({ secret: "s3cret", logger });
     await server.launch(anyPort);
@@ -393,7 +393,7 @@ describe("A server in a Space", () => {
   test.each([
     ["SPACE_ID", { SPACE_ID: "acme/rain-bot" }],
     ["SPACE_HOST", { SPACE_HOST: "acme-rain-bot.hf.space" }],
-  ])("is none where there is only %s", async (_name, environment) => {
+  ])("is not detected if only %s is set", async (_name, environment) => {
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
     const { server } = createReceiver();
     await using launched = server;

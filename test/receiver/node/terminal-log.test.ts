@@ -72,7 +72,7 @@ describe("A line on a terminal", () => {
     ["a string", "no GPU", "    no GPU\n"],
     ["an object without a stack", { reason: "no GPU" }, '    {"reason":"no GPU"}\n'],
     ["null", null, "    null\n"],
-  ])("tells what was thrown where that was no error: %s", (_what, err, below) => {
+  ])("shows a thrown value that is not an error: %s", (_what, err, below) => {
     expect(shown({ level: 50, msg: "failed", err })).toBe(`12:00:05 error failed\n${below}`);
   });
 
@@ -131,7 +131,7 @@ describe("A line break that a sender puts", () => {
     ["into a list", { msg: "done", endpoints: [forged] }],
     ["into an error", { msg: "failed", err: { stack: forged } }],
     ["into the name of a field", { msg: "done", [forged]: 1 }],
-  ])("%s makes no line of the log", (_where, line) => {
+  ])("%s does not start a new log line", (_where, line) => {
     const [, ...below] = shown(line).trimEnd().split("\n");
     expect(below.every((text) => text.startsWith("    "))).toBe(true);
   });

@@ -142,7 +142,7 @@ describe("A log", () => {
     ["action archive", { event: { action: "archive", scope: "repo" } }],
     ["repository type scroll", { repo: { ...webhookPayload("repo").repo, type: "scroll" } }],
     ["payload version 4", { webhook: { id: "1", version: 4 } }],
-  ])("names what is new where all else is known: %s", async (name, change) => {
+  ])("reports the only unknown value: %s", async (name, change) => {
     const { server, logger } = createLogged();
     server.webhook("retrain", () => "done");
     await server.fetch(delivery("retrain", { ...webhookPayload("repo"), ...change }));

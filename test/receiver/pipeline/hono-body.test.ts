@@ -117,7 +117,7 @@ describe.each([
     ["an encoded surrogate", Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)],
     ["an overlong slash", Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)],
     ["UTF-16", Uint8Array.of(0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00)],
-  ])("is refused with 400 where it is not UTF-8: %s", async (_what, bytes) => {
+  ])("is refused with 400 if it is not UTF-8: %s", async (_what, bytes) => {
     const { server, handled } = createEcho();
     for (const path of ["/webhooks/any", "/webhooks/json"]) {
       expect(await send(server, { path, chunks: [...bytes].map((byte) => Uint8Array.of(byte)) })).toEqual({
@@ -155,7 +155,7 @@ describe.each([
   });
 
   test.each(["gzip", "br", "deflate", "identity", "x-unknown"])(
-    "is refused with 415 where it is encoded: %s",
+    "is refused with 415 if it is encoded: %s",
     async (encoding) => {
       const { server, handled } = createEcho();
       for (const path of ["/webhooks/any", "/webhooks/json"]) {
@@ -187,7 +187,7 @@ describe.each([
     ["lists and objects in turn", `${'[{"a":'.repeat(51)}1${"}]".repeat(51)}`],
     ["101 lists behind others that have ended", `[${"[],".repeat(50)}${nested(100)}]`],
     ["lists behind a string that ends in a backslash", `["\\\\",${nested(100)}]`],
-  ])("is refused with 400 where it is nested too deep: %s", async (_what, text) => {
+  ])("is refused with 400 if it is nested too deeply: %s", async (_what, text) => {
     const { server, handled } = createEcho();
     expect(await send(server, { path: "/webhooks/json", chunks: [encode(text)] })).toEqual(tooDeep);
     expect(handled).not.toHaveBeenCalled();
@@ -278,16 +278,16 @@ describe("A truncated body", () => {
   });
 });
 
-describe("A body is not read at all", () => {
+describe("A body is not read if the request is refused", () => {
   const refused = [
     ["the secret is missing", "POST", "/webhooks/json", json, 401],
     ["the secret is wrong", "POST", "/webhooks/json", { ...json, "x-webhook-secret": "other" }, 403],
-    ["there is no such endpoint", "POST", "/webhooks/none", json, 404],
-    ["the method is another", "PUT", "/webhooks/json", json, 405],
-    ["the media type is another", "POST", "/webhooks/json", { "x-webhook-secret": "s3cret" }, 415],
+    ["the endpoint is unknown", "POST", "/webhooks/none", json, 404],
+    ["the method is wrong", "PUT", "/webhooks/json", json, 405],
+    ["the media type is wrong", "POST", "/webhooks/json", { "x-webhook-secret": "s3cret" }, 415],
   ] as const;
 
-  test.each(refused)("in memory, where %s", async (_why, method, path, headers, status) => {
+  test.each(refused)("in memory, because %s", async (_why, method, path, headers, status) => {
     const { server } = createEcho({ secret: "s3cret" });
     const pull = vi.fn();
     const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
@@ -298,7 +298,7 @@ describe("A body is not read at all", () => {
   });
 
   test.each(refused)(
-    "over a socket, where %s: the answer does not wait for it",
+    "over a socket, because %s: the response does not wait for the body",
     async (_why, method, path, headers, status) => {
       const { server } = createEcho({ secret: "s3cret" });
       await using launched = server;
@@ -320,7 +320,7 @@ test("A request that is destroyed before it is read is incomplete", async () => 
   await expect(readIncoming(incoming, 1_000)).rejects.toMatchObject({ code: "BODY_INCOMPLETE", status: 400 });
 });
 
-test("A request whose body exceeds the limit is paused, and no further chunk is collected", async () => {
+test("A request whose body exceeds the limit is paused, and no more chunks are collected", async () => {
   const incoming = new IncomingMessage(new Socket());
   const reading = readIncoming(incoming, 10);
   incoming.push(Buffer.alloc(11));

@@ -57,7 +57,7 @@ describeOverBothTransports("The result of a handler", (send) => {
     ["nothing", undefined],
     ["a function", () => {}],
     ["a symbol", Symbol("done")],
-  ])("is answered with 200 and an empty body where it is %s", async (_what, result) => {
+  ])("is answered with 200 and an empty body if it is %s", async (_what, result) => {
     const { server, request } = createReturning(result);
     const response = await send(server, request);
     expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([200, null, ""]);
@@ -79,7 +79,7 @@ describeOverBothTransports("The result of a handler", (send) => {
   test.each([
     ["made before the launch", () => early.clone(), [203, "early"]],
     ["fetched from elsewhere", () => fetch("data:text/plain,fetched"), [200, "fetched"]],
-  ])("is answered as it is where it is a Response %s", async (_how, respond, answered) => {
+  ])("is sent unchanged if it is a Response %s", async (_how, respond, answered) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("answer", respond);
     const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
@@ -124,7 +124,7 @@ describeOverBothTransports("The result of a handler", (send) => {
   });
 
   test.each(["with its length", "in chunks"])(
-    "may be fetched from a server that packs its answers, %s",
+    "may be fetched from a server that compresses its responses, %s",
     async (how) => {
       const text = JSON.stringify({ trained: "yes".repeat(1_000) });
       const packed = gzipSync(text);
@@ -165,7 +165,7 @@ describeOverBothTransports("The result of a handler", (send) => {
         },
       },
     ],
-  ])("is answered with 500 where it is %s, and logged as a failure", async (_what, result) => {
+  ])("is answered with 500 if it is %s, and logged as a failure", async (_what, result) => {
     const { server, logger, request } = createReturning(result);
     const response = await send(server, request);
     expect([response.status, await response.json()]).toEqual([

@@ -16,7 +16,7 @@ async function seen(response: Response) {
 }
 
 describeOverBothTransports("A delivery", (send) => {
-  test("runs the endpoint in its path, and no other", async () => {
+  test("runs only the endpoint in its path", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const other = vi.fn();
     server.webhook("acme/retrain", (payload) => ({ repo: payload.repo.name }));
@@ -41,7 +41,7 @@ describeOverBothTransports("A delivery", (send) => {
     "/webhooks/retrain%00",
     "/webhooks/%2e%2e%2fretrain",
     "/webhooks/%E0%A4%A",
-  ])("to %s, where no endpoint is, is refused with 404", async (path) => {
+  ])("to %s, which is not an endpoint, is refused with 404", async (path) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const handler = vi.fn();
     server.webhook("retrain", handler);
@@ -126,7 +126,7 @@ describeOverBothTransports("A delivery", (send) => {
   });
 
   test.each([
-    ["the path of no endpoint, before all else", "/webhooks/none", {}, 404],
+    ["an unknown endpoint, before all other faults", "/webhooks/none", {}, 404],
     ["a missing secret, before the media type", "/webhooks/retrain", { "content-type": "text/plain" }, 401],
     [
       "a wrong secret, before the encoding",
@@ -141,7 +141,7 @@ describeOverBothTransports("A delivery", (send) => {
       415,
     ],
     ["the size, before the JSON", "/webhooks/retrain", { "x-webhook-secret": "s3cret", ...json }, 413],
-  ])("with several faults is told of %s", async (_which, path, headers, status) => {
+  ])("with several faults is refused because of %s", async (_which, path, headers, status) => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret", bodyLimit: 10 });
     server.webhook("retrain", () => {});
     expect((await send(server, post(path, headers, "no JSON and too long"))).status).toBe(status);
@@ -237,12 +237,12 @@ describeOverBothTransports("The id of a delivery", (send) => {
   });
 
   test.each([
-    ["there is none", {}],
+    ["the header is missing", {}],
     ["it is empty", { "webhook-id": "" }],
     ["it is too long", { "webhook-id": "x".repeat(201) }],
-    ["it holds a space, as a doubled header does", { "webhook-id": "one, two" }],
+    ["it contains a space, as a duplicate header does", { "webhook-id": "one, two" }],
     ["it is not ASCII", { "webhook-id": "d\u00e9j\u00e0" }],
-  ])("is made here where %s", async (_when, headers) => {
+  ])("is generated if %s", async (_when, headers) => {
     expect(await idOf(headers)).toBe("made-here");
   });
 

@@ -34,11 +34,11 @@ const failed = (cause: unknown) => ({
   error: expect.objectContaining({ code: "HANDLER_FAILED", status: 500, retryable: true, cause }),
 });
 
-describeOverBothTransports("A handler's result is the answer", (send) => {
+describeOverBothTransports("The result of a handler", (send) => {
   test.each([
-    ["at once", () => ({ sum: 3 })],
-    ["by a promise", async () => ({ sum: 3 })],
-  ])("given %s", async (_how, handler) => {
+    ["synchronously", () => ({ sum: 3 })],
+    ["as a promise", async () => ({ sum: 3 })],
+  ])("that it returns %s is the response", async (_how, handler) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("sum", handler);
     const response = await send(server, deliveryRequest({ endpoint: "sum", payload: webhookPayload("repo") }));
@@ -48,8 +48,8 @@ describeOverBothTransports("A handler's result is the answer", (send) => {
   });
 });
 
-describe("A handler that is not asynchronous", () => {
-  test("has its outcome at once", () => {
+describe("A synchronous handler", () => {
+  test("has its outcome immediately", () => {
     expect(run(() => "done").outcome).toEqual({ status: "succeeded", result: "done" });
   });
 
@@ -58,21 +58,21 @@ describe("A handler that is not asynchronous", () => {
     ["a string", "no GPU is free"],
     ["null", null],
     ["a number", 0],
-  ])("fails where it throws %s, which is kept as the cause", (_what, thrown) => {
+  ])("fails if it throws %s, which becomes the cause", (_what, thrown) => {
     const { outcome } = run(() => {
       throw thrown;
     });
     expect(outcome).toEqual(failed(thrown));
   });
 
-  test("fails where it throws undefined", () => {
+  test("fails if it throws undefined", () => {
     const { outcome } = run(() => {
       throw undefined;
     });
     expect(outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED" } });
   });
 
-  test("is no promise because it returns something called `then`", () => {
+  test("is not awaited if `then` in its result is not a function", () => {
     expect(run(() => ({ [then]: "tomorrow" })).outcome).toEqual({
       status: "succeeded",
       result: { [then]: "tomorrow" },
@@ -80,7 +80,7 @@ describe("A handler that is not asynchronous", () => {
   });
 });
 
-describe("A handler that is asynchronous", () => {
+describe("An asynchronous handler", () => {
   test("succeeds with what its promise resolves to", async () => {
     expect(await run(async () => "done").outcome).toEqual({ status: "succeeded", result: "done" });
   });
@@ -89,19 +89,19 @@ describe("A handler that is asynchronous", () => {
     ["an error", new Error("no GPU is free")],
     ["a string", "no GPU is free"],
     ["undefined", undefined],
-  ])("fails where its promise rejects with %s", async (_what, thrown) => {
+  ])("fails if its promise rejects with %s", async (_what, thrown) => {
     const outcome = await run(() => Promise.reject(thrown)).outcome;
     expect(outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED", status: 500 } });
     expect(outcome.status === "failed" && outcome.error.cause).toBe(thrown);
   });
 
-  test("that fails in time has nothing of it in the log yet: whoever ran it tells", async () => {
+  test("that fails before its timeout is not logged by runHandler()", async () => {
     const { outcome, log } = run(() => Promise.reject(new Error("no GPU is free")));
     await outcome;
     expect(log.lines).toEqual([]);
   });
 
-  test("may return anything with a `then`, as query builders do", async () => {
+  test("may return any object with a `then` method, as query builders do", async () => {
     const query = { [then]: (resolve: (rows: number[]) => void) => resolve([1, 2]) };
     expect(await run(() => query).outcome).toEqual({ status: "succeeded", result: [1, 2] });
     const broken = { [then]: (_resolve: unknown, reject: (error: string) => void) => reject("no table") };
@@ -115,11 +115,11 @@ describe("A handler that is asynchronous", () => {
   test.each([
     ["throws", { [then]: fail }],
     ["cannot even be read", Object.defineProperty({}, then, { get: fail })],
-  ])("fails where that `then` %s", async (_how, query) => {
+  ])("fails if `then` %s", async (_how, query) => {
     expect(await run(() => query).outcome).toEqual(failed(new Error("no connection")));
   });
 
-  test("that has ended in time leaves no timer behind", async () => {
+  test("leaves no timer if it ends before its timeout", async () => {
     vi.useFakeTimers();
     try {
       await run(async () => "done").outcome;
@@ -132,12 +132,12 @@ describe("A handler that is asynchronous", () => {
 });
 
 describe.each(Object.entries(hostileValues()))("A handler that rejects with %s", (_what, thrown) => {
-  test("fails at once, and may be tried again", async () => {
+  test("fails immediately and can be retried", async () => {
     const { outcome } = run(() => Promise.reject(thrown), { timeout: "1h" });
     expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_FAILED", retryable: true } });
   });
 
-  test("fails as well where it throws it without a promise", async () => {
+  test("fails in the same way if it is thrown synchronously", async () => {
     const { outcome } = run(() => {
       throw thrown;
     });
@@ -145,7 +145,7 @@ describe.each(Object.entries(hostileValues()))("A handler that rejects with %s",
   });
 });
 
-test("A result that cannot be inspected settles at once", async () => {
+test("A result that cannot be inspected ends the handler immediately", async () => {
   const result = Object.defineProperty({}, Symbol.toStringTag, {
     get() {
       throw new Error("This must not be looked at.");
@@ -155,7 +155,7 @@ test("A result that cannot be inspected settles at once", async () => {
 });
 
 describeOverBothTransports("A handler that keeps its promise pending", (send) => {
-  test("is given up at its time limit, with 504 and an aborted signal", async () => {
+  test("is abandoned at its timeout, with 504 and an aborted signal", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const aborted = Promise.withResolvers<unknown>();
     server.webhook("slow", { timeout: 10 }, (_payload, { signal }) => {
@@ -174,7 +174,7 @@ describeOverBothTransports("A handler that keeps its promise pending", (send) =>
   });
 });
 
-describe("The time limit of a handler", () => {
+describe("The timeout of a handler", () => {
   async function outcomeAfter(milliseconds: number, options: EndpointOptions) {
     vi.useFakeTimers();
     try {
@@ -195,12 +195,12 @@ describe("The time limit of a handler", () => {
     expect(await outcomeAfter(25_000, {})).toMatchObject({ error: { code: "HANDLER_TIMED_OUT", retryable: true } });
   });
 
-  test("is what the option says", async () => {
+  test("can be set with an option", async () => {
     expect(await outcomeAfter(1_499, { timeout: "1.5s" })).toBe("pending");
     expect(await outcomeAfter(1_500, { timeout: "1.5s" })).toMatchObject({ status: "failed" });
   });
 
-  test("stands: what comes later changes nothing, and a late failure is logged", async () => {
+  test("is final: a later outcome is ignored, and a later failure is logged", async () => {
     const work = Promise.withResolvers<string>();
     const { outcome, log } = run(() => work.promise, { timeout: 1 });
     expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_TIMED_OUT" } });
@@ -239,7 +239,7 @@ describe("The time limit of a handler", () => {
     }
   });
 
-  test("makes nothing of a late success", async () => {
+  test("ignores a later success", async () => {
     const work = Promise.withResolvers<string>();
     const { outcome, log } = run(() => work.promise, { timeout: 1 });
     await outcome;
@@ -251,7 +251,7 @@ describe("The time limit of a handler", () => {
 });
 
 describe("The signal of a handler", () => {
-  test("is made when it is asked for, and the same one each time", async () => {
+  test("is created on first access, and is always the same", async () => {
     const made = vi.spyOn(globalThis, "AbortController");
     try {
       await run(async () => {}).outcome;
@@ -268,7 +268,7 @@ describe("The signal of a handler", () => {
     expect(run((_payload, { signal }) => signal.aborted).outcome).toEqual({ status: "succeeded", result: false });
   });
 
-  test("is aborted already where it is asked for after the time limit", async () => {
+  test("is already aborted if it is first read after the timeout", async () => {
     let late: HandlerContext<unknown> | undefined;
     const { outcome } = run(
       (_payload, context) => {
@@ -322,7 +322,7 @@ describe("The signal of a handler", () => {
 });
 
 describe("The log of a handler", () => {
-  test("carries the endpoint and the delivery's id on each line", async () => {
+  test("has the endpoint and the delivery's ID on each line", async () => {
     const { outcome, log } = run((_payload, context) => {
       context.log.info({ step: 1 }, "training");
       context.log.child({ part: "a" }).warn("slow");
@@ -334,7 +334,7 @@ describe("The log of a handler", () => {
     ]);
   });
 
-  test("is made when it is asked for, once", async () => {
+  test("is created once, on first access", async () => {
     const log = createMemoryLogger();
     const child = vi.spyOn(log, "child");
     const process = (handler: Handler<unknown>) =>
@@ -347,7 +347,7 @@ describe("The log of a handler", () => {
 });
 
 describe("A handler's context", () => {
-  test("holds the delivery, and no request where the delivery did not come over HTTP", () => {
+  test("contains the delivery, and no request if the delivery did not arrive over HTTP", () => {
     const { outcome } = run((_payload, context) => [context.delivery === delivery, context.request]);
     expect(outcome).toEqual({ status: "succeeded", result: [true, undefined] });
   });
@@ -404,12 +404,12 @@ describe("A HubError that a handler throws", () => {
     "HUB_REQUEST_INVALID",
     "HUB_UNAUTHORIZED",
     "HUB_FORBIDDEN",
-  ] as const)("is for good with the code %s", async (code) => {
+  ] as const)("is not retried with the code %s", async (code) => {
     expect(await outcomeOf(code)).toMatchObject({ status: "failed", error: { retryable: false } });
   });
 
   test.each(["HUB_NOT_FOUND", "HUB_REFUSED", "HUB_RATE_LIMITED", "HUB_FAILED", "HUB_UNREACHABLE"] as const)(
-    "may be another time with the code %s",
+    "is retried with the code %s",
     async (code) => {
       expect(await outcomeOf(code)).toMatchObject({ status: "failed", error: { retryable: true } });
     },
@@ -418,7 +418,7 @@ describe("A HubError that a handler throws", () => {
   test.each([
     [90, 90],
     [86_400, 3_600],
-  ])("and that asks for a wait of %i seconds gets one of %i", async (asked, got) => {
+  ])("with a retry delay of %i seconds is retried after %i", async (asked, got) => {
     const before = Date.now();
     const outcome = await outcomeOf("HUB_RATE_LIMITED", { retryAfterSeconds: asked });
     const retryAt = outcome.status === "failed" ? (outcome.retryAt?.getTime() ?? 0) : 0;
@@ -426,13 +426,16 @@ describe("A HubError that a handler throws", () => {
     expect(retryAt).toBeLessThanOrEqual(Date.now() + got * 1_000);
   });
 
-  test.each([undefined, 0])("and that asks for no wait (%j) leaves it to the endpoint", async (retryAfterSeconds) => {
-    const asked = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-    expect(await outcomeOf("HUB_RATE_LIMITED", asked)).not.toHaveProperty("retryAt");
-  });
+  test.each([undefined, 0])(
+    "without a retry delay (%j) is retried with the endpoint's backoff",
+    async (retryAfterSeconds) => {
+      const asked = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+      expect(await outcomeOf("HUB_RATE_LIMITED", asked)).not.toHaveProperty("retryAt");
+    },
+  );
 });
 
-test("A returned Response loses its length: the body is framed again", async () => {
+test("A returned Response loses its Content-Length, because the body is framed again", async () => {
   const { outcome } = run(() => new Response("three", { headers: { "content-length": "1234" } }));
   const { result } = (await outcome) as { result: Response };
   expect([result.headers.get("content-length"), await result.text()]).toEqual([null, "three"]);

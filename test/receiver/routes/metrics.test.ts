@@ -49,7 +49,7 @@ describe("GET /metrics", () => {
     ["where the option says no, and METRICS yes", { metrics: false }, "1", 404],
     ["by the option", { metrics: true }, undefined, 200],
     ["by METRICS", {}, "1", 200],
-  ])("is there or not: %s", async (_how, options, variable, status) => {
+  ])("exists or not: %s", async (_how, options, variable, status) => {
     vi.stubEnv("METRICS", variable);
     onTestFinished(() => {
       vi.unstubAllEnvs();
@@ -58,7 +58,7 @@ describe("GET /metrics", () => {
     expect((await server.request("/metrics", { headers: asOwner })).status).toBe(status);
   });
 
-  test("fails at the start if METRICS is invalid, and not at the import", async () => {
+  test("fails at startup if METRICS is invalid, not at import", async () => {
     vi.stubEnv("METRICS", "perhaps");
     onTestFinished(() => {
       vi.unstubAllEnvs();
@@ -278,7 +278,7 @@ describe("The package prom-client", () => {
     const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((path) => path.includes("prom-client"));
   `;
 
-  test("is loaded at the start if metrics are enabled, else never", async () => {
+  test("is loaded at startup only if metrics are enabled", async () => {
     const [off, on] = await Promise.all(
       ["{}", "{ metrics: true }"].map((options) =>
         run(`${serverFor(options)}

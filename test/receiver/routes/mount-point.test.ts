@@ -173,7 +173,7 @@ describe("The URL on the landing page", () => {
     ["no prefix that is relative", "x-forwarded-prefix", "hub", { basePath: "" }],
     ["no prefix with markup", "x-forwarded-prefix", '/"><script>', { basePath: "" }],
     ["nothing that is empty", "x-forwarded-prefix", "", { basePath: "", baseUrl: "http://127.0.0.1:7860" }],
-  ])("takes from a trusted proxy %s", async (_what, name, value, expected) => {
+  ])("with a trusted proxy uses %s", async (_what, name, value, expected) => {
     expect(await shown({ trustProxy: true }, { [name]: value })).toMatchObject(expected);
   });
 });

@@ -122,7 +122,7 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
     expect([response.status, await response.json()]).toEqual([200, { length }]);
   });
 
-  test("a bad request has the same error response as elsewhere", async () => {
+  test("a bad request has the same error response as without a mount", async () => {
     const send = await open(createReceiver({ ...options, bodyLimit: 100 }).server);
     const answered = [];
     for (const [path, init] of [
@@ -207,7 +207,7 @@ describe("A body that was read before the receiver", () => {
     ["express.json()", () => express.json({ limit: "10mb" })],
     ["express.text()", () => express.text({ type: "*/*", limit: "10mb" })],
     ["express.raw()", () => express.raw({ type: "*/*", limit: "10mb" })],
-  ])("by %s is refused, and the log says why", async (_name, parser) => {
+  ])("by %s is refused, and the reason is logged", async (_name, parser) => {
     const { server, logger } = createReceiver();
     const send = await overSocket(express().use(parser()).use("/hub", getRequestListener(server.fetch)));
     // A body in the same packet as the headers, and one in many packets.

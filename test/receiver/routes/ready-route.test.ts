@@ -79,7 +79,7 @@ describe("GET /ready", () => {
   test.each([
     { what: "cannot store or run anything", found: [degraded, unavailable], status: 503, name: "unavailable" },
     { what: "needs attention", found: [degraded], status: 200, name: "degraded" },
-  ])("is $status while the inbox $what, and gives the reason to the owner alone", async ({ found, status, name }) => {
+  ])("is $status while the inbox $what, and shows the reason only to the owner", async ({ found, status, name }) => {
     const { server, problems } = openTroubled();
     problems.mockResolvedValue(found);
     await server.ready();
@@ -101,7 +101,7 @@ describe("GET /ready", () => {
     expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
   });
 
-  test.skipIf(!hasRedis)("gives the owner the difference between the clocks of its machine and a Redis", async () => {
+  test.skipIf(!hasRedis)("shows the owner the difference between the clocks of the server and of Redis", async () => {
     await using redis = await startRedis();
     const inbox = await redis.emptyDatabase();
     await using server = openServer({ inbox, now: () => Date.now() + 3_600_000 });
@@ -132,7 +132,7 @@ describe("GET /ready", () => {
     });
   });
 
-  test("is 503 after 3 s without an answer, and starts no second check meanwhile", async () => {
+  test("is 503 after 3 s without an answer, and starts no second check during this time", async () => {
     const { server, clock, problems } = openTroubled();
     const frozen = Promise.withResolvers<readonly InboxProblem[]>();
     problems.mockReturnValue(frozen.promise);

@@ -63,7 +63,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     await server.close();
   });
 
-  test("that answers by itself keeps the delivery from the handler, and from the log", async () => {
+  test("that responds itself prevents the handler and the log line", async () => {
     const app = new Hono();
     app.use("/webhooks/*", (context) => Promise.resolve(context.text("not from here", 403)));
     const { server, handled, logger } = createServer({ app });
@@ -74,7 +74,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     expect(logger.lines).not.toContainEqual(expect.objectContaining({ endpoint: "retrain" }));
   });
 
-  test("can limit the rate of one endpoint and leave the others alone", async () => {
+  test("can limit the rate of a single endpoint", async () => {
     const app = new Hono();
     let left = 1;
     app.use("/webhooks/retrain", async (context, next) => {
@@ -92,7 +92,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     expect(handled).toHaveBeenCalledOnce();
   });
 
-  test("of Hono's own works: headers, request ids, authentication", async () => {
+  test("of Hono works: headers, request IDs, authentication", async () => {
     const app = new Hono<{ Variables: { requestId: string } }>();
     app.use(secureHeaders(), requestId());
     app.use("/health", bearerAuth({ token: "t0ken" }));
@@ -115,7 +115,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     ["json", (request: Request) => request.json()],
     ["arrayBuffer", (request: Request) => request.arrayBuffer()],
     ["clone", (request: Request) => request.clone().text()],
-  ] as const)("may read the body first, by %s: the handler still gets it", async (how, read) => {
+  ] as const)("may read the body first with %s: the handler still receives it", async (how, read) => {
     const app = new Hono();
     app.use("*", async ({ req }, next) => {
       if (how === "clone") await read(req.raw);
@@ -133,7 +133,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     expect([response.status, await response.json()]).toEqual([200, { length: body.length }]);
   });
 
-  test("may survive a body that breaks off: the delivery is refused as without it", async () => {
+  test("may catch the error of an incomplete body: the delivery is still refused", async () => {
     const app = new Hono();
     app.use(async ({ req }, next) => {
       await req.text().catch(() => {});
@@ -151,7 +151,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     expect([response.status, (await response.json()).code]).toEqual([400, "BODY_INCOMPLETE"]);
   });
 
-  test("cannot get more through than the limit of a body by reading it first", async () => {
+  test("cannot bypass the body limit by reading the body first", async () => {
     const app = new Hono();
     app.use(async ({ req }, next) => {
       await req.text();
@@ -173,7 +173,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
 });
 
 describeOverBothTransports("The given app", (send) => {
-  test("keeps its answers for errors and for paths that do not exist", async () => {
+  test("keeps its responses for errors and unknown paths", async () => {
     const app = new Hono();
     app.onError((error, context) => context.text(`mine: ${error.message}`, 503));
     app.notFound((context) => context.text("mine: nothing", 410));
@@ -190,7 +190,7 @@ describeOverBothTransports("The given app", (send) => {
     expect((await send(server, delivery("none"))).status).toBe(404);
   });
 
-  test("without an answer for errors gets the one that is logged", async () => {
+  test("without an error handler gets the built-in one, which logs the error", async () => {
     const { server, logger } = createServer({ app: new Hono() });
     server.app.get("/broken", failing);
     const response = await send(server, get("/broken"));
@@ -211,7 +211,7 @@ describeOverBothTransports("The given app", (send) => {
     expect((await send(server, get("/health"))).status).toBe(200);
   });
 
-  test("takes further routes, and endpoints, once it belongs to a server", async () => {
+  test("can add routes and endpoints after it was passed to a server", async () => {
     const { app, seen } = createNotingApp("/webhooks/*");
     const { server } = createServer({ app });
     app.get("/mine", (context) => context.text("mine"));
@@ -227,7 +227,7 @@ describeOverBothTransports("The given app", (send) => {
     expect(seen).toEqual(["POST /webhooks/later"]);
   });
 
-  test("may have a prefix of Hono's own", async () => {
+  test("may have a base path of Hono", async () => {
     const app = new Hono().basePath("/api");
     app.use("*", async (context, next) => {
       await next();
@@ -263,7 +263,7 @@ describeOverBothTransports("The given app", (send) => {
     expect(seen).toHaveBeenCalledOnce();
   });
 
-  test("that finds its paths in another way decides where a delivery goes", async () => {
+  test("with a custom getPath decides which endpoint receives a delivery", async () => {
     const app = new Hono({ getPath: (request) => (request.headers.has("webhook-id") ? "/elsewhere" : "/") });
     app.post("/elsewhere", (context) => context.text("elsewhere"));
     const { server, handled } = createServer({ app });
@@ -271,7 +271,7 @@ describeOverBothTransports("The given app", (send) => {
     expect(handled).not.toHaveBeenCalled();
   });
 
-  test("that matches its paths in another way decides where its middleware runs", async () => {
+  test("with a custom router decides where its middleware runs", async () => {
     class LenientRouter extends TrieRouter<[Handler, RouterRoute]> {
       override match(method: string, path: string) {
         return super.match(method, path.toLowerCase());
@@ -285,7 +285,7 @@ describeOverBothTransports("The given app", (send) => {
     expect(handled).not.toHaveBeenCalled();
   });
 
-  test("may come from another copy of Hono", async () => {
+  test("may be an instance of another copy of Hono", async () => {
     const folder = createFolder();
     const isNeeded = (path: string) => !/\/dist\/(?:cjs|types)$/.test(path);
     cpSync(join(root, "node_modules/hono"), folder, { recursive: true, filter: isNeeded });
@@ -307,7 +307,7 @@ describeOverBothTransports("The given app", (send) => {
   });
 });
 
-describe("Without middleware in front of it", () => {
+describe("Without middleware", () => {
   /** Launches a server and returns the paths of the deliveries that Hono routed. */
   async function routedPaths(app: Hono, endpoints: readonly string[]): Promise<string[]> {
     const { server } = createServer({ app });
@@ -328,7 +328,7 @@ describe("Without middleware in front of it", () => {
     expect(await routedPaths(new Hono(), ["retrain", "acme/background"])).toEqual([]);
   });
 
-  test("an endpoint skips Hono where the middleware is for other paths", async () => {
+  test("a delivery skips Hono if the middleware is for other paths", async () => {
     const { app, seen } = createNotingApp("/webhooks/retrain");
     app.use("/health", async (_context, next) => next());
     app.get("*", async (_context, next) => next());
@@ -336,7 +336,7 @@ describe("Without middleware in front of it", () => {
     expect(seen).toEqual(["POST /webhooks/retrain"]);
   });
 
-  test("the routes that are added later change nothing: they come after the built-in ones", async () => {
+  test("routes that are added later do not change this, because they follow the built-in ones", async () => {
     const { server } = createServer();
     server.app.all("*", (context) => context.text("never reached"));
     await using launched = server;
@@ -346,13 +346,13 @@ describe("Without middleware in front of it", () => {
   });
 });
 
-describe("Middleware that comes too late", () => {
+describe("Middleware that is added too late", () => {
   const middleware = async (_context: unknown, next: () => Promise<void>) => next();
 
   test.each([
     ["for every path", (app: Hono) => app.use(middleware)],
     ["for the endpoints", (app: Hono) => app.use("/webhooks/*", middleware)],
-    ["for a path of one's own", (app: Hono) => app.use("/admin/*", middleware)],
+    ["for a custom path", (app: Hono) => app.use("/admin/*", middleware)],
   ])("is refused with the remedy: %s", (_what, use) => {
     for (const app of [undefined, new Hono()]) {
       const { server } = createServer({ ...(app && { app }) });
@@ -371,7 +371,7 @@ describe("The option app", () => {
     expect(() => new WebhooksServer(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 
-  test("is refused where it belongs to a server already, whose routes would hide the others", () => {
+  test("is refused if it already belongs to a server, whose routes would hide the others", () => {
     const app = new Hono();
     createServer({ app });
     expect(() => createServer({ app })).toThrow(
@@ -379,14 +379,14 @@ describe("The option app", () => {
     );
   });
 
-  test("may be given again where another option was refused", async () => {
+  test("can be passed again after another option was refused", async () => {
     const app = new Hono();
     expect(() => createServer({ app, basePath: "/api", secret: "" })).toThrow(/"secret"/);
     const { server } = createServer({ app, basePath: "/api" });
     expect((await server.fetch(delivery())).status).toBe(200);
   });
 
-  test("is refused where it has answered a request, after which Hono takes no routes", async () => {
+  test("is refused if it has already answered a request, because Hono then accepts no routes", async () => {
     const app = new Hono();
     await app.request("/");
     expect(() => createServer({ app })).toThrow(
@@ -394,7 +394,7 @@ describe("The option app", () => {
     );
   });
 
-  test("is typed so that an app with variables and bindings of its own fits", () => {
+  test("accepts the type of an app with its own variables and bindings", () => {
     const app: HonoApp = new Hono<{ Variables: { user: string }; Bindings: { KEY: string } }>().basePath("/api");
     expect(app.routes).toEqual([]);
   });

@@ -32,13 +32,13 @@ describe("With a token, the owner", () => {
     { user: "Zoë", password: "gehört-mir ☃ 100%" },
     { user: "me", password: "with:a colon" },
     { user: "me", password: "🤗" },
-  ])("is who gives $password as the password of $user, from anywhere", async ({ user, password }) => {
+  ])("is any client that sends $password as the password of $user", async ({ user, password }) => {
     const app = ownersApp({ token: password });
     const response = await app.request("/", { headers: basic(password, user) }, from("203.0.113.7"));
     expect([response.status, await response.text()]).toEqual([200, "for the owner"]);
   });
 
-  test("is prompted for it by the browser, also on this machine", async () => {
+  test("is prompted for the password by the browser, also on this machine", async () => {
     const app = ownersApp({ token });
     const response = await app.request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
     expect(response.status).toBe(401);
@@ -68,7 +68,7 @@ describe("With a token, the owner", () => {
   });
 
   test.each(["Basic A", "Basic bWU6/w=="])(
-    "gives a wrong password with credentials that cannot be decoded: %s",
+    "is refused with credentials that cannot be decoded: %s",
     async (authorization) => {
       const response = await ownersApp({ token }).request("/", { headers: { authorization } });
       expect([response.status, await response.json()]).toMatchObject([401, { code: "DASHBOARD_TOKEN_INVALID" }]);
@@ -114,22 +114,22 @@ describe("Without a token, the owner", () => {
   });
 
   test.each([
-    ["sits elsewhere", "localhost", {}, from("192.168.1.7")],
-    ["sits elsewhere, at an address that looks alike", "localhost", {}, from("::ffff:128.0.0.1")],
-    ["comes without a socket", "localhost", {}, {}],
-    ["comes with a socket that has no address", "localhost", {}, { incoming: { socket: {} } }],
-    ["comes by a name of their own", "evil.example", {}, from("127.0.0.1")],
-    ["comes by a name that begins alike", "localhost.evil.example", {}, from("127.0.0.1")],
-    ["comes by an address that begins alike", "127.0.0.1.evil.example:7860", {}, from("127.0.0.1")],
-    ["comes without a name", "", {}, from("127.0.0.1")],
+    ["has another address", "localhost", {}, from("192.168.1.7")],
+    ["has another address that looks similar", "localhost", {}, from("::ffff:128.0.0.1")],
+    ["has no socket", "localhost", {}, {}],
+    ["has a socket without an address", "localhost", {}, { incoming: { socket: {} } }],
+    ["uses another host name", "evil.example", {}, from("127.0.0.1")],
+    ["uses a host name with the same start", "localhost.evil.example", {}, from("127.0.0.1")],
+    ["uses an address with the same start", "127.0.0.1.evil.example:7860", {}, from("127.0.0.1")],
+    ["sends no host name", "", {}, from("127.0.0.1")],
     ["comes through a proxy", "localhost", { forwarded: "for=203.0.113.7" }, from("127.0.0.1")],
-    ["comes through a proxy of the usual kind", "localhost", { "x-forwarded-for": "127.0.0.1" }, from("127.0.0.1")],
-    ["comes through a proxy that tells their address", "localhost", { "x-real-ip": "127.0.0.1" }, from("127.0.0.1")],
+    ["comes through a proxy with X-Forwarded-For", "localhost", { "x-forwarded-for": "127.0.0.1" }, from("127.0.0.1")],
+    ["comes through a proxy with X-Real-IP", "localhost", { "x-real-ip": "127.0.0.1" }, from("127.0.0.1")],
     ["comes through a tunnel", "localhost", { "X-Forwarded-Proto": "https" }, from("127.0.0.1")],
     ["comes through a cache", "localhost", { via: "1.1 cache" }, from("127.0.0.1")],
-    ["comes through nginx as it is installed", "127.0.0.1:7860", {}, from("127.0.0.1", "1.0")],
-    ["gives some password", "evil.example", basic("anything"), from("127.0.0.1")],
-  ])("is not who %s", async (_what, host, headers, bindings) => {
+    ["comes through nginx with its default settings", "127.0.0.1:7860", {}, from("127.0.0.1", "1.0")],
+    ["sends any password", "evil.example", basic("anything"), from("127.0.0.1")],
+  ])("is not a client that %s", async (_what, host, headers, bindings) => {
     const response = await ownersApp().request("/", { headers: { ...headers, ...(host && { host }) } }, bindings);
     expect(response.status).toBe(403);
     expect(response.headers.get("www-authenticate")).toBeNull();
@@ -145,9 +145,9 @@ describe("Without a token, the owner", () => {
   });
 
   test.each([
-    ["where PUBLIC_URL says that others are led here", "https://bot.example.com", undefined],
-    ["where the launch was told so", undefined, () => true],
-  ])("is nobody %s", async (_when, publicUrl, isPublic) => {
+    ["if PUBLIC_URL makes the server publicly reachable", "https://bot.example.com", undefined],
+    ["if the launch reports a public URL", undefined, () => true],
+  ])("is no client %s", async (_when, publicUrl, isPublic) => {
     vi.stubEnv("PUBLIC_URL", publicUrl);
     onTestFinished(() => void vi.unstubAllEnvs());
     const owner = new OwnerCheck({
@@ -166,7 +166,7 @@ describe("Without a token, the owner", () => {
     ["Keep-Alive, Upgrade", 200],
     ["close", 403],
     [undefined, 403],
-  ])("is, of a page, whose browser keeps its connection: %s", async (connection, status) => {
+  ])("is a browser that sends this Connection header: %s", async (connection, status) => {
     const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: createMemoryLogger() });
     const page = { isForBrowsers: true };
     const app = new Hono().get("/", (context) => owner.refuse(context, page) ?? context.text("for the owner"));

@@ -39,7 +39,7 @@ describe("The refusal log", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("logs the count of further lines once within a second", () => {
+  test("logs the count of suppressed lines once per second", () => {
     const { lines, refuse, pass } = createLog();
     refuse(147);
     expect(lines).toHaveLength(10);
@@ -81,7 +81,7 @@ describe("The refusal log", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("passes on the other levels", () => {
+  test("passes other levels through", () => {
     const { lines, log } = createLog();
     for (let logged = 0; logged < 12; logged += 1) log.error({ status: 500 }, "failed");
     log.info("ready");
@@ -99,7 +99,7 @@ describe("The refusal log", () => {
 });
 
 describe("A server with many refused requests", () => {
-  test("logs ten of them, and the count of the others when it closes", async () => {
+  test("logs ten of them, and logs the count of the others when it closes", async () => {
     vi.useRealTimers();
     const logger = createMemoryLogger();
     const server = new WebhooksServer({ secret: "s3cret", logger, now: () => 1_000_000 });

@@ -35,50 +35,50 @@ const withSecret = (secret: string, query?: string) => delivery({ "x-webhook-sec
 
 describeOverBothTransports("A receiver with a secret", (send) => {
   test.each([
-    ["the right one", "s3cret", 200],
-    ["the right one between spaces, which HTTP cuts off", "  s3cret ", 200],
-    ["another", "secret", 403],
-    ["nothing", "", 403],
-    ["one with another first letter", "x3cret", 403],
-    ["one with another last letter", "s3crex", 403],
-    ["only its beginning", "s3cre", 403],
-    ["more than it", "s3crets", 403],
-    ["it twice over", "s3crets3cret", 403],
-    ["it in capitals", "S3CRET", 403],
-    ["it repeated, as two headers arrive", "s3cret, s3cret", 403],
-    ["characters beyond ASCII", "s3cr\u00e9t", 403],
-    ["a very long one", "s".repeat(8_000), 403],
-  ])("that is sent %s answers accordingly", async (_what, secret, status) => {
+    ["the correct secret answers 200", "s3cret", 200],
+    ["the correct secret between spaces, which HTTP removes, answers 200", "  s3cret ", 200],
+    ["another secret answers 403", "secret", 403],
+    ["an empty secret answers 403", "", 403],
+    ["another first letter answers 403", "x3cret", 403],
+    ["another last letter answers 403", "s3crex", 403],
+    ["only the start of the secret answers 403", "s3cre", 403],
+    ["additional characters answers 403", "s3crets", 403],
+    ["the secret twice answers 403", "s3crets3cret", 403],
+    ["the secret in uppercase answers 403", "S3CRET", 403],
+    ["two secret headers answers 403", "s3cret, s3cret", 403],
+    ["non-ASCII characters answers 403", "s3cr\u00e9t", 403],
+    ["a very long secret answers 403", "s".repeat(8_000), 403],
+  ])("and a delivery with %s", async (_what, secret, status) => {
     const { server } = createServer({ secret: "s3cret" });
     expect((await send(server, withSecret(secret))).status).toBe(status);
   });
 
-  test("that is sent none answers 401", async () => {
+  test("and a delivery without a secret answers 401", async () => {
     const { server } = createServer({ secret: "s3cret" });
     expect((await send(server, delivery({}))).status).toBe(401);
     expect((await send(server, delivery({ authorization: "s3cret", "x-webhook-secrets": "s3cret" }))).status).toBe(401);
   });
 
-  test("of any printable ASCII takes just that", async () => {
+  test("of any printable ASCII characters accepts only this secret", async () => {
     const secret = Array.from({ length: 0x7e - 0x21 + 1 }, (_, index) => String.fromCharCode(0x21 + index)).join(" ");
     const { server } = createServer({ secret });
     expect((await send(server, withSecret(secret))).status).toBe(200);
     expect((await send(server, withSecret(secret.replace("a", "b")))).status).toBe(403);
   });
 
-  test("may be a single character", async () => {
+  test("of a single character accepts it", async () => {
     const { server } = createServer({ secret: "s" });
     expect((await send(server, withSecret("s"))).status).toBe(200);
     expect((await send(server, withSecret("x"))).status).toBe(403);
     expect((await send(server, withSecret("ss"))).status).toBe(403);
   });
 
-  test("does not look for it in the URL", async () => {
+  test("does not read the secret from the URL", async () => {
     const { server } = createServer({ secret: "s3cret" });
     expect((await send(server, delivery({}, "?secret=s3cret"))).status).toBe(401);
   });
 
-  test("with several accepts each of them, during a rotation", async () => {
+  test("with several secrets accepts each of them, during a rotation", async () => {
     const { server } = createServer({ secret: ["n3w", "0ld"] });
     expect((await send(server, withSecret("n3w"))).status).toBe(200);
     expect((await send(server, withSecret("0ld"))).status).toBe(200);
@@ -86,31 +86,31 @@ describeOverBothTransports("A receiver with a secret", (send) => {
   });
 });
 
-describeOverBothTransports("A receiver that looks for the secret in the URL too", (send) => {
+describeOverBothTransports("A receiver that also accepts the secret in the URL", (send) => {
   const options = { secret: "s3cret/+ &", secretInQuery: true };
 
   test.each([
-    ["it is there", delivery({}, `?secret=${encodeURIComponent("s3cret/+ &")}`), 200],
-    ["a wrong one is there", delivery({}, "?secret=other"), 403],
-    ["an empty one is there", delivery({}, "?secret="), 403],
-    ["there is none", delivery({}, "?other=1"), 401],
-    ["the header has it", withSecret("s3cret/+ &"), 200],
+    ["the secret in the URL answers 200", delivery({}, `?secret=${encodeURIComponent("s3cret/+ &")}`), 200],
+    ["a wrong secret in the URL answers 403", delivery({}, "?secret=other"), 403],
+    ["an empty secret in the URL answers 403", delivery({}, "?secret="), 403],
+    ["no secret answers 401", delivery({}, "?other=1"), 401],
+    ["the secret in the header answers 200", withSecret("s3cret/+ &"), 200],
     [
-      "the header has a wrong one, which counts first",
+      "a wrong secret in the header, which takes precedence, answers 403",
       withSecret("no", `?secret=${encodeURIComponent("s3cret/+ &")}`),
       403,
     ],
     [
-      "the header has an empty one, which counts first",
+      "an empty secret in the header, which takes precedence, answers 403",
       withSecret("", `?secret=${encodeURIComponent("s3cret/+ &")}`),
       403,
     ],
-  ])("answers accordingly where %s", async (_where, request, status) => {
+  ])("and %s", async (_where, request, status) => {
     const { server } = createServer(options);
     expect((await send(server, request.clone())).status).toBe(status);
   });
 
-  test("tells it to no log", async () => {
+  test("logs it nowhere", async () => {
     const { server, logger } = createServer(options);
     await send(server, delivery({}, "?secret=planted-guess"));
     await send(server, delivery({}, `?secret=${encodeURIComponent("s3cret/+ &")}`));
@@ -119,7 +119,7 @@ describeOverBothTransports("A receiver that looks for the secret in the URL too"
 });
 
 describe("The secret", () => {
-  test("is WEBHOOK_SECRET where no option is given, and WEBHOOK_SECRET_PREVIOUS beside it", async () => {
+  test("is WEBHOOK_SECRET or WEBHOOK_SECRET_PREVIOUS if no option is given", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from-environment");
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "former");
     const { server } = createServer();
@@ -128,21 +128,21 @@ describe("The secret", () => {
     expect((await server.fetch(withSecret("other"))).status).toBe(403);
   });
 
-  test("is the option alone where that is given", async () => {
+  test("is only the option if it is given", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from-environment");
     const { server } = createServer({ secret: "s3cret" });
     expect((await server.fetch(withSecret("s3cret"))).status).toBe(200);
     expect((await server.fetch(withSecret("from-environment"))).status).toBe(403);
   });
 
-  test("is none where neither option nor environment has one: the server is open, with a warning", async () => {
+  test("is optional: the server is open without one, with a warning", async () => {
     const { server, warnings } = createServer();
     expect((await server.fetch(delivery({}))).status).toBe(200);
     expect((await server.fetch(withSecret("any"))).status).toBe(200);
     expect(warnings()).toEqual([expect.stringContaining("No webhook secret is set")]);
   });
 
-  test("is none where the option is false, whatever the environment has, without a warning", async () => {
+  test("is disabled if the option is false, regardless of the environment and without a warning", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from-environment");
     const { server, logger, warnings } = createServer({ secret: false });
     expect((await server.fetch(delivery({}))).status).toBe(200);
@@ -153,14 +153,14 @@ describe("The secret", () => {
   test.each([
     ["empty", ""],
     ["an empty list", []],
-    ["a list with an empty one", ["s3cret", ""]],
-    ["a list with one that is not set", [undefined]],
+    ["a list with an empty secret", ["s3cret", ""]],
+    ["a list with an undefined secret", [undefined]],
     ["null", null],
     ["true", true],
     ["a number", 1],
     ["an object", {}],
     ["a list with a number", ["s3cret", 1]],
-  ])("is refused where the option is %s", (_what, secret) => {
+  ])("is refused if the option is %s", (_what, secret) => {
     const options: object = { secret };
     expect(() => new WebhooksServer(options)).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringMatching(/"secret".*secret|false/) }),
@@ -169,7 +169,7 @@ describe("The secret", () => {
 });
 
 describe("An empty WEBHOOK_SECRET", () => {
-  test.each(["ready", "launch"] as const)("ends %s() with OPTION_INVALID", async (method) => {
+  test.each(["ready", "launch"] as const)("makes %s() throw OPTION_INVALID", async (method) => {
     vi.stubEnv("WEBHOOK_SECRET", "");
     const { server } = createServer();
     const started = method === "ready" ? server.ready() : server.launch({ port: 0 });
@@ -199,7 +199,7 @@ describe("An empty WEBHOOK_SECRET", () => {
     expect((await server.fetch(withSecret("s3cret"), { WEBHOOK_SECRET: "s3cret" })).status).toBe(200);
   });
 
-  test("does not matter once a secret for the session is in use", () => {
+  test("is ignored once a session secret is in use", () => {
     vi.stubEnv("WEBHOOK_SECRET", "");
     const secret = new SecretCheck({ secret: undefined, secretInQuery: false, now: Date.now });
     expect(secret.problem()).toMatchObject({ code: "OPTION_INVALID" });
@@ -208,7 +208,7 @@ describe("An empty WEBHOOK_SECRET", () => {
     expect(() => secret.check(request)).not.toThrow();
   });
 
-  test("is not asked for where an option is given", async () => {
+  test("is ignored if the option is given", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "");
     const { server } = createServer({ secret: "s3cret" });
     await server.ready();
@@ -222,7 +222,7 @@ describe("An empty WEBHOOK_SECRET", () => {
     );
   });
 
-  test("of the previous one ends a rotation, and no more", async () => {
+  test("for the previous secret only ends a rotation", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "present");
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "");
     const { server } = createServer();
@@ -233,7 +233,7 @@ describe("An empty WEBHOOK_SECRET", () => {
 });
 
 describe("The secret in a worker", () => {
-  test("comes with each request, in WEBHOOK_SECRET", async () => {
+  test("is WEBHOOK_SECRET of each request's bindings", async () => {
     const { server } = createServer();
     const bindings = { WEBHOOK_SECRET: "from-worker", WEBHOOK_SECRET_PREVIOUS: "former" };
     expect((await server.fetch(withSecret("from-worker"), bindings)).status).toBe(200);
@@ -242,7 +242,7 @@ describe("The secret in a worker", () => {
     expect((await server.fetch(delivery({}), bindings)).status).toBe(401);
   });
 
-  test("goes before that of the environment, and the option before both", async () => {
+  test("takes precedence over the environment, and the option over both", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from-environment");
     const bindings = { WEBHOOK_SECRET: "from-worker" };
     expect((await createServer().server.fetch(withSecret("from-environment"), bindings)).status).toBe(403);
@@ -252,14 +252,14 @@ describe("The secret in a worker", () => {
     expect((await server.fetch(withSecret("s3cret"), bindings)).status).toBe(200);
   });
 
-  test("is read anew when it changes between two requests", async () => {
+  test("is read again when it changes between two requests", async () => {
     const { server } = createServer();
     expect((await server.fetch(withSecret("first"), { WEBHOOK_SECRET: "first" })).status).toBe(200);
     expect((await server.fetch(withSecret("first"), { WEBHOOK_SECRET: "second" })).status).toBe(403);
     expect((await server.fetch(withSecret("second"), { WEBHOOK_SECRET: "second" })).status).toBe(200);
   });
 
-  test("and its former one are read anew when only the former one changes", async () => {
+  test("and the previous one are read again when only the previous one changes", async () => {
     const { server } = createServer();
     const current = { WEBHOOK_SECRET: "current" };
     expect((await server.fetch(withSecret("former"), { ...current, WEBHOOK_SECRET_PREVIOUS: "former" })).status).toBe(
@@ -271,12 +271,12 @@ describe("The secret in a worker", () => {
     );
   });
 
-  test("is only a text: other bindings of that name are none", async () => {
+  test("must be a string: other bindings of that name are ignored", async () => {
     const { server } = createServer();
     expect((await server.fetch(delivery({}), { WEBHOOK_SECRET: { get: () => "s3cret" } })).status).toBe(200);
   });
 
-  test("that cannot arrive is warned of like any other", async () => {
+  test("that cannot be sent in a header causes a warning", async () => {
     const { server, warnings } = createServer();
     await server.fetch(delivery({}), { WEBHOOK_SECRET: "s3cret " });
     expect(warnings()).toContainEqual(expect.stringContaining("starts or ends with whitespace"));
@@ -300,7 +300,7 @@ describe("Wrong secrets", () => {
     return { clock, server, logger, guess, guesses };
   }
 
-  test("are refused with 429 once there were a hundred within a minute", async () => {
+  test("are refused with 429 after a hundred within a minute", async () => {
     const { guess, guesses } = createAttacked();
     expect(new Set(await guesses(100))).toEqual(new Set([403]));
     expect(await guess()).toEqual({
@@ -313,13 +313,13 @@ describe("Wrong secrets", () => {
     });
   });
 
-  test("never stand in the way of the right one", async () => {
+  test("never block the correct one", async () => {
     const { server, guesses } = createAttacked();
     await guesses(101);
     expect((await server.fetch(withSecret("s3cret"))).status).toBe(200);
   });
 
-  test("are counted anew after a minute, and the wait is told until then", async () => {
+  test("are counted again from zero after a minute, and Retry-After is the remaining time", async () => {
     const { clock, guess, guesses } = createAttacked();
     await guesses(100);
     clock.now += 45_500;
@@ -331,7 +331,7 @@ describe("Wrong secrets", () => {
     expect((await guess()).status).toBe(429);
   });
 
-  test("are counted anew where the clock is set back, and not refused for an hour", async () => {
+  test("are counted again from zero if the clock is set back, instead of being refused for an hour", async () => {
     const { clock, guess, guesses } = createAttacked();
     await guesses(101);
     clock.now -= 3_600_000;
@@ -340,15 +340,15 @@ describe("Wrong secrets", () => {
     expect((await guess()).status).toBe(403);
   });
 
-  test("do not include missing ones: those guess nothing", async () => {
+  test("do not include missing ones, which are not guesses", async () => {
     const { server, guess } = createAttacked();
     for (let number = 0; number < 150; number += 1) expect((await server.fetch(delivery({}))).status).toBe(401);
     expect((await guess()).status).toBe(403);
   });
 });
 
-describe("What is told of the secret, once, with the first request or at the start", () => {
-  test("is that there is one, and not which", async () => {
+describe("The log line about the secret, once at the first request or at startup", () => {
+  test("reports that a secret is set, without its value", async () => {
     const { server, logger, warnings } = createServer({ secret: "s3cret" });
     await server.fetch(delivery({}));
     await server.ready();
@@ -359,7 +359,7 @@ describe("What is told of the secret, once, with the first request or at the sta
     expect(logger.text()).not.toContain("s3cret");
   });
 
-  test("is a warning where there is none, with what to do about it", async () => {
+  test("is a warning with a remedy if there is no secret", async () => {
     const { server, warnings } = createServer();
     await server.ready();
     await server.fetch(delivery({}));
@@ -383,20 +383,20 @@ describe("What is told of the secret, once, with the first request or at the sta
       /^The secret contains a character that is not valid in an HTTP header/,
     ],
     ["holds a tab", "planted-s3\tcret", /^The secret contains a character that is not valid in an HTTP header/],
-  ])("is a warning where it can never arrive, because it %s", async (_why, secret, warning) => {
+  ])("is a warning if the secret cannot be sent, because it %s", async (_why, secret, warning) => {
     const { server, logger, warnings } = createServer({ secret });
     await server.ready();
     expect(warnings()).toEqual([expect.stringMatching(warning)]);
     expect(logger.text()).not.toMatch(/s3\\?t?cr/);
   });
 
-  test("names which of several can never arrive", async () => {
+  test("names the secrets of a list that cannot be sent", async () => {
     const { server, warnings } = createServer({ secret: ["a fine one", " spaced one "] });
     await server.ready();
     expect(warnings()).toEqual([expect.stringMatching(/^Secret number 2 starts or ends with whitespace/)]);
   });
 
-  test("is nothing more where it is fine, spaces in the middle included", async () => {
+  test("is no warning for a valid secret, even with spaces in the middle", async () => {
     const { server, warnings } = createServer({ secret: "a fine secret ~!" });
     await server.ready();
     expect(warnings()).toEqual([]);
