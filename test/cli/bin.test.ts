@@ -36,7 +36,7 @@ describe("The script hub-webhooks", () => {
     [2, []],
     [2, ["lst"]],
     [2, ["delete", idOf(1)]],
-  ])("ends with %i for %j", async (exitCode, argv) => {
+  ])("exits with %i for %j", async (exitCode, argv) => {
     const hub = await startStandInHub([wireWebhook()]);
     const result = await startCommand(argv, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" }).ended;
     expect(result).toMatchObject({ exitCode, signal: null });
@@ -44,7 +44,7 @@ describe("The script hub-webhooks", () => {
     expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
   });
 
-  test("asks for a token if there is none", async () => {
+  test("reports a missing token", async () => {
     const hub = await startStandInHub();
     const { exitCode, stdout, stderr } = await startCommand(["list"], { HF_ENDPOINT: hub.url }).ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
@@ -71,14 +71,14 @@ describe("The script hub-webhooks", () => {
     expect(await command.ended).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
   });
 
-  test("states the same Node as package.json", async () => {
+  test("requires the same Node version as package.json", async () => {
     const source = await readFile(binPath, "utf8");
     const [, major, minor] = /major < (\d+) \|\| \(major === \1 && minor < (\d+)\)/.exec(source) ?? [];
     expect(`>=${major}.${minor}`).toBe(manifest.engines.node);
     expect(source).toContain(`requires Node ${major}.${minor} or newer`);
   });
 
-  test.runIf(oldNode)("says on an old Node, in one line, which one it needs", async () => {
+  test.runIf(oldNode)("prints the required version in one line on an old Node", async () => {
     const { path, version } = oldNode ?? { path: "", version: "" };
     const folder = createFolder();
     const { code } = await transform(await readFile(binPath, "utf8"), { loader: "ts", target: "es2024" });
@@ -92,7 +92,7 @@ describe("The script hub-webhooks", () => {
     });
   });
 
-  test("imports nothing before it has looked at the Node it runs on", async () => {
+  test("imports no module before it has checked the version of Node", async () => {
     expect(await readFile(binPath, "utf8")).not.toMatch(/^\s*(import|export)\s*[^(\s]/m);
   });
 });

@@ -29,7 +29,7 @@ async function loadedBy(argv: readonly string[], env: Record<string, string> = {
 
 describe("A command loads only the modules that it uses", () => {
   test.each(["--help", "create --help", "hub --help", "--version", "lst", "delete id"])(
-    "for %j: neither the contract, the client, the local Hub nor the prompts",
+    "for %j: not the contract, the client, the local Hub, or the prompts",
     async (words) => {
       const loaded = [...(await loadedBy(words.split(" ")))].filter((name) => !/^src\/(cli|core)\//.test(name));
       expect(loaded.sort()).toEqual([
@@ -43,7 +43,7 @@ describe("A command loads only the modules that it uses", () => {
     },
   );
 
-  test("a listing loads the client, and neither the local Hub, the server, pino nor the prompts", async () => {
+  test("a list command loads the client, but not the local Hub, the server, pino, or the prompts", async () => {
     const hub = await startStandInHub([wireWebhook()]);
     const loaded = [...(await loadedBy(["list"], { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" }))];
     expect(loaded).toContain("src/hub/client.ts");

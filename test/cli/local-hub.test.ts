@@ -39,7 +39,7 @@ async function showWebhook(hub: LocalHub, id: string): Promise<Record<string, un
 }
 
 describe("The command line against a local Hub", () => {
-  test("goes with a webhook from its creation to its end", async () => {
+  test("manages a webhook from its creation to its deletion", async () => {
     const hub = await startLocalHub();
     const receiver = await startReceiver();
     const id = await createWebhook(hub, "--url", receiver.url, "--watch", "dataset:me/data", "--secret", "horse");
@@ -64,7 +64,7 @@ describe("The command line against a local Hub", () => {
     expect(await runCommand(["info", id], { hub })).toMatchObject({ exitCode: 1, stdout: "" });
   });
 
-  test("brings a suspended webhook back by the command that it names itself", async () => {
+  test("enables a suspended webhook with the suggested command", async () => {
     const hub = await startLocalHub();
     const receiver = await startReceiver();
     const id = await createWebhook(hub, "--url", receiver.url, "--watch", "dataset:me/data");
@@ -78,7 +78,7 @@ describe("The command line against a local Hub", () => {
     expect(await showWebhook(hub, id)).toMatchObject({ disabled: false });
   });
 
-  test("replays a delivery, and fails until the receiver takes it", async () => {
+  test("replays a delivery, and fails until the receiver accepts it", async () => {
     const hub = await startLocalHub();
     const receiver = await startReceiver();
     const id = await createWebhook(hub, "--url", receiver.url, "--watch", "dataset:me/data");

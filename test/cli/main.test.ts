@@ -47,7 +47,7 @@ describe("The help", () => {
 });
 
 describe("The version", () => {
-  test.each(["--version", "-V", "list --version"])("is that of the package, for %s", async (words) => {
+  test.each(["--version", "-V", "list --version"])("is the package's version, for %s", async (words) => {
     expect(await runCommand(words.split(" "))).toEqual({ exitCode: 0, stdout: `${manifest.version}\n`, stderr: "" });
   });
 });

@@ -66,11 +66,11 @@ describe("The output", () => {
     );
   });
 
-  test("has colours on a terminal, which do not move the columns", () => {
+  test("has colors on a terminal, which do not shift the columns", () => {
     expect(written(result, { isTerminal: true })).toContain("a     \u001b[32mon   \u001b[39m  never");
   });
 
-  test("aligns columns by display width: a CJK character takes two columns", () => {
+  test("aligns columns by display width: a CJK character has a width of two columns", () => {
     const rows = [
       ["データ", "on", ""],
       ["abc", "off", ""],
@@ -90,7 +90,7 @@ describe("The output", () => {
     expect(written(result)).toBe("id\tstate\tlast\na\ton\t\nbbbb\toff\ttoday\n");
   });
 
-  test("keeps one row a line, whatever stands in it", () => {
+  test("prints one line per row, regardless of its content", () => {
     expect(written({ ...result, rows: [["a\tb\nc", "on", "\u001b[2J"]] })).toBe("id\tstate\tlast\na b c\ton\t\n");
   });
 
@@ -102,13 +102,13 @@ describe("The output", () => {
     expect(written(result, { format: "quiet" })).toBe("a\nbbbb\n");
   });
 
-  test("of one thing is a block on a terminal", () => {
+  test("of one object is a block on a terminal", () => {
     const [row = []] = result.rows;
     const block = written({ ...result, rows: [row], asBlocks: true }, { isTerminal: true, env: { NO_COLOR: "1" } });
     expect(block).toBe("Id     a\nState  on\nLast   never\n");
   });
 
-  test.each([...formats, undefined])("of nothing has no lines: %s", (format) => {
+  test.each([...formats, undefined])("of an empty list has no lines: %s", (format) => {
     const nothing = written({ ...result, json: [], quiet: [], rows: [] }, { format });
     expect(nothing).toBe(format === "json" ? "[]\n" : "");
   });

@@ -43,7 +43,7 @@ describe("The values of --domain", () => {
     expect(collectDomain(text, undefined)).toEqual([domain]);
   });
 
-  test("counts once when it is given twice", () => {
+  test("are deduplicated", () => {
     expect(collectDomain("discussions", collectDomain("discussion", ["repo"]))).toEqual(["repo", "discussion"]);
   });
 

@@ -16,6 +16,6 @@ test.each([
   expect(String(timeAgo(at, now))).toBe(`<time datetime="${at}" title="${at}">${words}</time>`);
 });
 
-test("A moment still to come, after the clock was set back, is “just now”", () => {
+test("A time in the future, after the clock was set back, is “just now”", () => {
   expect(String(timeAgo("2026-09-01T13:00:00.000Z", now))).toContain(">just now<");
 });

@@ -37,7 +37,7 @@ describe.each(looks)("An error page, $colorScheme and $width pixels wide,", (loo
   test.each([
     ["/nowhere", 404, "There is nothing here"],
     ["/webhooks/retrain", 405, "This address takes deliveries only"],
-  ])("of a server at %s is accessible, fits and loads nothing else", async (path, status, heading) => {
+  ])("of a server at %s is accessible, fits the width, and loads no other files", async (path, status, heading) => {
     const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
     onTestFinished(() => server.close());
     server.webhook("retrain", () => {});
@@ -51,7 +51,7 @@ describe.each(looks)("An error page, $colorScheme and $width pixels wide,", (loo
     expect(opened.complaints).toEqual([]);
   });
 
-  test("of a file that does not load shows where it threw", async () => {
+  test("of a file that does not load shows the position of the error", async () => {
     const project = await openProject({
       "server.ts": "const deep = () => {\n  throw new TypeError('boom');\n};\ndeep();\nexport {};",
     });

@@ -4,7 +4,7 @@ import { renderErrorPage } from "../../src/console/error-page.ts";
 describe("An error page", () => {
   const content = { status: 404, code: "NOT_FOUND", message: "There is nothing at this path." };
 
-  test("shows title, message, code and a way onward", () => {
+  test("shows title, message, code and a link", () => {
     const { html } = renderErrorPage({ ...content, home: "/hub/" });
     for (const part of ["<h1>There is nothing here</h1>", content.message, "NOT_FOUND", 'href="/hub/"']) {
       expect(html).toContain(part);
@@ -19,18 +19,18 @@ describe("An error page", () => {
     expect(html).toMatch(/<pre [^>]*>TypeError\n {2}at x:1:2<\/pre>/);
   });
 
-  test("has a title for a status of its own", () => {
+  test("has a title for an unusual status", () => {
     expect(renderErrorPage({ ...content, status: 599 }).html).toContain("<h1>Something went wrong</h1>");
   });
 
-  test("lets no value become markup, and shows characters that hide", () => {
+  test("escapes markup in values, and shows invisible characters", () => {
     const hostile = '<script>alert(1)</script>"\u202e';
     const values = { message: hostile, code: hostile, title: hostile, details: [hostile], home: '/"onclick=x' };
     const { html } = renderErrorPage({ ...content, ...values });
     expect(html).not.toMatch(/<script|"onclick|\u202e/);
   });
 
-  test("may run nothing and load nothing, and its style is named by a nonce of its own", () => {
+  test("may not run scripts or load files, and allows its style with a nonce", () => {
     const [one, other] = [renderErrorPage(content), renderErrorPage(content)].map(({ html, headers }) => {
       const policy = headers["content-security-policy"] ?? "";
       const [, nonce = ""] = /style-src 'nonce-([\w-]+)'/.exec(policy) ?? [];

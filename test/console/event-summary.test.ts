@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { summarizeEvent } from "../../src/console/event-summary.ts";
 
 describe("What a payload is about", () => {
-  test("is its scope, its action and its repository", () => {
+  test("is summarized by scope, action and repository", () => {
     const body = JSON.stringify({
       event: { scope: "repo.content", action: "update" },
       repo: { type: "dataset", name: "me/data" },
@@ -13,7 +13,7 @@ describe("What a payload is about", () => {
     });
   });
 
-  test("is told as far as the payload goes", () => {
+  test("is summarized from the available fields", () => {
     expect(summarizeEvent(`{"event":{"scope":"repo"}}`)).toMatchObject({
       what: "repo",
       repo: "",
@@ -36,17 +36,17 @@ describe("What a payload is about", () => {
     `{"event":{"scope":{}}}`,
     `{"__proto__":{"event":{"scope":"x"}}}`,
     "[".repeat(99),
-  ])("is not known of “%s”", (body) => {
+  ])("is unknown for “%s”", (body) => {
     expect(summarizeEvent(body)).toBeUndefined();
   });
 
-  test("is not known of a body that is gone, and of one that would take long to parse", () => {
+  test("is unknown for a deleted body and for a body that is slow to parse", () => {
     expect(summarizeEvent(undefined)).toBeUndefined();
     const long = JSON.stringify({ event: { scope: "repo" }, files: ["x".repeat(1_000_000)] });
     expect(summarizeEvent(long)).toBeUndefined();
   });
 
-  test("is short, however long its names are", () => {
+  test("is short, even with long names", () => {
     const long = "n".repeat(10_000);
     const summary = summarizeEvent(JSON.stringify({ event: { scope: long, action: long }, repo: { name: long } }));
     expect(`${summary?.what} ${summary?.repo}`.length).toBeLessThan(400);

@@ -63,7 +63,7 @@ describe("WebhookError.isInstance", () => {
     ["null", null],
     ["undefined", undefined],
     ["the class itself", WebhookError],
-  ])("does not take %s for one", (_what, value) => {
+  ])("returns false for %s", (_what, value) => {
     expect(WebhookError.isInstance(value)).toBe(false);
   });
 });

@@ -50,12 +50,12 @@ describe("Deceptive characters", () => {
   });
 });
 
-test("A word without special characters is not quoted", () => {
+test("An argument without special characters is not quoted", () => {
   expect(toShellWord("http://127.0.0.1:5050")).toBe("http://127.0.0.1:5050");
 });
 
 test.each(["", "it's", "a b", "$(echo pwned)", "`echo pwned`", "a;b", "~", "a\nb", "\\", "*", "'; echo pwned; '"])(
-  "A shell reads “%s” back as one word",
+  "A shell parses the quoted “%s” as a single argument",
   (text) => {
     for (const word of [toShellWord(text), quoteShellWord(text)]) {
       expect(execFileSync("/bin/sh", ["-c", `printf '%s\\0' ${word}`], { encoding: "utf8" })).toBe(`${text}\0`);

@@ -5,11 +5,11 @@ test("A text that is short enough stays whole", () => {
   expect(shorten("four", 4)).toBe("four");
 });
 
-test("A longer one ends in an ellipsis, and is no longer than asked for", () => {
+test("A longer text ends with an ellipsis, and has at most the given length", () => {
   expect(shorten("longer", 4)).toBe("lon…");
 });
 
-test("No character is cut in half", () => {
+test("No character is split", () => {
   expect(cutAt("ab😀", 3)).toBe("ab");
   expect(cutAt("ab😀", 4)).toBe("ab😀");
 });

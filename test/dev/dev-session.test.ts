@@ -118,7 +118,7 @@ describe("A session with a local Hub", () => {
     expect(["dev.db", "code.db", "environment.db"].map(exists)).toEqual([true, false, false]);
   });
 
-  test("generates a secret if the server has none, which its Hub and trigger send", async () => {
+  test("generates a secret if the server has none, and its Hub and trigger send it", async () => {
     const open = `
       import { WebhooksServer } from "hub-webhooks";
       const server = new WebhooksServer();
@@ -325,7 +325,7 @@ describe("A session with a local Hub", () => {
     expect(events.filter(({ event }) => event !== "output")).toEqual([]);
   });
 
-  test("waits for a file that fails to load with waitForFile, and responds meanwhile", async () => {
+  test("waits for a file that fails to load with waitForFile, and responds in the meantime", async () => {
     const project = await openProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
     const broken = Promise.withResolvers<void>();
     const port = await freePort();

@@ -11,7 +11,7 @@ test("Open parts are closed once, in reverse order, before the onClosed callback
   expect(parts.signal.reason).toMatchObject({ code: "CLOSING" });
 });
 
-test("A part that opens after the session was closed is closed at once, and not used", async () => {
+test("A part that opens after the session was closed is closed immediately, and not used", async () => {
   const parts = new OpenParts();
   await parts.close();
   const close = vi.fn(async () => {});

@@ -16,7 +16,7 @@ async function openSocket(url: string): Promise<RawSocket> {
 }
 
 describe("A client that half-closes its connection after the request", () => {
-  test("still gets its response, and then the end", async () => {
+  test("still gets its response, and then the connection closes", async () => {
     const { requests, listener } = recorder();
     const { proxy, publicUrl } = await openProxyTo(listener);
     for (const url of [proxy.url, publicUrl]) {
@@ -29,7 +29,7 @@ describe("A client that half-closes its connection after the request", () => {
     expect(requests).toHaveLength(2);
   });
 
-  test("receives 100 Continue as a probe while the response takes long", async () => {
+  test("receives 100 Continue as a probe during a slow response", async () => {
     const finish = Promise.withResolvers<void>();
     const requests: IncomingMessage[] = [];
     const { proxy } = await openProxyTo(
@@ -99,7 +99,7 @@ describe("A client that waits for 100 Continue", () => {
     return { ...opened, socket: socket.send(requestBytes({ path, headers: all, body: "" })) };
   }
 
-  test("gets it once the server reads the body, and its delivery can be replayed", async () => {
+  test("gets 100 Continue once the server reads the body, and its delivery can be replayed", async () => {
     const { proxy, socket, deliveries } = await announce("/webhooks/retrain");
     expect((await socket.answer({ toHead: true })).status).toBe(100);
     expect((await socket.send(body).answer()).text).toBe('{"done":true}');
@@ -107,7 +107,7 @@ describe("A client that waits for 100 Continue", () => {
     expect(await proxy.replay()).toMatchObject({ status: 200 });
   });
 
-  test("gets it even if its Connection header lists Expect", async () => {
+  test("gets 100 Continue even if its Connection header lists Expect", async () => {
     const { socket } = await announce("/webhooks/retrain", { given: { Connection: "Expect" } });
     expect((await socket.answer({ toHead: true })).status).toBe(100);
     expect((await socket.send(body).answer()).text).toBe('{"done":true}');
@@ -126,21 +126,21 @@ describe("A client that waits for 100 Continue", () => {
     ["for an unknown endpoint", "/webhooks/none", {}, 404],
     ["with another media type", "/webhooks/retrain", { "Content-Type": "text/plain" }, 415],
     ["for a route that ignores the body", "/ignored", {}, 200],
-  ])("gets its response without it %s", async (_what, path, given, status) => {
+  ])("gets its response without 100 Continue %s", async (_what, path, given, status) => {
     const { socket } = await announce(path, { given });
     expect((await socket.answer()).status).toBe(status);
     await socket.ended;
     expect(socket.rest).toBe("");
   });
 
-  test("gets 503 without it while there is no server", async () => {
+  test("gets 503 without 100 Continue while there is no server", async () => {
     const { socket } = await announce("/webhooks/retrain", { serverPort: () => Promise.reject(new Error("none")) });
     expect((await socket.answer()).status).toBe(503);
     await socket.ended;
     expect(socket.rest).toBe("");
   });
 
-  test("gets the reachability check without it", async () => {
+  test("gets the reachability check without 100 Continue", async () => {
     const { proxy } = await openProxy();
     const socket = await openSocket(proxy.url);
     const given = { ...headers, Expect: "100-continue", "Content-Length": "2" };

@@ -194,7 +194,7 @@ describe.concurrent("A reloading server", () => {
     expect(await deliver("word")).toEqual(["two", "first"]);
   });
 
-  test("can be closed during a load, and loads nothing more", async (context) => {
+  test("can be closed during a load, and then loads no more files", async (context) => {
     const { expect } = context;
     await using project = await makeProject({
       ...files,
@@ -263,7 +263,7 @@ describe("The source watcher", () => {
     await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/new.ts")], isLoaded: false });
   });
 
-  test("reports changes once if they are noticed late", async () => {
+  test("reports changes once if they are detected late", async () => {
     await using project = await makeProject({ "lib/a.ts": "" });
     const path = join(project.path, "lib", "a.ts");
     const onChange = vi.fn();
@@ -280,7 +280,7 @@ describe("The source watcher", () => {
     expect(onChange.mock.calls).toEqual([[{ paths: [path], isLoaded: true }]]);
   });
 
-  test("waits until changes have settled, and reports nothing after close()", async () => {
+  test("waits until changes have settled, and reports no changes after close()", async () => {
     await using project = await makeProject({ "lib/a.ts": "", "lib/b.ts": "" });
     const timers = watchTimers();
     const watcher = new SourceWatcher({ onChange: () => expect.unreachable("It has settled."), settleMs: 54_321 });
@@ -297,7 +297,7 @@ describe("The source watcher", () => {
     expect(timers.of(54_321).filter(({ cleared }) => cleared === 0)).toEqual([]);
   });
 
-  test("watches nothing after close(), even if files are added late", async () => {
+  test("watches no files after close(), even if files are added late", async () => {
     const module = new URL("../../src/dev/source-watcher.ts", import.meta.url).href;
     const script = `
       import { SourceWatcher } from ${JSON.stringify(module)};

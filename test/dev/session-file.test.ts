@@ -90,7 +90,7 @@ describe("The stored local Hub of a session", () => {
     expect(findSessionHub("/bot")).toBeUndefined();
   });
 
-  test("is that of the latest session with a local Hub", () => {
+  test("is the latest session's local Hub", () => {
     store({ port: 7861, localHubUrl: "http://127.0.0.1:5051" });
     store({ port: 7862, localHubUrl: "http://127.0.0.1:5052" });
     store({ port: 7863 });

@@ -68,7 +68,7 @@ test("A failure of the Hub is reported and retried until it succeeds", async () 
   expect(await listed()).toBe(0);
 });
 
-test("A later failure is retried too", async () => {
+test("A later failure is also retried", async () => {
   const { reconciler, problems, listed, answerWith } = await openReconciler();
   for (const endpoints of [desired.endpoints.slice(0, 1), desired.endpoints]) {
     answerWith(503);

@@ -14,7 +14,7 @@ async function openSocket(url: string): Promise<RawSocket> {
 }
 
 describe("Invalid HTTP", () => {
-  test("is answered with 400, logged once and its connection is closed, even if the client keeps it open", async () => {
+  test("is answered with 400 and logged once, and its connection is closed, even if the client keeps it open", async () => {
     const { listener, log, url } = await openListener();
     const socket = await openSocket(url);
     expect((await socket.send(garbage).answer()).status).toBe(400);
@@ -92,7 +92,7 @@ describe("Invalid HTTP", () => {
     expect(log.lines).toEqual([]);
   });
 
-  test("in a body closes the connection if the response has begun", async () => {
+  test("in a body closes the connection if the response has started", async () => {
     const { listener, log, url } = await openListener({
       fetch: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(1)) })),
     });

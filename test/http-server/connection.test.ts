@@ -25,7 +25,7 @@ describe("Open connections", () => {
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test("are limited by maxConnections: further ones are closed, and reported once", async () => {
+  test("are limited by maxConnections: additional ones are closed, and reported once", async () => {
     const { listener, log, url } = await openListener({ limits: { maxConnections: 2 } });
     const open = [await openSocket(url), await openSocket(url)];
     await expect.poll(() => listener.connectionCount).toBe(2);
@@ -45,7 +45,7 @@ describe("Requests on one connection", () => {
   /** The timeout is too long to close idle connections during the test. */
   const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 60_000 };
 
-  test("are limited by maxRequestsPerSocket: the last answer closes the connection", async () => {
+  test("are limited by maxRequestsPerSocket: the connection closes after the last response", async () => {
     const { url } = await openListener({ limits: { maxRequestsPerSocket: 2 }, timeouts });
     const socket = await openSocket(url);
     const answers = [await socket.send(page).answer(), await socket.send(page).answer()];
@@ -98,7 +98,7 @@ describe("Requests on one connection", () => {
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test("are no longer read if too many wait for their answers", async () => {
+  test("are no longer read if too many wait for their responses", async () => {
     let asked = 0;
     const { url } = await openListener({
       fetch: () => {
@@ -126,7 +126,7 @@ describe("An answer", () => {
     return socket;
   }
 
-  test("that is not read in time closes its connection", async () => {
+  test("that is not read before the timeout closes its connection", async () => {
     const { listener, log, url } = await openListener({
       fetch: () => new Response(large),
       limits: { writeTimeoutMs: 100 },

@@ -36,7 +36,7 @@ async function announce(path: string, headers: Record<string, string | undefined
 describe.each([
   ["short", ""],
   ["long", "?"],
-])("On the %s way, a request with Expect: 100-continue", (_way, query) => {
+])("On the %s path, a request with Expect: 100-continue", (_way, query) => {
   test("gets 100 Continue if its body is read", async () => {
     const socket = await announce(`/webhooks/own${query}`);
     expect((await socket.answer({ toHead: true })).status).toBe(100);

@@ -35,8 +35,8 @@ async function openWaiting({ probeMs = 10 } = {}) {
 describe.each([
   ["short", delivery, answered.content],
   ["long", page, '{"way":"long"}'],
-])("On the %s way, a client", (_way, request, text) => {
-  test("that ends its side after the request gets its answer, and then the end", async () => {
+])("On the %s path, a client", (_way, request, text) => {
+  test("that ends its side after the request gets its response, and then the connection closes", async () => {
     const { listener, finish, socket, started } = await openWaiting();
     socket.send(request).finish();
     const signal = await started.promise;
@@ -47,7 +47,7 @@ describe.each([
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test("that ends its side and waits long gets 100 Continue before its answer", async () => {
+  test("that ends its side and waits for a long time gets 100 Continue before its response", async () => {
     const { finish, socket, started } = await openWaiting();
     socket.send(request).finish();
     const signal = await started.promise;
@@ -87,7 +87,7 @@ describe("The probe of a half-closed client", () => {
   });
 });
 
-test("Every pipelined request of a client that has ended its side is answered", async () => {
+test("Every pipelined request of a client that has ended its side gets a response", async () => {
   const { url } = await openListener();
   const socket = await RawSocket.open(url);
   socket.send(Buffer.concat([delivery, page, delivery])).finish();

@@ -7,7 +7,7 @@ const host = { Host: "receiver.example" };
 describe.each([
   ["short", "/webhooks/retrain"],
   ["long", "/elsewhere"],
-])("On the %s way, a request", (_way, path) => {
+])("On the %s path, a request", (_way, path) => {
   test.each<[string, Partial<RawRequest>, string]>([
     ["of HTTP/2.0", { version: "HTTP/2.0" }, "Unsupported HTTP version"],
     ["of HTTP/0.9", { version: "HTTP/0.9" }, "Unsupported HTTP version"],

@@ -53,7 +53,7 @@ describe("A job", () => {
     expect(process.listenerCount("SIGTERM")).toBe(before);
   });
 
-  test("writes the log line of a delivery, and nothing else", async () => {
+  test("writes only the log line of a delivery", async () => {
     const { run, logger } = createJob();
     await run();
     expect(logger.lines).toEqual([

@@ -46,7 +46,7 @@ describe("A local Hub", () => {
     expect(new Set(hubs.map(({ url }) => url)).size).toBe(100);
   });
 
-  test("closes once, however often close() is called", async () => {
+  test("closes once, even if close() is called several times", async () => {
     const hub = await LocalHub.launch();
     const closing = hub.close();
     await Promise.all([closing, hub.close(), hub[Symbol.asyncDispose]()]);

@@ -47,7 +47,7 @@ describe("An edit", () => {
     expect(Object.keys(edited({ path: "repo", remove: true }))).toEqual(["event", "updatedRefs"]);
   });
 
-  test("applies to the result of the edits before it", () => {
+  test("applies to the result of earlier edits", () => {
     const { repo } = edited(
       { path: "repo", value: {} },
       { path: "repo.a", value: 1 },
@@ -68,7 +68,7 @@ describe("An edit", () => {
     ["updatedRefs.2", '"updatedRefs" is a list whose next index is 1'],
     ["updatedRefs.first", '"updatedRefs" is a list whose next index is 1'],
     ["updatedRefs.-1", '"updatedRefs" is a list'],
-  ])("that leads nowhere is refused: %s", (path, told) => {
+  ])("whose path does not exist is refused: %s", (path, told) => {
     expect(() => edited({ path, value: 1 })).toThrow(
       expect.objectContaining({ code: "ARGUMENT_INVALID", message: expect.stringContaining(told) }),
     );

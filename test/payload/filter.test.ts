@@ -94,7 +94,7 @@ describe("The repository of a filter", () => {
     ["model:acme/v1.0+(beta)[1]{2}^3$|?", "model", "acme/v1.0+(beta)[1]{2}^3$|?"],
     ["model:acme/\\d", "model", "acme/\\d"],
     ["model:acme/*", "model", "acme/\u{1f917}\n"],
-  ] as const)("%s takes %s %j", (repo, type, name) => {
+  ] as const)("%s matches %s %j", (repo, type, name) => {
     expect(reason({ repo }, named(type, name))).toBeUndefined();
   });
 
@@ -112,7 +112,7 @@ describe("The repository of a filter", () => {
     ["model:acme/[ab]", "model", "acme/a"],
     ["model:acme/net", "model", "acme/net\n"],
     ["model:acme/?", "model", "acme/x"],
-  ] as const)("%s does not take %s %j", (repo, type, name) => {
+  ] as const)("%s does not match %s %j", (repo, type, name) => {
     expect(reason({ repo }, named(type, name))).toBe(`repo ${type}:${name} is not ${repo}`);
   });
 
@@ -132,7 +132,7 @@ describe("The ref of a filter", () => {
     ["refs/pr/*", "refs/pr/12"],
     ["refs/heads/**", "refs/heads/feature/rain"],
     ["**", "refs/convert/parquet"],
-  ])("%s takes %s", (ref, updated) => {
+  ])("%s matches %s", (ref, updated) => {
     expect(reason({ ref }, updating(updated))).toBeUndefined();
   });
 
@@ -141,7 +141,7 @@ describe("The ref of a filter", () => {
     ["refs/heads/*", "refs/pr/12"],
     ["refs/heads/*", "refs/heads/feature/rain"],
     ["main", "refs/heads/main"],
-  ])("%s does not take %s", (ref, updated) => {
+  ])("%s does not match %s", (ref, updated) => {
     expect(reason({ ref }, updating(updated))).toBe(`no updated ref is ${ref}`);
   });
 
@@ -201,7 +201,7 @@ describe("Invalid options", () => {
     ["repo", { repo: [] }],
     ["ref", { ref: "" }],
     ["ref", { ref: ["refs/heads/main", ""] }],
-  ])("are refused at once: an empty %s", (field, options) => {
+  ])("are refused immediately: an empty %s", (field, options) => {
     expect(() => createFilter(options)).toThrow(
       expect.objectContaining({
         code: "OPTION_INVALID",

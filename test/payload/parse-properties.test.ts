@@ -81,7 +81,7 @@ describe("For any JSON value, parsePayload", () => {
 });
 
 describe("For any delivery of the Hub, parsePayload", () => {
-  test("accepts further fields anywhere in it", () => {
+  test("accepts additional fields anywhere", () => {
     const extended = fixture.chain((value) =>
       fc
         .tuple(fc.constantFrom(...objectPaths(value)), unknownField, fc.jsonValue())

@@ -94,7 +94,7 @@ describe("A payload without a required field", () => {
     ["discussion-update-merged", "discussion.pinned"],
     ["discussion-update-merged", "discussion.changes.mergeCommitId"],
     ["comment-create", "comment.content"],
-  ])("is taken where they may not: %s without %s", (name, path) => {
+  ])("is accepted without an optional field: %s without %s", (name, path) => {
     const slimmer = changedAt(readFixture(name), path.split("."), undefined);
     expect(slimmer).not.toEqual(readFixture(name));
     expect(parsePayload(slimmer)).toBe(slimmer);
@@ -142,7 +142,7 @@ describe("The error of an invalid payload", () => {
     ["a string", "payload"],
     ["a number", 3],
     ["a list", [readFixture("repo-create-dataset")]],
-  ])("of %s says that this is no payload", (_what, value) => {
+  ])("for %s reports that this is not a payload", (_what, value) => {
     expect(refusal(value)).toMatch(/^Invalid payload: payload: /);
   });
 
@@ -175,7 +175,7 @@ describe("The error of an invalid payload", () => {
     ["event.scope", "repo-create-dataset"],
     ["event.action", "repo-create-dataset"],
     ["webhook.id", "repo-create-dataset"],
-  ])("does not come for a %s of 512 characters, but for one of 513", (path, name) => {
+  ])("is thrown for a %s of 513 characters, but not of 512", (path, name) => {
     expect(refusal(changedAt(readFixture(name), path.split("."), "n".repeat(512)))).toBeUndefined();
     expect(refusal(changedAt(readFixture(name), path.split("."), "n".repeat(513)))).toContain(`${path}: `);
   });

@@ -25,7 +25,7 @@ describe("parseWatch()", () => {
     ["model:me/a,model:me/b", "Pass several values separately"],
     ["dataset:me/*", 'does not support "*"'],
     ["dataset:", 'Use "dataset:name"'],
-  ])("is not %s: what to write instead is said", (text, remedy) => {
+  ])("is rejected with a remedy if it is %s", (text, remedy) => {
     expect(parseWatch(text)).toEqual({ problem: expect.stringContaining(remedy) });
   });
 });

@@ -31,7 +31,7 @@ function resolve(listed: readonly Webhook[], state: Partial<HubState> = {}, now 
 }
 
 describe("An interrupted creation", () => {
-  test("finds the webhook with the same URL and watched things, in any order", () => {
+  test("finds the webhook with the same URL and watched items, in any order", () => {
     expect(resolve([webhook(made, { watched: watched.toReversed() })])).toEqual({ ids: [made], keys: [] });
   });
 
@@ -59,7 +59,7 @@ describe("An interrupted creation", () => {
     expect(resolve([webhook(made)], { pending })).toEqual({ ids: [made], keys: ["second"] });
   });
 
-  test("is given up after ten minutes", () => {
+  test("is abandoned after ten minutes", () => {
     expect(resolve([], {}, noted + 600_000).keys).toEqual(["first"]);
     expect(resolve([], {}, noted + 600_001).keys).toEqual([]);
   });

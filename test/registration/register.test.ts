@@ -57,7 +57,7 @@ describe("Registering a server", () => {
     expect(testHub.writes.slice(before)).toEqual([]);
   });
 
-  test("compares watched things and domains as sets", async () => {
+  test("compares watched items and domains as sets", async () => {
     const testHub = await openTestHub();
     await testHub.register(serverOf({ all: { watch: ["org:acme", "user:me"], domains: ["repo", "discussion"] } }));
     const [made] = await testHub.webhooks();
@@ -151,7 +151,7 @@ describe("Registering a server", () => {
 });
 
 describe("A dry run", () => {
-  test("reports the steps, executes none of them, and creates no file", async () => {
+  test("reports the steps without executing them, and creates no file", async () => {
     const testHub = await openTestHub();
     const { steps, done } = await testHub.register(serverOf({ retrain }), { dryRun: true });
     expect(steps).toEqual([
@@ -239,7 +239,7 @@ describe("The secret", () => {
     expect(await testHub.webhooks()).toMatchObject([{ secret }]);
   });
 
-  test("can be set in place of the secret of the server", async () => {
+  test("can be set instead of the server's secret", async () => {
     const testHub = await openTestHub();
     await testHub.register(serverOf({ retrain }), { secret: "given" });
     expect(await testHub.webhooks()).toMatchObject([{ secret: "given" }]);
@@ -405,7 +405,7 @@ describe("A Hub", () => {
     expect(await testHub.webhooks()).toHaveLength(1);
   });
 
-  test("that rejected a creation leaves no pending entry: a webhook made by hand is not managed", async () => {
+  test("that rejected a creation leaves no pending entry: a manually created webhook is not managed", async () => {
     const testHub = await openTestHub();
     testHub.intercept = (request, send) => (request.method === "POST" ? Promise.resolve(refusal(403)) : send(request));
     expect((await testHub.register(serverOf({ retrain }))).failed).toMatchObject([
@@ -440,14 +440,14 @@ describe("A registration", () => {
     ["a query", "https://me-bot.hf.space/?secret=x"],
     ["a fragment", "https://me-bot.hf.space/#top"],
     ["a password", "https://me:horse@me-bot.hf.space"],
-  ])("rejects %s as public address", async (_what, address) => {
+  ])("rejects %s as public URL", async (_what, address) => {
     const testHub = await openTestHub();
     const error = await testHub.register(serverOf({ retrain }), { publicUrl: address }).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "OPTION_INVALID" });
     expect(error.message).not.toContain("horse");
   });
 
-  test("rejects an address that the Hub cannot reach", async () => {
+  test("rejects a URL that the Hub cannot reach", async () => {
     const hub = new HubClient({ hubUrl: "https://huggingface.co", token: "hf_local" });
     await expect(register(serverOf({ retrain }), hub, { publicUrl })).rejects.toMatchObject({
       code: "OPTION_INVALID",

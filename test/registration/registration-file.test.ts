@@ -93,7 +93,7 @@ describe("The state file", () => {
   });
 
   test.each([true, false])(
-    "is synced before it replaces the old file, and its folder after (which supports sync: %s)",
+    "is synced before it replaces the old file, and its folder is synced afterwards (if supported: %s)",
     async (canSync) => {
       const state = openState();
       await add(state, "a");
@@ -189,7 +189,7 @@ describe("The state file", () => {
     expect(new Set(ids).size).toBe(75);
   });
 
-  test("is unlocked when the process that locked it dies", async () => {
+  test("is unlocked when the process that locked it exits", async () => {
     const state = openState();
     await add(state, "a");
     const script = fileURLToPath(new URL("lock-process.ts", import.meta.url));

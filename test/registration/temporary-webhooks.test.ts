@@ -97,7 +97,7 @@ describe("The webhooks of a session", () => {
     expect((await testHub.webhooks()).map(({ disabled }) => disabled)).toEqual([false, false]);
   });
 
-  test("are reconciled by one call after the other", async () => {
+  test("are reconciled by consecutive calls in order", async () => {
     const testHub = await openTestHub();
     const webhooks = await open(testHub);
     const urls = [9001, 9002, 9003].map((port) => `http://127.0.0.1:${port}`);

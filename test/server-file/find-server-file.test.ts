@@ -33,7 +33,7 @@ describe("findServerFile", () => {
     expect(findServerFile({ file: path, folder: "/" })).toBe(path);
   });
 
-  test("throws when there is none, with the commands that help", async () => {
+  test("throws an error with useful commands if there is none", async () => {
     await using project = await makeProject({ "readme.md": "" });
     expect(() => findServerFile({ folder: project.path })).toThrow(
       expect.objectContaining({

@@ -141,7 +141,7 @@ describe.concurrent("The failure of a server file", () => {
     else expect(reason).toMatch(expected);
   });
 
-  test("asks to install @swc/wasm, only when the file needs it", async () => {
+  test("suggests installing @swc/wasm only if the file needs it", async () => {
     // A copy of the package runs in a folder with all of its dependencies except swc.
     await using project = await makeProject({
       "tool/package.json": '{ "type": "module" }',

@@ -41,7 +41,7 @@ describe.concurrent("The server of a file", () => {
     });
   });
 
-  test("is the default export, whatever else the file launches", async () => {
+  test("is the default export, even if the file launches another one", async () => {
     const source = `${head}
       server.webhook("meant", () => {});
       await new WebhooksServer().launch();
@@ -51,7 +51,7 @@ describe.concurrent("The server of a file", () => {
     expect(description.endpoints.map(({ name }) => name)).toEqual(["meant"]);
   });
 
-  test("is the server that the file launches: it does not listen, and launch() returns its future address", async () => {
+  test("is the server that the file launches: it does not listen, and launch() returns its future URL", async () => {
     const source = `${head}
       server.webhook("meant", () => {});
       console.log(JSON.stringify(await server.launch({ port: 1, tunnel: true, publicUrl: "no address" })));

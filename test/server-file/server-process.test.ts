@@ -81,7 +81,7 @@ function serve(file: string, options: Partial<Parameters<typeof ServerProcess.se
 }
 
 describe("ServerProcess", () => {
-  test("retries a background delivery within seconds, whatever its backoff", async () => {
+  test("retries a background delivery within seconds, regardless of its backoff", async () => {
     const { port } = await serve("failing.ts").started.serving();
     const sentAt = Date.now();
     expect((await deliver(port, "failing")).status).toBe(202);

@@ -40,7 +40,7 @@ describe("A tunnel with existingUrl", () => {
     expect(asked).toEqual([`/hooks${local.reachabilityCheck.path}`]);
   });
 
-  test("goes down while the URL points elsewhere, and up again by itself", async () => {
+  test("goes down while the URL points to another server, and up again automatically", async () => {
     const clock = createManualClock();
     await using local = await startCheckedServer();
     const publicUrl = `http://127.0.0.1:${local.port}`;

@@ -123,7 +123,7 @@ describe("Opening with a reachability check", () => {
     },
   );
 
-  test("fails on a longer response without reading it to its end", async () => {
+  test("fails for a longer response without reading it completely", async () => {
     const clock = createManualClock();
     await using local = await startCheckedServer();
     await using host = await startLocaltunnelServer();

@@ -45,7 +45,7 @@ async function pong(tunnel: Tunnel): Promise<string> {
 const isDown = [expect.stringMatching(/^error TUNNEL_FAILED: /), "down TUNNEL_FAILED"];
 
 describe("A tunnel whose server crashes", () => {
-  test("reconnects at the same URL when the server is back", async () => {
+  test("reconnects at the same URL when the server is available again", async () => {
     await using here = await openTestTunnel();
     const { clock, host, tunnel, heard } = here;
     const { url } = tunnel;
@@ -342,7 +342,7 @@ describe("Closing a tunnel that is down", () => {
     ["before the next attempt", undefined],
     ["while the server is asked for a new tunnel", "silent"],
     ["while the new tunnel is checked", "reachabilityCheck"],
-  ] as const)("%s takes effect immediately, leaves nothing running and emits nothing", async (_name, moment) => {
+  ] as const)("%s takes effect immediately, leaves no process running and emits no event", async (_name, moment) => {
     await using here = await openTestTunnel();
     const { clock, host, local, tunnel, heard } = here;
     if (moment === "silent") host.misbehave("silent");
@@ -414,7 +414,7 @@ describe("Closing a tunnel that is down", () => {
   });
 });
 
-test("A tunnel that a listener closes emits no further event", async () => {
+test("A tunnel that a listener closes emits no more events", async () => {
   await using here = await openTestTunnel();
   const { tunnel, heard } = here;
   tunnel.on("error", () => tunnel.close());

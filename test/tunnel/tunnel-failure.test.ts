@@ -64,7 +64,7 @@ describe("Opening a tunnel fails with the reason and leaves nothing running if t
 });
 
 describe("Opening a tunnel fails", () => {
-  test("if its worker is killed meanwhile", async () => {
+  test("if its worker is killed while it opens", async () => {
     await using host = await startLocaltunnelServer({ mode: "silent" });
     const failure = failureOf({ port: 1, host: host.url });
     await expect.poll(() => host.registrations).toHaveLength(1);

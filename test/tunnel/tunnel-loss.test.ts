@@ -11,7 +11,7 @@ import { startLocalServer } from "./local-server.ts";
 import { recordEvents } from "./manual-clock.ts";
 import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
-describe("An open tunnel whose server dies", () => {
+describe("An open tunnel whose server crashes", () => {
   test("is down, and does not throw without a listener", async () => {
     const host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: 1, host: host.url });

@@ -154,7 +154,7 @@ describe("The options", () => {
     ["a subdomain with a slash", { port: 1, subdomain: "../admin" }],
     ["a subdomain with a query", { port: 1, subdomain: "owl?new" }],
     ["a timeout of 0", { port: 1, timeout: 0 }],
-  ])("reject %s before anything is started", async (_name, options) => {
+  ])("reject %s before a process is started", async (_name, options) => {
     const before = tunnelProcesses().length;
 
     await expect(openTunnel(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });

@@ -85,7 +85,7 @@ describe("hub-webhooks dev", () => {
     expect(await client.webhooks.list()).toEqual([]);
   });
 
-  test("needs no account: its own Hub delivers to the file, and trigger finds the way", async () => {
+  test("needs no account: its local Hub delivers to the file, and trigger finds the Hub", async () => {
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub-port", "0"]);
     await command.says("Press Ctrl+C to stop.");
@@ -102,7 +102,7 @@ describe("hub-webhooks dev", () => {
     });
   });
 
-  test.each([0, 150, 300, 450, 600, 750])("ends when it is told to %d ms after its start", async (ms) => {
+  test.each([0, 150, 300, 450, 600, 750])("exits at a SIGTERM %d ms after it was started", async (ms) => {
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub-port", "0"]);
     // The delay is arbitrary: the signal may arrive at any point of the startup.
@@ -113,7 +113,7 @@ describe("hub-webhooks dev", () => {
     expect(signal ?? exitCode).toBeOneOf([0, "SIGTERM"]);
   });
 
-  test("gives the terminal back before it ends, so that Ctrl+C is a signal again", async () => {
+  test("restores the terminal's mode before it exits, so that Ctrl+C sends a signal again", async () => {
     const project = await makeServerProject();
     const modes: boolean[] = [];
     const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
@@ -143,7 +143,7 @@ describe("hub-webhooks dev", () => {
       ...["--state", join(project.path, "state", "dev.json")],
     ];
 
-    test("has closed its session once it ends after the key q", async () => {
+    test("closes its session before it exits after the key q", async () => {
       const project = await makeServerProject();
       const { input } = openTerminal();
       const stop = Promise.withResolvers<void>();
@@ -167,7 +167,7 @@ describe("hub-webhooks dev", () => {
       expect(exitCode).toBe(0);
     });
 
-    test("gives the terminal back after a start that failed", async () => {
+    test("restores the terminal's mode after a failed start", async () => {
       const project = await makeServerProject();
       const { input, modes } = openTerminal();
       const taken = createServer().listen(0, "127.0.0.1");
@@ -194,7 +194,7 @@ describe("hub-webhooks dev", () => {
     expect(await new HubClient({ hubUrl: hub.url, token: "hf_local" }).webhooks.list()).toEqual([]);
   });
 
-  test("exits with the reason if the token is missing, before anything is opened", async () => {
+  test("exits with the reason if the token is missing, before it opens a tunnel or server", async () => {
     await using hub = await LocalHub.launch();
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub", "real"], { HF_ENDPOINT: hub.url });
@@ -262,14 +262,14 @@ describe("hub-webhooks dev", () => {
     expect((await command.ended).exitCode).toBe(0);
   });
 
-  test("does not write over a file that is there", async () => {
+  test("does not overwrite an existing file", async () => {
     const project = await makeServerProject({ "server.ts": "throw new Error('mine');" });
     const command = startDevCommand(project, ["--create", "--hub-port", "0"]);
     expect((await command.ended).exitCode).toBe(1);
     expect(await readFile(join(project.path, "server.ts"), "utf8")).toBe("throw new Error('mine');");
   });
 
-  test("prints nothing but the public address for --format quiet", async () => {
+  test("prints only the public URL with --format quiet", async () => {
     const project = await makeServerProject();
     const command = startDevCommand(project, ["--hub-port", "0", "--format", "quiet"]);
     await command.says("\n");
@@ -279,13 +279,9 @@ describe("hub-webhooks dev", () => {
   });
 
   test.each([
+    ["a local Hub with --hub-url", ["--hub-url", "http://127.0.0.1:1"], "it cannot be combined with --hub-url"],
     [
-      "a Hub of its own at an address that is given",
-      ["--hub-url", "http://127.0.0.1:1"],
-      "it cannot be combined with --hub-url",
-    ],
-    [
-      "a port for a Hub that it does not start",
+      "a local Hub's port with the real Hub",
       ["--hub", "real", "--hub-port", "1"],
       "--hub-port sets the port of the local Hub",
     ],
@@ -298,7 +294,7 @@ describe("hub-webhooks dev", () => {
     ["a tunnel that there is not", ["--tunnel", "frp"], "Allowed choices are localtunnel, cloudflared, ngrok."],
     ["a port that is none", ["--port", "70000"], "Use a number from 0 to 65535."],
     ["something that cannot be watched", ["--watch", "data:me/data"], 'Unknown type "data".'],
-  ])("takes %s for wrong usage", async (_name, words, told) => {
+  ])("treats %s as wrong usage", async (_name, words, told) => {
     const { exitCode, stderr } = await runCommand(["dev", ...words]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(told) });
   });

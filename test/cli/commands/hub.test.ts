@@ -124,7 +124,7 @@ describe("hub-webhooks hub", () => {
     expect(stderr).toMatch(/^error: .*\n$/);
   });
 
-  test("keeps its webhooks in the file it is given", async () => {
+  test("keeps its webhooks in the given file", async () => {
     const folder = createFolder();
     const argv = ["hub", "--port", "0", "--format", "json", "--state", join(folder, "hub.sqlite")];
 

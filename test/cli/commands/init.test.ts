@@ -34,7 +34,7 @@ const init = (...argv: string[]) => runCommand(["init", ...argv]);
 const manifestIn = async (project: string) => JSON.parse(await readFile(join(project, "package.json"), "utf8"));
 
 describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
-  test("makes every file of the template, with a .gitignore under its own name", async () => {
+  test("creates all files of the template, including .gitignore", async () => {
     const project = join(folder, "deep", "My Bot");
     const { exitCode, stderr } = await init(project, "--template", template);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -48,7 +48,7 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
     }
   });
 
-  test("names the project after its folder, and pins this very version of the package", async () => {
+  test("names the project after its folder, and pins this version of the package", async () => {
     const project = join(folder, "My Bot");
     await init(project, "--template", template);
     const original = JSON.parse(await readFile(new URL("package.json", templateFolder(template)), "utf8"));
@@ -69,29 +69,26 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
   const readOwn = (file: string) => readFile(new URL(file, exampleFolder(example)), "utf8");
   const title = async () => /^# (.*)$/m.exec(await readOwn("README.md"))?.[1];
 
-  test.each(templateNames)(
-    "has the example's code in the place of the template's, on the template %s",
-    async (template) => {
-      const project = join(folder, "bot");
-      expect(await init(project, "--template", template, "--example", example)).toMatchObject({
-        exitCode: 0,
-        stderr: "",
-      });
-      const code = (await readdir(exampleFolder(example))).filter((file) => file.endsWith(".ts"));
-      expect(code).toContain(`${example}.test.ts`);
-      const others = files.filter((file) => !["server.ts", "start.ts", "server.test.ts"].includes(file));
-      expect((await readdir(project)).sort()).toEqual([...others, ...code].sort());
-      for (const file of code) expect(await readFile(join(project, file), "utf8"), file).toBe(await readOwn(file));
-      const dockerfile = await readFile(new URL("Dockerfile", templateFolder(template)), "utf8");
-      expect(await readFile(join(project, "Dockerfile"), "utf8")).toBe(dockerfile);
-      expect(await manifestIn(project)).toMatchObject({
-        name: "bot",
-        dependencies: { "hub-webhooks": manifest.version },
-      });
-    },
-  );
+  test.each(templateNames)("replaces the template's code with the example's, for template %s", async (template) => {
+    const project = join(folder, "bot");
+    expect(await init(project, "--template", template, "--example", example)).toMatchObject({
+      exitCode: 0,
+      stderr: "",
+    });
+    const code = (await readdir(exampleFolder(example))).filter((file) => file.endsWith(".ts"));
+    expect(code).toContain(`${example}.test.ts`);
+    const others = files.filter((file) => !["server.ts", "start.ts", "server.test.ts"].includes(file));
+    expect((await readdir(project)).sort()).toEqual([...others, ...code].sort());
+    for (const file of code) expect(await readFile(join(project, file), "utf8"), file).toBe(await readOwn(file));
+    const dockerfile = await readFile(new URL("Dockerfile", templateFolder(template)), "utf8");
+    expect(await readFile(join(project, "Dockerfile"), "utf8")).toBe(dockerfile);
+    expect(await manifestIn(project)).toMatchObject({
+      name: "bot",
+      dependencies: { "hub-webhooks": manifest.version },
+    });
+  });
 
-  test("has a README of the example and of how to bring it to a Space", async () => {
+  test("has a README about the example and its deployment to a Space", async () => {
     await init(join(folder, "bot"), "--template", "space", "--example", example);
     const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     expect(readme).toMatch(
@@ -119,7 +116,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     expect(readme).toMatch(/`INBOX_URL`.*`npm install bullmq ioredis`.*`npm install bullmq pg`/s);
   });
 
-  test("has a README of the example and of how to bring it to a server", async () => {
+  test("has a README about the example and its deployment to a server", async () => {
     await init(join(folder, "bot"), "--template", "server", "--example", example);
     const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     expect(readme.startsWith(`# ${await title()}\n`)).toBe(true);
@@ -129,7 +126,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     expect(await readOwn("server.ts")).toContain(`"${example.replaceAll("-", "_")}"`);
   });
 
-  test("has a README that speaks of the project alone", async () => {
+  test("has a README without references to this repository", async () => {
     await init(join(folder, "bot"), "--template", "server", "--example", example);
     const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     expect(readme).not.toMatch(/\.\.\/|examples\/|<!--|^>|clone|on_new_data|\n{3}/m);
@@ -160,7 +157,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
   });
 });
 
-test("There is an example to begin with for each that is no demonstration of this repository", async () => {
+test("All examples are available, except demonstrations", async () => {
   const folders = await readdir(new URL("../../../examples", import.meta.url));
   expect(folders.filter((name) => name !== "hello").sort()).toEqual([...exampleNames]);
 });
@@ -186,7 +183,7 @@ describe("hub-webhooks init", () => {
     expect((await init(join(folder, "bot"), "--template", "server")).stdout).not.toContain("package.json");
   });
 
-  test("makes the project in the folder it runs in for a point, and leaves the `.git` there alone", async () => {
+  test("creates the project in the current folder for a dot, and keeps its .git", async () => {
     await mkdir(join(folder, ".git"));
     const argv = [binPath, "init", ".", "--template", "space"];
     const { exitCode, stdout } = await new CommandProcess(process.execPath, argv, {}, { cwd: folder }).ended;
@@ -195,19 +192,19 @@ describe("hub-webhooks init", () => {
     expect((await readdir(folder)).sort()).toEqual([".git", ...files].sort());
   });
 
-  test("takes the name that it is given", async () => {
+  test("uses the name given with --name", async () => {
     await init(join(folder, "bot"), "--template", "space", "--name", "@me/bot_2.x");
     expect((await manifestIn(join(folder, "bot"))).name).toBe("@me/bot_2.x");
   });
 
-  test("writes the folder alone when it is to be quiet", async () => {
+  test("prints only the folder with --format quiet", async () => {
     const { stdout } = await init(join(folder, "bot"), "--template", "space", "--format", "quiet");
     expect(stdout).toBe(`${join(folder, "bot")}\n`);
   });
 });
 
-describe("A folder that cannot take a project is refused", () => {
-  test("when it has a file, which is named and stays as it is: exit code 1", async () => {
+describe("A folder is refused", () => {
+  test("with exit code 1 if it contains a file, which is named and not changed", async () => {
     await writeFile(join(folder, "server.ts"), "mine");
     const { exitCode, stdout, stderr } = await init(folder, "--template", "space");
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
@@ -216,13 +213,13 @@ describe("A folder that cannot take a project is refused", () => {
     expect(await readFile(join(folder, "server.ts"), "utf8")).toBe("mine");
   });
 
-  test.each(["notes.txt", ".env"])("also for a file that is none of the template's: %s", async (file) => {
+  test.each(["notes.txt", ".env"])("if it contains a file that is not in the template: %s", async (file) => {
     await writeFile(join(folder, file), "");
     expect(await init(folder, "--template", "server")).toMatchObject({ exitCode: 1 });
     expect(await readdir(folder)).toEqual([file]);
   });
 
-  test("also for a project with an example", async () => {
+  test("if it contains a file of the example", async () => {
     await writeFile(join(folder, "card.ts"), "mine");
     const argv = [folder, "--template", "space", "--example", "metadata-review"];
     expect(await init(...argv)).toMatchObject({ exitCode: 1 });
@@ -230,7 +227,7 @@ describe("A folder that cannot take a project is refused", () => {
     expect(await readdir(folder)).toEqual(["card.ts"]);
   });
 
-  test("the second time, and the first project is still whole", async () => {
+  test("at a second init, and the first project is unchanged", async () => {
     const project = join(folder, "bot");
     await init(project, "--template", "space");
     const { exitCode, stderr } = await init(project, "--template", "server");
@@ -239,7 +236,7 @@ describe("A folder that cannot take a project is refused", () => {
     expect(await readFile(join(project, "README.md"), "utf8")).toContain("A Docker Space");
   });
 
-  test("when it is a file, or below one", async () => {
+  test("if it is a file, or inside one", async () => {
     await writeFile(join(folder, "file"), "");
     for (const path of ["file", "file/bot"]) {
       const { exitCode, stderr } = await init(join(folder, path), "--template", "space");
@@ -249,13 +246,13 @@ describe("A folder that cannot take a project is refused", () => {
   });
 });
 
-describe("Writing that fails half-way", () => {
+describe("A failed write", () => {
   const twoFiles = new Map([
     ["a.txt", "new"],
     ["b.txt", "new"],
   ]);
 
-  test("removes the files that it has written, and no others", async () => {
+  test("removes only the files that were written", async () => {
     await writeFile(join(folder, "b.txt"), "theirs");
     const attempt = writeFiles(folder, twoFiles);
     await expect(attempt).rejects.toMatchObject({
@@ -266,7 +263,7 @@ describe("Writing that fails half-way", () => {
     expect(await readFile(join(folder, "b.txt"), "utf8")).toBe("theirs");
   });
 
-  test("removes a file that could be written only in part", async () => {
+  test("removes an incomplete file", async () => {
     const { writeFile: write } = promises;
     promises.writeFile = async (path, _text, options) => {
       await write(path, "half", options);
@@ -282,14 +279,14 @@ describe("Writing that fails half-way", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("takes away the folders that it made", async () => {
+  test("removes the folders that were created", async () => {
     const unwritable = new Map([...twoFiles, ["no/such/folder.txt", "new"]]);
     const attempt = writeFiles(join(folder, "one", "two"), unwritable);
     await expect(attempt).rejects.toMatchObject({ code: "FOLDER_UNUSABLE", message: expect.stringMatching(/ENOENT/) });
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test.skipIf(process.getuid?.() === 0)("says so where it may not write", async () => {
+  test.skipIf(process.getuid?.() === 0)("reports missing permissions", async () => {
     await chmod(folder, 0o555);
     await expect(writeFiles(join(folder, "bot"), twoFiles)).rejects.toMatchObject({
       message: expect.stringMatching(/EACCES/),
@@ -323,7 +320,7 @@ describe("Wrong usage", () => {
     ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "A built-in module of Node has this name"],
     ["the name of this package", ["bot", "--template", "space", "--name", "hub-webhooks"], "reserved"],
     ["a name that is too long", ["bot", "--template", "space", "--name", "a".repeat(215)], "at most 214 characters"],
-  ])("is %s: exit code 2, and nothing is written", async (_name, argv, told) => {
+  ])("with %s exits with 2, and writes no files", async (_name, argv, told) => {
     const placed = argv.map((word) => (word === "bot" ? join(folder, word) : word));
     const { exitCode, stdout, stderr } = await init(...placed);
     expect(stderr).toContain(told);
@@ -350,7 +347,7 @@ describe("The name made from a folder's", () => {
   });
 });
 
-test("The two templates differ only in their texts", async () => {
+test("The two templates differ only in their documentation", async () => {
   const [space, server] = templateNames.map(templateFolder);
   const names = (await readdir(new URL(".", space))).filter((name) => name !== "README.md");
   expect((await readdir(new URL(".", server))).filter((name) => name !== "README.md")).toEqual(names);
@@ -390,7 +387,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     expect(await readFile(join(folder, "bot", "README.md"), "utf8")).toContain("A server that receives");
   });
 
-  test("starts from the chosen example, and does not ask for a given one", async () => {
+  test("uses the chosen example, and does not ask for a given one", async () => {
     const command = startOnTerminal("init bot", nobody, { cwd: folder });
     await command.says("Where will the server run?");
     command.stdin.write("\r");
@@ -414,7 +411,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     await expect(stat(join(folder, "bot"))).rejects.toThrow("ENOENT");
   });
 
-  test("asks nothing if all options are given, or the folder is invalid", async () => {
+  test("does not ask if all options are given, or if the folder is invalid", async () => {
     const first = await startOnTerminal("init bot --template space", nobody, { cwd: folder }).ended;
     expect(first.exitCode).toBe(0);
     expect(first.stdout).not.toContain("?");

@@ -25,7 +25,7 @@ server.webhook("review", { scope: "discussion" }, () => {});
 server.webhook("retrain", () => { throw new Error("no GPU is free"); });`;
 
 describe("hub-webhooks job", () => {
-  test("runs the endpoint of a file, and exits with 0 although a timer is left", async () => {
+  test("runs the endpoint of a file, and exits with 0 even if a timer is left", async () => {
     const body = `
 setInterval(() => {}, 1000);
 enum Lowered { yes }
@@ -91,7 +91,7 @@ server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, rejec
     expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
   });
 
-  test("wants a file", async () => {
+  test("requires a file", async () => {
     expect(await runCommand(["job"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("'file'") });
   });
 });

@@ -170,7 +170,7 @@ describe("hub-webhooks sync", () => {
     );
   });
 
-  test("has colours on a terminal, and only there", async () => {
+  test("has colors only on a terminal", async () => {
     const project = await openProject();
     const green = "\u001b[32m+ retrain\u001b[39m";
     expect((await project.sync("--dry-run", { isTerminal: true })).stdout).toContain(green);
@@ -180,7 +180,7 @@ describe("hub-webhooks sync", () => {
     expect((await project.sync("--dry-run")).stdout).toContain("\n+ retrain\n");
   });
 
-  test("gives programs the report, or the ids alone", async () => {
+  test("prints the report as JSON, or only the IDs", async () => {
     const project = await openProject();
     const planned = await project.sync("--dry-run --format json");
     expect(JSON.parse(planned.stdout)).toMatchObject({
@@ -262,18 +262,18 @@ describe("hub-webhooks sync", () => {
   test.each([
     ["PUBLIC_URL", { PUBLIC_URL: "http://127.0.0.1:9000/", SPACE_HOST: "me-bot.hf.space" }, "http://127.0.0.1:9000"],
     [
-      "that of the Space",
+      "the URL of the Space",
       { PUBLIC_URL: "", SPACE_ID: "me/bot", SPACE_HOST: "me-bot.hf.space" },
       "https://me-bot.hf.space",
     ],
-  ])("takes the public address from %s where none is given", async (_what, env, address) => {
+  ])("uses %s if no public URL is given", async (_what, env, address) => {
     const project = await openProject();
     const argv = ["sync", project.file, "--state", project.state];
     await runCommand(argv, { hub: project.testHub.hub, env });
     expect(await project.testHub.webhooks()).toMatchObject([{ url: `${address}/webhooks/retrain` }]);
   });
 
-  test("finds server.ts, and keeps its state in .hub-webhooks, in the folder where it runs", async () => {
+  test("finds server.ts, and keeps its state in .hub-webhooks, in the current folder", async () => {
     const { folder, testHub } = await openProject();
     const words = `cd "${folder}" && "${process.execPath}" "${binPath}" sync --public-url ${publicUrl}`;
     const env = { HF_ENDPOINT: testHub.hub.url, HF_TOKEN: "hf_local" };
@@ -285,9 +285,9 @@ describe("hub-webhooks sync", () => {
   });
 
   test.each([
-    ["no public address", ["sync", "server.ts"], "The public URL of the server is missing"],
+    ["no public URL", ["sync", "server.ts"], "The public URL of the server is missing"],
     [
-      "an address with a query",
+      "a public URL with a query",
       ["sync", "FILE", "--public-url", "https://bot.example/?a"],
       "(--public-url, publicUrl in code) is invalid",
     ],
@@ -299,7 +299,7 @@ describe("hub-webhooks sync", () => {
       "it cannot be combined with a server file and --prune",
     ],
     ["no terminal to ask on", ["sync", "--clean"], "Add --yes"],
-  ])("is used wrongly with %s: exit code 2", async (_what, argv, told) => {
+  ])("exits with 2 for %s", async (_what, argv, told) => {
     const project = await openProject();
     const words = argv.map((word) => (word === "FILE" ? project.file : word));
     const { exitCode, stdout, stderr } = await runCommand(words, { hub: project.testHub.hub });
@@ -365,7 +365,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
   test.each([
     ["y", "- retrain", 0, 0],
     ["n", "Nothing was changed.", 1, 1],
-  ])("asks before it deletes what is gone: %s", async (key, told, exitCode, remaining) => {
+  ])("asks before it deletes webhooks of removed endpoints: %s", async (key, told, exitCode, remaining) => {
     const project = await openProject();
     await project.sync("");
     project.write({});
@@ -380,7 +380,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
   test.each([
     ["y", 0],
     ["n", 1],
-  ])("asks before it cleans up: %s", async (key, remaining) => {
+  ])("asks before it deletes webhooks that dev left behind: %s", async (key, remaining) => {
     const project = await openProject();
     const id = await project.leaveTemporary();
     const command = startOnTerminal(`sync --clean --state "${project.state}"`, project.testHub.hub);

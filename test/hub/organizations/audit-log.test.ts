@@ -113,7 +113,7 @@ describe("hub.organizations.auditLog", () => {
     expect(await rejectionOf(events.next())).toMatchObject({ code: "HUB_TIMED_OUT", retryable: true });
   });
 
-  test("throws the reason of its signal at once, even after the whole response has arrived", async () => {
+  test("throws the reason of its signal immediately, even after the whole response has arrived", async () => {
     const hub = await openHub({ json: [event("first"), event("second")] });
     const controller = new AbortController();
     const reason = new Error("enough");

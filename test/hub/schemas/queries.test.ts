@@ -45,7 +45,7 @@ describe.each(named)("The query of $title", ({ table }) => {
     expect(schema.parse({})).toEqual(table.defaults);
   });
 
-  test("has exactly these parameters, in the document too", () => {
+  test("has exactly these parameters, also in the document", () => {
     const names = table.parameters.map(({ name }) => name);
     expect(Object.keys(schema.shape)).toEqual(names);
     expect(documentParameters(table).map(({ name }) => name)).toEqual(names);
@@ -57,7 +57,7 @@ describe.each(named)("The query of $title", ({ table }) => {
     }
   });
 
-  test("accepts all of its parameters at once", () => {
+  test("accepts all of its parameters together", () => {
     const texts = table.parameters.map(({ name, accepted }) => [name, accepted[0]?.text]);
     const values = table.parameters.map(({ name, accepted }) => [name, accepted[0]?.value]);
     expect(schema.parse(Object.fromEntries(texts))).toEqual(Object.fromEntries(values));

@@ -63,7 +63,7 @@ describe("hub.fetch", () => {
   });
 });
 
-describe("hub.fetch throws ARGUMENT_INVALID before it sends anything, for", () => {
+describe("hub.fetch throws ARGUMENT_INVALID before it sends a request, for", () => {
   const outside: readonly (readonly [string, unknown])[] = [
     ["no path", undefined],
     ["an empty path", ""],

@@ -216,7 +216,7 @@ describe("The wait before a retry", () => {
     expect(await waitsFor({ "retry-after": "0" }, 429, 0.5)).toEqual([250]);
   });
 
-  test("is a random part of a span that doubles, up to 20 s", async () => {
+  test("is a random part of a time that doubles with each attempt, up to 20 s", async () => {
     const hub = await openHub({ status: 500 });
     const randoms = [0.5, 0, 1, 0.25, 1, 1, 1, 1];
     const { webhooks, waits } = connect(hub.url, { attempts: 9, random: () => randoms.shift() ?? 1 });
@@ -248,7 +248,7 @@ describe("The wait before a retry", () => {
     expect(hub.calls).toHaveLength(4);
   });
 
-  test("removes its timer and its listener, however it ends", async () => {
+  test("removes its timer and its listener in all cases", async () => {
     const timers = watchTimers();
     const { signal } = new AbortController();
     await wait(1, signal);

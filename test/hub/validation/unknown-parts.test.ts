@@ -127,7 +127,7 @@ describe("A value that this release does not list is sent, with a warning that c
     ]);
   });
 
-  test("terms of the audit log, without a warning, because none are listed", async () => {
+  test("terms of the audit log, without a warning, because there is no list of known terms", async () => {
     const { path, warnings } = await sent(
       ({ organizations }) => allOf(organizations.auditLog("acme", { q: "repo:acme/a" })),
       [],
@@ -205,7 +205,7 @@ describe("The warning", () => {
       ],
     });
 
-  test("is logged once per value, wherever and however often it is sent", async () => {
+  test("is logged once per value, regardless of where and how often it is sent", async () => {
     const hub = await openHub({ json: { webhook: urlWebhook } });
     const logger = createMemoryLogger();
     const areas = connect(hub.url, { logger });

@@ -56,7 +56,7 @@ describe("While an attempt is in progress,", () => {
     expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
   });
 
-  test("closing the local Hub aborts the attempt at once and returns to waiting callers", async () => {
+  test("closing the local Hub aborts the attempt immediately and returns to waiting callers", async () => {
     const target = await openTarget(neverRespond);
     const hub = await openLocalHub();
     await hub.create({ url: target.url });
@@ -118,7 +118,7 @@ describe("While an attempt is in progress,", () => {
 
 describe("A delivery that waits for its next attempt", () => {
   test.each(["disable", "delete", "reset"])(
-    "is dropped at once by %s, and waiting callers get its last result",
+    "is dropped immediately by %s, and waiting callers get its last result",
     async (how) => {
       const target = await openTarget(500);
       const hub = await openLocalHub({ backoff: "1h" });

@@ -67,7 +67,7 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     expect(now.requests[1]?.headers).not.toHaveProperty("x-webhook-secret");
   });
 
-  test("sends the original payload, whatever has changed since", async () => {
+  test("sends the original payload, regardless of later changes", async () => {
     const target = await openTarget();
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
@@ -149,7 +149,7 @@ describe("A replay", () => {
     expect(runs).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
   });
 
-  test("of a webhook that is deleted meanwhile leaves no log entry", async () => {
+  test("of a webhook that is deleted in the meantime leaves no log entry", async () => {
     const hub = await openLocalHub();
     const target = await openTarget(200, (_request, response) => {
       hub.delete(id).then(() => response.end());

@@ -26,7 +26,7 @@ describe("A failed delivery", () => {
     [{ attempts: 1 }, 1],
     [{ attempts: 2 }, 2],
     [{ attempts: 5 }, 5],
-  ])("fails for good after its last attempt: %j allows %d", async (options, attempts) => {
+  ])("fails permanently after its last attempt: %j allows %d", async (options, attempts) => {
     const target = await openTarget(500);
     const hub = await openLocalHub(options);
     const { id } = await hub.create({ url: target.url });
@@ -41,7 +41,7 @@ describe("A failed delivery", () => {
     expect(target.requests).toHaveLength(attempts + 1);
   });
 
-  test("waits twice as long before each further attempt", async () => {
+  test("waits twice as long before each later attempt", async () => {
     const timers = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timers.mockRestore());
     const target = await openTarget(500);

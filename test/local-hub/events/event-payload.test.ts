@@ -135,7 +135,7 @@ describe("A payload", () => {
     });
   });
 
-  test("contains its own webhook, whatever the event contains", async () => {
+  test("contains its own webhook, regardless of the event's content", async () => {
     const heard = await openWatchedTarget();
     const payload = await triggerAndReceive(heard, { ...pushed, webhook: { id: "another", version: 9 } });
     expect(payload.webhook).toEqual({ id: heard.webhookId, version: 3 });

@@ -103,7 +103,7 @@ describe("A running job", () => {
     expect(lines).toEqual(["[***] [***]"]);
   });
 
-  test("of a webhook without a secret gets none", async () => {
+  test("of a webhook without a secret receives no secret", async () => {
     const { lines } = await run({ command: ["sh", "-c", `echo "secret: \${WEBHOOK_SECRET-not set}"`] });
     expect(lines).toEqual(["secret: not set"]);
   });
@@ -166,7 +166,7 @@ describe("A running job", () => {
     expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("too large") });
   }, 20_000);
 
-  test("waits while too many others run, and all of them complete", async () => {
+  test("waits while too many others run, and all jobs complete", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo $WEBHOOK_ID"] } });
     const fired = (await Promise.all(Array.from({ length: 12 }, () => hub.trigger()))).flat();
@@ -174,7 +174,7 @@ describe("A running job", () => {
     expect([...output(hub)].sort()).toEqual(fired.map(({ deliveryId }) => deliveryId).sort());
   });
 
-  test("is not recorded again if the local Hub is reset meanwhile", async () => {
+  test("is not recorded again if the local Hub is reset in the meantime", async () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo begun; sleep 0.2"] } });
     await hub.trigger();

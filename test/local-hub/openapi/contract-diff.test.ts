@@ -21,7 +21,7 @@ function differencesOf(document: JsonObject): string[] {
 }
 
 describe("A published document", () => {
-  test("that is the recorded one has no difference", () => {
+  test("that equals the recorded one has no differences", () => {
     expect(differencesOf(published())).toEqual([]);
   });
 

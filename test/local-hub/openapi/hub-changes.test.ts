@@ -52,7 +52,7 @@ describe("The contract matches the recorded changes of the Hub:", () => {
 });
 
 describe("The recorded changes", () => {
-  test("have dates in ascending order, up to that of the compared document", () => {
+  test("have dates in ascending order, up to the date of the compared document", () => {
     const days = hubChanges.map(({ since }) => since);
     expect(days).toEqual([...days].sort());
     for (const day of days) expect(day).toMatch(/^2026-\d\d-\d\d$/);

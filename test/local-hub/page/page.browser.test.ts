@@ -243,7 +243,7 @@ describe("An open page", () => {
     expect(await page.locator("body").getAttribute("data-changes")).toBe("0");
   });
 
-  test("does not move the content that is being read", async () => {
+  test("does not move the content while the user reads it", async () => {
     const { page, server } = await openStill(scenes.long, { viewport: narrow });
     const row = page.locator("summary").nth(20);
     await row.scrollIntoViewIfNeeded();

@@ -21,7 +21,7 @@ describe("The head of the page", () => {
     expect(other).toContain("Suspended none Jobs only recorded Delivers to any address");
   });
 
-  test("leaves out counts that it does not have", async () => {
+  test("omits unknown counts", async () => {
     const log = Array.from({ length: 30 }, (_, index) => sampleEntry({ logId: `e${index}` }));
     expect(await textOf(sampleInfo({ webhooks: [sampleWebhook({ log })] }))).toContain("Attempts logged 30 or more");
   });
@@ -101,7 +101,7 @@ describe("A log entry", () => {
     expect(await htmlOf(fullInfo)).toContain(`data-replay="${path}"`);
   });
 
-  test("with a very long body shows a part of it, with a note", async () => {
+  test("with a very long body shows a part of the body, with a note", async () => {
     const response = { headers: {}, body: "x".repeat(60_000), truncated: false };
     const html = await htmlOf(sampleInfo({ webhooks: [sampleWebhook({ log: [sampleEntry({ response })] })] }));
     expect(html.match(/x{1000,}/g)?.map(({ length }) => length)).toEqual([20_000]);
@@ -109,7 +109,7 @@ describe("A log entry", () => {
   });
 });
 
-test("A page with a hundred webhooks and full logs of long bodies stays below 20 MB, and states what it leaves out", async () => {
+test("A page with a hundred webhooks and full logs of long bodies stays below 20 MB, and states what it omits", async () => {
   const response = { headers: {}, body: "<".repeat(64_000), truncated: true };
   const log = Array.from({ length: 30 }, (_, index) => sampleEntry({ logId: `e${index}`, response }));
   const webhooks = Array.from({ length: 100 }, (_, index) => sampleWebhook({ id: `w${index}`, log }));

@@ -38,7 +38,7 @@ describe("whoami", () => {
     expect(acme?.resourceGroups).toEqual([{ id: expect.any(String), name: "Reviews", role: "contributor" }]);
   });
 
-  test("returns where the token was revoked", async () => {
+  test("returns the place where the token was revoked", async () => {
     const hub = await openLocalHub();
     await hub.request(`POST /api/organizations/acme/settings/tokens/${deriveTokenId("hf_other")}/revoke`);
     const [acme] = (await getWhoami(hub, "hf_other")).orgs;

@@ -122,7 +122,7 @@ describe("A discussion in a watched repository", () => {
     expect((await pageOf(hub)).notifications[0]).toMatchObject({ discussion: { title: "Add a data card" } });
   });
 
-  test("with values that a notification cannot contain adds none", async () => {
+  test("with values that a notification cannot contain adds no notification", async () => {
     const hub = await openLocalHub();
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
     for (const discussion of [{ status: "locked" }, { id: "7" }, { title: 5 }]) {

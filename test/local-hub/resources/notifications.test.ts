@@ -167,7 +167,7 @@ describe("A search of notifications", () => {
     expect((await pageOf(hub, `?articleId=${article?.blog.slug}`)).notifications).toEqual([article]);
   });
 
-  test("finds the ones that mention the user, which differ from those of participants", async () => {
+  test("finds notifications that mention the user, which differ from those of participants", async () => {
     const hub = await openLocalHub();
     const mentioned = (await pageOf(hub, "?mention=mentions")).notifications;
     expect(mentioned).toHaveLength(6);
@@ -178,7 +178,7 @@ describe("A search of notifications", () => {
     expect((await pageOf(hub, "?mention=mentions&readStatus=unread")).notifications).toEqual(unread);
   });
 
-  test("with lastUpdate returns those up to that millisecond", async () => {
+  test("with lastUpdate returns notifications up to that millisecond", async () => {
     const hub = await openLocalHub();
     const all = await allOf(hub);
     const { updatedAt = "" } = all[3] ?? {};

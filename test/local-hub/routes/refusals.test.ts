@@ -73,7 +73,7 @@ describe("A request without a known token", () => {
     refused(await hub.request("GET /api/nowhere", { token: null }), unauthorized);
   });
 
-  test("can have the word Bearer in any case", async () => {
+  test("can have the prefix Bearer in any case", async () => {
     const hub = await openLocalHub();
     expect(
       (await hub.request(`GET ${path}`, { token: null, headers: { authorization: "bearer hf_local" } })).status,

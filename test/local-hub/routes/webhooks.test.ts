@@ -128,7 +128,7 @@ describe("Creating a webhook", () => {
     expect((await hub.request(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: made });
   });
 
-  test("treats an empty secret as none", async () => {
+  test("treats an empty secret as no secret", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/", secret: "" });
     expect(made).not.toHaveProperty("secret");

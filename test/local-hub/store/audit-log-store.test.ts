@@ -30,7 +30,7 @@ describe("The store of audit logs", () => {
     expect(idsFrom(second.before)).toEqual({ ids: ["0"], before: undefined });
   });
 
-  test("fills a page with matching events, however old they are", () => {
+  test("fills a page with matching events, regardless of their age", () => {
     const log = openLog();
     log.add(event(0, { type: "org.rename" }), ...Array.from({ length: 50 }, (_, number) => event(number + 1)));
     const filter = { ...everything, types: ["org.rename"] };

@@ -158,7 +158,7 @@ describe("A state file", () => {
     expect(rows()).toEqual(empty);
   });
 
-  test("is created with its folder, readable only by its user, like the files beside it", async () => {
+  test("is created with its folder, readable only by its user, like the files next to it", async () => {
     const folder = createFolder();
     const state = join(folder, "deep", "er", "hub.sqlite");
     const hub = await openLocalHub({ state });

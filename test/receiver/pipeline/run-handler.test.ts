@@ -38,7 +38,7 @@ describeOverBothTransports("The result of a handler", (send) => {
   test.each([
     ["synchronously", () => ({ sum: 3 })],
     ["as a promise", async () => ({ sum: 3 })],
-  ])("that it returns %s is the response", async (_how, handler) => {
+  ])("returned %s is the response", async (_how, handler) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("sum", handler);
     const response = await send(server, deliveryRequest({ endpoint: "sum", payload: webhookPayload("repo") }));

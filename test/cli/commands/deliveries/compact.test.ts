@@ -24,7 +24,7 @@ function oldFile(): { file: string; env: Record<string, string> } {
 }
 
 describe("hub-webhooks deliveries compact", () => {
-  test("returns unused space, and keeps the deliveries", async () => {
+  test("frees unused space, and keeps the deliveries", async () => {
     const { file, env } = oldFile();
     expect(statSync(file).size).toBeGreaterThan(3_000_000);
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "compact", "--format", "json"], { env });
@@ -57,13 +57,16 @@ describe("hub-webhooks deliveries compact", () => {
     expect((await inbox.list()).deliveries).toHaveLength(3);
   });
 
-  test.each(["redis://localhost:1", "postgres://localhost:1/x"])("refuses what is no file: %s", async (url) => {
-    const { exitCode, stderr } = await runCommand(["deliveries", "compact", "--inbox", url]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/SQLite/);
-  });
+  test.each(["redis://localhost:1", "postgres://localhost:1/x"])(
+    "refuses an inbox that is not a file: %s",
+    async (url) => {
+      const { exitCode, stderr } = await runCommand(["deliveries", "compact", "--inbox", url]);
+      expect(exitCode).toBe(2);
+      expect(stderr).toMatch(/SQLite/);
+    },
+  );
 
-  test("creates no inbox", async () => {
+  test("does not create an inbox", async () => {
     const file = inboxFile();
     const { exitCode, stderr } = await runCommand(["deliveries", "compact", "--inbox", `sqlite:${file}`]);
     expect(exitCode).toBe(1);

@@ -24,13 +24,13 @@ describe("hub-webhooks deliveries counts", () => {
     [undefined, "endpoint\tqueued\trunning\tsucceeded\tdead\ttotal\nretrain\t0\t0\t1\t1\t2\ntotal\t0\t0\t1\t1\t2\n"],
     ["json", `${JSON.stringify({ endpoints: { retrain }, total: retrain }, null, 2)}\n`],
     ["quiet", "2\n"],
-  ])("counts one endpoint alone where it is named: %s", async (format, stdout) => {
+  ])("counts only the given endpoint: %s", async (format, stdout) => {
     const { env } = await filledInbox();
     const argv = ["deliveries", "counts", "--endpoint", "retrain", ...(format ? ["--format", format] : [])];
     expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
   });
 
-  test("gives all of them as JSON", async () => {
+  test("prints all counts as JSON", async () => {
     const { env } = await filledInbox();
     const { stdout } = await runCommand(["deliveries", "counts", "--format", "json"], { env });
     expect(JSON.parse(stdout)).toEqual({ endpoints: { notify, retrain }, total });
@@ -43,7 +43,7 @@ describe("hub-webhooks deliveries counts", () => {
       "json",
       `${JSON.stringify({ endpoints: {}, total: { queued: 0, running: 0, succeeded: 0, dead: 0, total: 0 } }, null, 2)}\n`,
     ],
-  ])("of an empty inbox are none: %s", async (format, stdout) => {
+  ])("prints no rows for an empty inbox: %s", async (format, stdout) => {
     const { env } = stillInbox();
     const argv = ["deliveries", "counts", ...(format ? ["--format", format] : [])];
     const stderr = "The inbox contains no deliveries yet.\n";

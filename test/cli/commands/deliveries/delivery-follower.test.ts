@@ -78,7 +78,7 @@ describe("A follower of deliveries", () => {
     expect(await look()).toEqual(["1 succeeded 2"]);
   });
 
-  test("follows one that is not done yet behind hundreds that came later", async () => {
+  test("follows an unfinished delivery despite hundreds of newer ones", async () => {
     const { inbox } = openInbox();
     await accept(inbox, 1, 1);
     const { look } = await follow(inbox);
@@ -119,7 +119,7 @@ describe("A follower of deliveries", () => {
     expect(await look()).toEqual(["mine queued 0"]);
   });
 
-  test("starts with the latest deliveries of a status, however old they are", async () => {
+  test("starts with the latest deliveries of a status, regardless of their age", async () => {
     const { inbox } = openInbox();
     await inbox.accept(received("dead"));
     work(inbox, () => failed({ retryable: false }));
@@ -130,7 +130,7 @@ describe("A follower of deliveries", () => {
     expect(await follower.poll()).toEqual({ changed: [], hasMissed: false });
   });
 
-  test("keeps following the deliveries of the start, however old they are", async () => {
+  test("keeps following the first deliveries, regardless of their age", async () => {
     const { inbox } = openInbox();
     const done = Promise.withResolvers<void>();
     await inbox.accept(received("slow"));
@@ -175,7 +175,7 @@ describe("A follower of deliveries", () => {
     expect(asked.filter((id) => id === "1")).toHaveLength(1);
   });
 
-  test("follows one that is not done behind more done ones than it remembers", async () => {
+  test("follows an unfinished delivery despite more finished ones than it remembers", async () => {
     const { inbox } = openInbox();
     const attempt = Promise.withResolvers<void>();
     await accept(inbox, 1, 1);

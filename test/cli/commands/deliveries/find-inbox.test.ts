@@ -18,7 +18,7 @@ function folderWith(files: Readonly<Record<string, number>>): string {
 }
 
 describe("The default inbox of deliveries", () => {
-  test("is that of the server if dev has none", () => {
+  test("is the server's if dev has none", () => {
     expect(findInbox(folderWith({ "inbox.db": 1, "registrations.json": 1, "develop.db": 1 }))).toBeUndefined();
     expect(findInbox("/no/such/folder")).toBeUndefined();
   });
@@ -29,7 +29,7 @@ describe("The default inbox of deliveries", () => {
     expect(findInbox(folder)).toEqual({ url, note: expect.stringContaining(url) });
   });
 
-  test("is that of the server, with a note, if dev has a newer one", () => {
+  test("is the server's, with a note, if dev has a newer one", () => {
     const found = findInbox(folderWith({ "inbox.db": 60, "dev.db": 5 }));
     expect(found).toEqual({ url: undefined, note: expect.stringContaining("--inbox sqlite:./.hub-webhooks/dev.db") });
     expect(findInbox(folderWith({ "inbox.db": 5, "dev.db": 60 }))).toBeUndefined();

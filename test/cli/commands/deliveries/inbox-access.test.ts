@@ -17,8 +17,8 @@ const commands = [
   ["tail"],
 ];
 
-describe("The inbox that is looked into", () => {
-  test("is that of --inbox, which goes before INBOX_URL", async () => {
+describe("The inbox of hub-webhooks deliveries", () => {
+  test("is set by --inbox, which takes precedence over INBOX_URL", async () => {
     const { url } = await filledInbox();
     const argv = ["--format", "quiet", "deliveries", "--inbox", url, "list"];
     const env = { INBOX_URL: "sqlite:/nonexistent/inbox.db" };
@@ -38,7 +38,7 @@ describe("The inbox that is looked into", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("is missing: the error lists the inbox files that exist in the folder", async () => {
+  test("causes an error with the existing inbox files if it is missing", async () => {
     const folder = dirname(inboxFile());
     await mkdir(join(folder, ".hub-webhooks"));
     await writeFile(join(folder, ".hub-webhooks", "dev-7870.db"), "");
@@ -61,7 +61,7 @@ describe("The inbox that is looked into", () => {
     }
   });
 
-  test.each(commands)("is never made by looking: %s", async (...argv) => {
+  test.each(commands)("is not created by a command: %s", async (...argv) => {
     const folder = dirname(inboxFile());
     const file = join(folder, "deeper", "inbox.db");
     const result = await runCommand(["deliveries", ...argv, "--inbox", `sqlite:${file}`]);
@@ -72,14 +72,14 @@ describe("The inbox that is looked into", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("names INBOX_URL, and the option as an alternative", async () => {
+  test("causes an error that names INBOX_URL and the option", async () => {
     const env = { INBOX_URL: `sqlite:${inboxFile()}` };
     const { stderr } = await runCommand(["deliveries", "list"], { env });
     expect(stderr).toMatch(/^error: There is no inbox at .*INBOX_URL.*--inbox.*\n$/);
   });
 
   test.each(["redis://127.0.0.1:1/0", "redis://[::1", "mysql://127.0.0.1/db"])(
-    "is blamed on --inbox where that names it: %s",
+    "causes an error that names --inbox if the option sets it: %s",
     async (url) => {
       const { stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
       expect(stderr).toMatch(/^error: .*--inbox.*\n$/);
@@ -87,7 +87,7 @@ describe("The inbox that is looked into", () => {
     },
   );
 
-  test("is no file that holds nothing, which is left as it is", async () => {
+  test("cannot be an empty file, which stays unchanged", async () => {
     const file = inboxFile();
     await writeFile(file, "");
     const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", `sqlite:${file}`]);
@@ -97,13 +97,13 @@ describe("The inbox that is looked into", () => {
     expect(await readdir(dirname(file))).toEqual(["inbox.db"]);
   });
 
-  test("is not in memory, which belongs to another process", async () => {
+  test("cannot be in memory, which belongs to another process", async () => {
     const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", "sqlite::memory:"]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("There is no inbox in the memory of this process");
   });
 
-  test("is no database of somebody else's", async () => {
+  test("cannot be the database of another program", async () => {
     const file = inboxFile();
     const database = new DatabaseSync(file);
     database.exec("CREATE TABLE mine (id)");
@@ -113,7 +113,7 @@ describe("The inbox that is looked into", () => {
     expect(stderr).toMatch(/^error: .*is a database, but not an inbox.*\n$/);
   });
 
-  test("reports a damaged file in one line", async () => {
+  test("causes a one-line error if the file is damaged", async () => {
     const { file, url } = await filledInbox();
     const database = new DatabaseSync(file);
     database.exec("DROP TABLE attempts");
@@ -131,7 +131,7 @@ describe("The inbox that is looked into", () => {
     "postgres://user:hunter2@127.0.0.1:1/db",
     "postgres://user:slash/hunter2?@127.0.0.1:1/db",
     "redis://:hunter2%40@[::1",
-  ])("keeps the secrets of its URL to itself where it cannot be opened: %s", async (url) => {
+  ])("causes an error without the URL's secrets if it cannot be opened: %s", async (url) => {
     const results = await Promise.all([
       runCommand(["deliveries", "list", "--inbox", url]),
       runCommand(["deliveries", "list"], { env: { INBOX_URL: url } }),
@@ -145,7 +145,7 @@ describe("The inbox that is looked into", () => {
   });
 });
 
-describe("A password that is a word", () => {
+describe("A password that is a common word", () => {
   test.each([
     ["postgres://postgres:postgres@127.0.0.1:1/db", "postgres://127.0.0.1:1 cannot be opened"],
     ["redis://user:in@127.0.0.1:1/0", "error: The inbox at redis://127.0.0.1:1"],
@@ -160,24 +160,24 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
     ["an unknown subcommand", ["lst"], "(Did you mean one of list, ls?)"],
     ["an unknown status", ["list", "--status", "failed"], "Allowed choices are queued, running, succeeded, dead."],
     ["an unknown status to follow", ["tail", "--status", "x"], "Allowed choices are"],
-    ["a limit of none", ["list", "--limit", "0"], "Use a number from 1 to 1000."],
-    ["a limit beyond the last", ["list", "--limit", "1001"], "Use a number from 1 to 1000."],
-    ["a limit that is no number", ["list", "--limit", "1e2"], "Use a number from 1 to 1000."],
-    ["a limit of all", ["list", "--all", "--limit", "5"], "cannot be used with option '--limit"],
-    ["a cursor that no list has told", ["list", "--cursor", "x"], '"cursor"'],
+    ["a limit of zero", ["list", "--limit", "0"], "Use a number from 1 to 1000."],
+    ["a limit above the maximum", ["list", "--limit", "1001"], "Use a number from 1 to 1000."],
+    ["a limit that is not a number", ["list", "--limit", "1e2"], "Use a number from 1 to 1000."],
+    ["a limit for all deliveries", ["list", "--all", "--limit", "5"], "cannot be used with option '--limit"],
+    ["an invalid cursor", ["list", "--cursor", "x"], '"cursor"'],
     ["an empty inbox option", ["list", "--inbox", ""], "The URL is empty"],
     ["a missing id", ["show"], "missing required argument 'id'"],
     ["nothing to replay", ["replay"], "No deliveries to replay"],
     [
-      "ids and all that are dead",
+      "IDs in addition to --dead",
       ["replay", "a", "--dead", "--endpoint", "b"],
       "it cannot be combined with delivery IDs",
     ],
-    ["what is dead of all endpoints", ["replay", "--dead", "-y"], "Add --endpoint NAME"],
+    ["--dead without an endpoint", ["replay", "--dead", "-y"], "Add --endpoint NAME"],
     ["an interval without a unit", ["tail", "--interval", "5"], "Use a number with a unit"],
-    ["no interval", ["tail", "--interval", "0s"], '"--interval"'],
-    ["too many last ones", ["tail", "--last", "101"], "Use a number from 0 to 100."],
-  ])("is %s: exit code 2, told in a line or two", async (_name, argv, told) => {
+    ["an interval of zero", ["tail", "--interval", "0s"], '"--interval"'],
+    ["a value of --last that is too large", ["tail", "--last", "101"], "Use a number from 0 to 100."],
+  ])("with %s exits with 2 and an error of one or two lines", async (_name, argv, told) => {
     const { env } = await filledInbox();
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", ...argv], { env });
     expect(stderr).toContain(told);
@@ -185,7 +185,7 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   });
 
-  test("is no subcommand, which shows the help on standard error", async () => {
+  test("without a subcommand prints the help to standard error", async () => {
     const { exitCode, stdout, stderr } = await runCommand(["deliveries"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain("Usage: hub-webhooks deliveries");
@@ -194,7 +194,7 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
 
 describe("The help of hub-webhooks deliveries", () => {
   test.each(["list", "show", "replay", "counts", "tail"])(
-    "of %s tells --inbox and --endpoint, and ends with examples",
+    "for %s describes --inbox and --endpoint, and ends with examples",
     async (name) => {
       const { exitCode, stdout } = await runCommand(["deliveries", name, "--help"]);
       expect(exitCode).toBe(0);
@@ -218,7 +218,7 @@ describe("The process of hub-webhooks deliveries", () => {
     [2, []],
     [2, ["list", "--status", "x"]],
     [2, ["replay", "--dead", "--endpoint", "retrain"]],
-  ])("ends with %i for %j", async (exitCode, argv) => {
+  ])("exits with %i for %j", async (exitCode, argv) => {
     const { env } = await filledInbox();
     const result = await startCommand(["deliveries", ...argv], env).ended;
     expect(result).toMatchObject({ exitCode, signal: null });

@@ -65,7 +65,7 @@ describe("hub-webhooks deliveries list", () => {
     );
   });
 
-  test("gives everything but the bodies as JSON", async () => {
+  test("prints all fields except the bodies as JSON", async () => {
     const { env } = await filledInbox();
     const { stdout } = await runCommand(["deliveries", "list", "--format", "json"], { env });
     const error = { code: "HANDLER_FAILED", message: "The trainer is gone." };
@@ -128,7 +128,7 @@ describe("hub-webhooks deliveries list", () => {
     [["--limit", "45"], 45],
     [["--all"], 60],
     [[], 50],
-  ])("lists with %j, of 60, the newest %i", async (options, count) => {
+  ])("with %j lists the newest %i of 60", async (options, count) => {
     const { env } = await inboxOf(60);
     const ids = idsOf(await runCommand(["deliveries", "list", "--format", "quiet", ...options], { env }));
     expect(ids).toEqual(Array.from({ length: count }, (_, index) => String(60 - index)));

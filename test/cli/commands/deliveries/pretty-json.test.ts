@@ -25,7 +25,7 @@ describe("Pretty JSON", () => {
     expect(prettyJson('"\u009b\u202e\\u001b\u007fé"')).toBe('"\\u009b\\u202e\\u001b\\u007fé"');
   });
 
-  test.each(["", "{", "{'a':1}", "[1,]", "text", '"open'])("is nothing for %j, which is no JSON", (text) => {
+  test.each(["", "{", "{'a':1}", "[1,]", "text", '"open'])("is undefined for %j, which is not JSON", (text) => {
     expect(prettyJson(text)).toBeUndefined();
   });
 

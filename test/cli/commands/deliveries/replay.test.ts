@@ -22,7 +22,7 @@ describe("hub-webhooks deliveries replay", () => {
   test.each([
     ["json", `${JSON.stringify([{ id: "bad", endpoint: "retrain", was: "dead" }], null, 2)}\n`],
     ["quiet", "bad\n"],
-  ])("says what it replayed: %s", async (format, stdout) => {
+  ])("prints the replayed deliveries: %s", async (format, stdout) => {
     const { env } = await filledInbox();
     const argv = ["deliveries", "replay", "bad", "--format", format];
     expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
@@ -39,7 +39,7 @@ describe("hub-webhooks deliveries replay", () => {
     expect(await inbox.get({ id: "bad", endpoint: "retrain" })).toMatchObject({ status: "queued" });
   });
 
-  test("is run by the server that works on the inbox beside", async () => {
+  test("makes the server of the inbox run the delivery", async () => {
     const { inbox, env } = livelyInbox();
     await inbox.accept(incoming("again"));
     const runs = work(inbox, () => succeeded);
@@ -96,7 +96,7 @@ describe("hub-webhooks deliveries replay --dead", () => {
     [undefined, "endpoint\treplayed\nretrain\t1\n"],
     ["json", `${JSON.stringify({ endpoint: "retrain", replayed: 1 }, null, 2)}\n`],
     ["quiet", "1\n"],
-  ])("replays what is dead of an endpoint, and that alone: %s", async (format, stdout) => {
+  ])("replays only the dead deliveries of the endpoint: %s", async (format, stdout) => {
     const { env, inbox } = await filledInbox();
     const argv = [
       "deliveries",
@@ -135,7 +135,7 @@ describe("hub-webhooks deliveries replay --dead", () => {
 describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a terminal", () => {
   const nobody = { url: "http://127.0.0.1:1" };
 
-  test("asks, with the number of them, and replays after yes", async () => {
+  test("asks with the number of deliveries, and replays them after yes", async () => {
     const { url, inbox } = await filledInbox();
     const command = startOnTerminal(`deliveries replay --dead --endpoint retrain --inbox ${url}`, nobody);
     await command.says('Replay the dead delivery of endpoint "retrain"?');
@@ -159,7 +159,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a term
     expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
   });
 
-  test("asks no question if no delivery is dead", async () => {
+  test("does not ask if no delivery is dead", async () => {
     const { url } = await filledInbox();
     const command = startOnTerminal(`deliveries replay --dead --endpoint notify --inbox ${url}`, nobody);
     expect(await command.ended).toMatchObject({ exitCode: 0 });

@@ -9,7 +9,7 @@ function withoutDurations(text: string): string {
 }
 
 describe("hub-webhooks deliveries show", () => {
-  test("shows a delivery on a terminal: itself, its attempts and its body", async () => {
+  test("shows a delivery with its attempts and its body on a terminal", async () => {
     const { env } = await filledInbox();
     const { exitCode, stdout } = await runCommand(["deliveries", "show", "bad"], { env, isTerminal: true });
     expect(exitCode).toBe(0);
@@ -35,7 +35,7 @@ describe("hub-webhooks deliveries show", () => {
     expect(body).toBe('{\n  "id": "bad"\n}\n');
   });
 
-  test("writes the same tab-separated when it is piped", async () => {
+  test("prints tab-separated values when its output is piped", async () => {
     const { env } = await filledInbox();
     const { stdout } = await runCommand(["deliveries", "show", "bad"], { env });
     const [delivery, attempts = "", body] = stdout.split("\n\n");
@@ -54,7 +54,7 @@ describe("hub-webhooks deliveries show", () => {
     expect(stdout).toMatch(/^Attempts {6}0\n\n\{/m);
   });
 
-  test("gives the body as JSON exactly as it arrived", async () => {
+  test("prints JSON with the exact body as received", async () => {
     const { env, inbox } = stillInbox();
     const body = '{ "big":12345678901234567890,  "a":1,"a":2, "text":"\\u001b[2J\u009b é" }';
     await inbox.accept(received("exact", { body }));
@@ -80,15 +80,15 @@ describe("hub-webhooks deliveries show", () => {
 
   test.each([
     ["JSON", '{"name":"\u009b2J\u202e\\u001b[31m\u007f"}', '{\n  "name": "\\u009b2J\\u202e\\u001b[31m\\u007f"\n}\n'],
-    ["no JSON", "one\u001b[2J\r\ntwo\u0007\u202e", "one\ntwo\n"],
-  ])("shows a body that is %s, and nothing in it that a terminal obeys", async (_name, body, shown) => {
+    ["not JSON", "one\u001b[2J\r\ntwo\u0007\u202e", "one\ntwo\n"],
+  ])("shows a body that is %s without control characters", async (_name, body, shown) => {
     const { env, inbox } = stillInbox();
     await inbox.accept(received("evil", { body }));
     const { stdout } = await runCommand(["deliveries", "show", "evil"], { env, isTerminal: true });
     expect(stdout.slice(stdout.indexOf("\n\n") + 2)).toBe(shown);
   });
 
-  test("shows a body of ten megabytes", async () => {
+  test("shows a body of 10 MB", async () => {
     const { env, inbox } = stillInbox();
     const body = JSON.stringify({ texts: Array.from({ length: 10_000 }, () => "x".repeat(1_000)) });
     await inbox.accept(received("large", { body }));
@@ -130,7 +130,7 @@ describe("hub-webhooks deliveries show", () => {
       'error: The inbox contains no delivery "gone". To list deliveries, run: npx hub-webhooks deliveries list\n',
     ],
     [["bad", "--endpoint", "notify"], 'error: The inbox contains no delivery "bad" of endpoint "notify". To list'],
-  ])("fails for %j, which is not there", async (argv, told) => {
+  ])("fails for %j, which does not exist", async (argv, told) => {
     const { env } = await filledInbox();
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "show", ...argv], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });

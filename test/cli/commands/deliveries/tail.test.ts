@@ -27,7 +27,7 @@ function tail(argv: readonly string[], options: RunOptions) {
 }
 
 describe("hub-webhooks deliveries tail", () => {
-  test("starts with the last ten, and exits with 0 when it is stopped", async () => {
+  test("starts with the last ten deliveries, and exits with 0 when it is stopped", async () => {
     const { inbox, env } = livelyInbox();
     for (let number = 1; number <= 12; number += 1) await inbox.accept(incoming(String(number)));
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "tail", "--format", "quiet"], { env });
@@ -40,13 +40,13 @@ describe("hub-webhooks deliveries tail", () => {
     [["--last", "0"], ""],
     [["--endpoint", "retrain"], "good\nbad\n"],
     [["--status", "dead"], "bad\n"],
-  ])("begins with what %j says", async (options, stdout) => {
+  ])("starts with the deliveries that %j selects", async (options, stdout) => {
     const { env } = await filledInbox();
     const argv = ["deliveries", "tail", "--format", "quiet", ...options];
     expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
   });
 
-  test("writes a line when a delivery arrives, and one for each status", async () => {
+  test("prints a line when a delivery arrives, and one for each status", async () => {
     const { inbox, env } = livelyInbox();
     const command = tail([], { env });
     await inbox.accept(incoming("one"));
@@ -75,7 +75,7 @@ describe("hub-webhooks deliveries tail", () => {
     expect(await command.stop()).toMatchObject({ stdout: "done\n" });
   });
 
-  test("writes an object a line as JSON, without the body", async () => {
+  test("prints one JSON object per line, without the body", async () => {
     const { env } = await filledInbox();
     const { stdout } = await runCommand(["deliveries", "tail", "--format", "json"], { env });
     const objects = stdout
@@ -108,7 +108,7 @@ describe("hub-webhooks deliveries tail", () => {
     ]);
   });
 
-  test.each(["table", "json", "quiet"])("lets no text of a delivery rewrite the terminal: %s", async (format) => {
+  test.each(["table", "json", "quiet"])("escapes control characters in a delivery: %s", async (format) => {
     const { env, inbox } = await filledInbox({ reason: "\u001b[2Jred\u009b\nline" });
     await inbox.accept(incoming("\u001b]0;owned\u0007id\u202e", { endpoint: "notify" }));
     const { stdout } = await runCommand(["deliveries", "tail", "--format", format], { env, isTerminal: true });
@@ -118,7 +118,7 @@ describe("hub-webhooks deliveries tail", () => {
 });
 
 describe("The process of hub-webhooks deliveries tail", () => {
-  test.each(["SIGINT", "SIGTERM"] as const)("ends with 0 at %s", async (signal) => {
+  test.each(["SIGINT", "SIGTERM"] as const)("exits with 0 at %s", async (signal) => {
     const { env } = await filledInbox();
     const command = startCommand(["deliveries", "tail", "--interval", "1h", "--format", "quiet"], env);
     await command.says("new\n");

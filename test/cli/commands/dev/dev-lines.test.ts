@@ -40,7 +40,7 @@ describe("Ready", () => {
     expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox      ${inbox}  (this session)`);
   });
 
-  test("shows the secret that was made for the session", () => {
+  test("shows the secret that was generated for the session", () => {
     expect(lines.ready(state, { ...start, secret: "5e55ion" })).toContain(
       "  secret     5e55ion  (this session; sent by the local Hub and by trigger)",
     );

@@ -19,7 +19,7 @@ test("each key has its action, other keys list the keys, and Enter is ignored", 
   expect(actions).toEqual(["replay", "open", "help", "help", "quit", "quit", "quit"]);
 });
 
-test("The terminal is given back as it was", () => {
+test("The terminal's mode is restored", () => {
   const { stdin, modes } = makeTerminalInput();
   const actions: KeyAction[] = [];
   const stop = listenToKeys(stdin, (action) => actions.push(action));
@@ -31,7 +31,7 @@ test("The terminal is given back as it was", () => {
   expect(stdin.isPaused()).toBe(false);
 });
 
-test("Without a terminal nothing is read", () => {
+test("Without a terminal, no keys are read", () => {
   const stdin = new PassThrough();
   listenToKeys(stdin, () => {})();
   expect(stdin.listenerCount("data")).toBe(0);

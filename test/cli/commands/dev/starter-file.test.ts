@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { copyStarterFile } from "../../../../src/cli/commands/dev/run-dev.ts";
 import { createFolder } from "../../../support/temporary-folder.ts";
 
-test("A starter file is written once, and a file that is there already is left alone", async () => {
+test("A starter file does not overwrite an existing file", async () => {
   const path = join(createFolder(), "server.ts");
   await copyStarterFile(path);
   expect(readFileSync(path, "utf8")).toContain("new WebhooksServer(");

@@ -22,7 +22,7 @@ async function temporaryFile(value: unknown): Promise<string> {
 }
 
 describe("A payload of trigger", () => {
-  test.each(knownEvents)("is one that receivers take, of every type: %s %s", async (scope, action) => {
+  test.each(knownEvents)("is valid for every repository type: %s %s", async (scope, action) => {
     for (const type of repoTypes) {
       const moved = action === "move" ? ["--set", "movedTo.name=me/new"] : [];
       const url = ["--url", "http://127.0.0.1:1/", "--dry-run", "--format", "json"];
@@ -54,7 +54,7 @@ describe("A payload of trigger", () => {
     [["--scope", "repo.contnt"], 'scope "repo.contnt". Sending it anyway. Did you mean "repo.content"?'],
     [["--action", "updat"], 'action "updat". Sending it anyway. Did you mean "update"?'],
     [["--action", "create"], "With scope repo.content, the Hub is only known to send update, not create"],
-  ])("is sent with a warning where the Hub is not known to send such: %j", async (argv, told) => {
+  ])("is sent with a warning if the Hub does not send such payloads: %j", async (argv, told) => {
     const target = await openTarget();
     const { exitCode, stderr } = await runTrigger(["dataset:me/data", ...argv, "--url", target.url]);
     expect(exitCode).toBe(0);
@@ -65,7 +65,7 @@ describe("A payload of trigger", () => {
 });
 
 describe("--set and --unset", () => {
-  test("edit the payload in their order; values are parsed as JSON if possible", async () => {
+  test("edit the payload in order, and parse values as JSON if possible", async () => {
     const payload = await payloadOf([
       "dataset:me/data",
       ...["--set", "repo.private=true", "repo.name=123", "note=", "text=a=b", 'quoted="5"', "list=[1]"],
@@ -86,7 +86,7 @@ describe("--set and --unset", () => {
     expect(await payloadOf(["dataset:me/data", "--set", "note="])).toMatchObject({ note: "" });
   });
 
-  test("go through the local Hub as well, and change nothing there", async () => {
+  test("also work through the local Hub, and do not change its data", async () => {
     const { hub, target } = await openWatchedTarget();
     await runTrigger(["dataset:me/data", "--set", "repo.private=true", "webhook.id=mine"], { hub });
     await runTrigger(["dataset:me/data"], { hub });
@@ -106,7 +106,7 @@ describe("--set and --unset", () => {
     expect(after?.repo.id).toBe(before?.repo.id);
   });
 
-  test("change no prototype", async () => {
+  test("do not change prototypes", async () => {
     const payload = await payloadOf(["dataset:me/data", "--set", "__proto__.polluted=1", "repo.__proto__.polluted=1"]);
     expect(JSON.stringify(payload)).not.toContain("polluted");
     expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain("polluted");
@@ -148,7 +148,7 @@ describe("--file", () => {
     });
   });
 
-  test("gives way to the repository, scope and action that are named", async () => {
+  test("is overridden by the given repository, scope and action", async () => {
     const file = join(fixtures, "content-update-model.json");
     const payload = await payloadOf(["dataset:you/other", "--file", file, "--scope", "discussion"]);
     expect(payload).toMatchObject({

@@ -7,7 +7,7 @@ import { canMakeTerminal, startCommand, startOnTerminal } from "../../command-pr
 import { runTrigger } from "../../run-command.ts";
 
 describe("hub-webhooks trigger --repeat", () => {
-  test("lists up to ten deliveries, and sums them up", async () => {
+  test("lists up to ten deliveries, and prints a summary", async () => {
     const target = await openTarget();
     const { exitCode, stdout, stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "10"]);
     expect(exitCode).toBe(0);
@@ -18,7 +18,7 @@ describe("hub-webhooks trigger --repeat", () => {
     expect(new Set(target.ids).size).toBe(10);
   });
 
-  test("lists of more only those that failed, the first ten", async () => {
+  test("lists only the first ten failures of more deliveries", async () => {
     const answers = Array.from({ length: 15 }, (_, index) => (index < 3 ? 200 : 503));
     const target = await openTarget(...answers);
     const argv = ["model:me/net", "--url", target.url, "--repeat", "15"];
@@ -81,7 +81,7 @@ describe("hub-webhooks trigger --repeat", () => {
     expect(stderr).toMatch(/^error: (The local Hub at \S+ stopped|No local Hub is running)/m);
   });
 
-  test("asks a Hub that refuses the event no more, however often it was to happen", async () => {
+  test("stops when a Hub refuses the event", async () => {
     const greet: TargetAnswer = (_request, response) => void response.end("[]");
     const refuse: TargetAnswer = (_request, response) => {
       response.writeHead(400).end(JSON.stringify({ error: "There is no such repository." }));
@@ -110,7 +110,7 @@ describe("Ctrl+C", () => {
     expect(stderr).toMatch(/^2 deliveries: 2 succeeded, 0 failed\..*\nStopped after 2 of 50 events\.\n$/);
   });
 
-  test("stops one delivery that is not answered, through the local Hub", async () => {
+  test("stops a delivery through the local Hub that gets no response", async () => {
     const hub = await openLocalHub();
     const target = await openTarget(neverRespond);
     await hub.create({ url: target.url });
@@ -127,7 +127,7 @@ describe("Ctrl+C", () => {
 });
 
 describe("On a terminal", () => {
-  test.runIf(canMakeTerminal)("a bar shows how far it is, and goes before the table comes", async () => {
+  test.runIf(canMakeTerminal)("a progress bar is shown, and removed before the table", async () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url });
@@ -139,7 +139,7 @@ describe("On a terminal", () => {
     expect(stdout).toContain("5 deliveries: 5 succeeded");
   });
 
-  test.runIf(canMakeTerminal)("Ctrl+C takes the bar away, and the summary comes", async () => {
+  test.runIf(canMakeTerminal)("Ctrl+C removes the bar, and the summary is printed", async () => {
     const hub = await openLocalHub();
     const target = await openTarget(200, 200, neverRespond);
     await hub.create({ url: target.url });
@@ -151,14 +151,14 @@ describe("On a terminal", () => {
     expect(stdout).toMatch(/\r\u001b\[KURL +STATUS.*2 deliveries: 2 succeeded.*Stopped after 2 of 50 events\./s);
   });
 
-  test("draws nothing without a terminal", async () => {
+  test("no bar is drawn without a terminal", async () => {
     const target = await openTarget();
     const { stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "3"]);
     expect(stderr).not.toMatch(/[\r\u001b[]/);
   });
 });
 
-describe("The bar", () => {
+describe("The progress bar", () => {
   function bar({ isTTY = true } = {}) {
     const stream = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY });
     const clock = { now: 0 };
@@ -166,7 +166,7 @@ describe("The bar", () => {
     return { progress, clock, read: () => stream.read() };
   }
 
-  test("is drawn ten times a second at most, and at the end", () => {
+  test("is drawn at most ten times per second, and at the end", () => {
     const { progress, clock, read } = bar();
     progress.show({ done: 1, failed: 0 });
     progress.show({ done: 2, failed: 0 });
@@ -181,7 +181,7 @@ describe("The bar", () => {
     expect(read()).toBe("\r\u001b[K");
   });
 
-  test("is not drawn elsewhere", () => {
+  test("is not drawn on other outputs", () => {
     const { progress, read } = bar({ isTTY: false });
     progress.show({ done: 4, failed: 0 });
     progress.clear();

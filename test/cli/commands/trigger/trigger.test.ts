@@ -9,7 +9,7 @@ import { runTrigger } from "../../run-command.ts";
 const toData = ["dataset:me/data"];
 
 describe("hub-webhooks trigger", () => {
-  test("fires every watching webhook, and shows status, duration and answer of each", async () => {
+  test("fires every watching webhook, and shows the status, duration and response of each", async () => {
     const hub = await openLocalHub();
     const receiver = await openReceiver((server) => {
       server.webhook("retrain", ({ repo, event }) => ({ of: repo.name, did: `${event.scope} ${event.action}` }));
@@ -116,7 +116,7 @@ describe("hub-webhooks trigger", () => {
   });
 });
 
-describe("A repository that nothing watches", () => {
+describe("A repository that no webhook watches", () => {
   test("exits with 1, and shows the watched repositories with commands that fire", async () => {
     const hub = await openLocalHub();
     const target = await openTarget();
@@ -130,7 +130,7 @@ describe("A repository that nothing watches", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  test("names a few of many", async () => {
+  test("lists only a few of many repositories", async () => {
     const hub = await openLocalHub();
     for (let number = 1; number <= 7; number += 1) {
       await hub.create({ url: "http://127.0.0.1:1/", watched: [{ type: "model", name: `me/${number}` }] });
@@ -140,7 +140,7 @@ describe("A repository that nothing watches", () => {
     expect(stderr).toContain("and 2 more");
   });
 
-  test("explains how to create a webhook if there is none", async () => {
+  test("explains how to create a webhook if none exists", async () => {
     const hub = await openLocalHub();
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(1);
@@ -187,7 +187,7 @@ describe("A webhook that watches and does not fire", () => {
   test.each([
     ["suspended", { attempts: 1, suspendAfter: 1 }, "is suspended because its deliveries failed"],
     ["used up", { attempts: 1, triggersPerDay: 1 }, "has reached its daily limit of triggers"],
-  ])("is told: %s", async (_name, options, told) => {
+  ])("is reported with the reason: %s", async (_name, options, told) => {
     const hub = await openLocalHub(options);
     await hub.create({ url: "http://127.0.0.1:1/" });
     await hub.trigger();
@@ -196,7 +196,7 @@ describe("A webhook that watches and does not fire", () => {
     expect(stderr).toContain(told);
   });
 
-  test("is listed beside one that fires if it was stopped, but not if it has another domain", async () => {
+  test("is listed in addition to one that fires if it is disabled, but not if it has another domain", async () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url });
@@ -225,12 +225,12 @@ describe("A webhook that watches and does not fire", () => {
   });
 });
 
-describe("The Hub that trigger speaks to", () => {
+describe("The Hub of trigger", () => {
   test.each([
     [["--hub-url", "https://huggingface.co"], {}],
     [[], { HF_ENDPOINT: "https://hub.example.com" }],
     [["--hub-url", "http://10.0.0.1:5050"], {}],
-  ])("must be on this machine: exit code 2, and what to do instead: %j %j", async (argv, env) => {
+  ])("must be on this machine, otherwise exits with 2 and a remedy: %j %j", async (argv, env) => {
     const { exitCode, stdout, stderr } = await runTrigger([...toData, ...argv], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(
@@ -238,7 +238,7 @@ describe("The Hub that trigger speaks to", () => {
     );
   });
 
-  test("must listen: else exit code 1, and how to start one", async () => {
+  test("must be running, otherwise exits with 1 and explains how to start one", async () => {
     const { exitCode, stderr } = await runTrigger([...toData, "--hub-url", `http://localhost:${await freePort()}`]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
@@ -309,7 +309,7 @@ describe("The Hub that trigger speaks to", () => {
 });
 
 describe("A dry run", () => {
-  test("shows the payload and who would get it, and sends nothing", async () => {
+  test("shows the payload and its recipients, without sending it", async () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     const { id } = await hub.create({ url: `${target.url}?secret=${secret}` });
@@ -360,7 +360,7 @@ describe("Wrong usage of trigger", () => {
     ["too many repetitions", [...toData, "--repeat", "10001"], "Use a number from 1 to 10000."],
     ["too many at once", [...toData, "--concurrency", "101"], "Use a number from 1 to 100."],
     ["a secret for the Hub", [...toData, "--secret", "x"], "A secret requires --url"],
-  ])("is %s: exit code 2, in a line or two, before anything happens", async (_name, argv, told) => {
+  ])("with %s exits with 2 and an error of one or two lines, before any request", async (_name, argv, told) => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url });

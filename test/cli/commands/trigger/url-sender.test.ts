@@ -8,7 +8,7 @@ import { listen } from "../../../support/listen.ts";
 import { runTrigger } from "../../run-command.ts";
 
 describe("hub-webhooks trigger --url", () => {
-  test("posts with the Hub's own headers, each time under a new id, and needs no Hub", async () => {
+  test("sends the Hub's headers with a new ID each time, and needs no Hub", async () => {
     const target = await openTarget();
     const argv = ["dataset:me/data", "--url", target.url];
     expect(await runTrigger(argv)).toMatchObject({ exitCode: 0, stderr: "" });
@@ -29,7 +29,7 @@ describe("hub-webhooks trigger --url", () => {
     ["--secret-stdin", ["--secret-stdin"], {}, `${secret}\n`],
     ["WEBHOOK_SECRET", [], { WEBHOOK_SECRET: secret }, ""],
     ["--secret before WEBHOOK_SECRET", ["--secret", secret], { WEBHOOK_SECRET: "another" }, ""],
-  ])("takes the secret from %s, which a real receiver accepts", async (_name, argv, env, input) => {
+  ])("uses the secret from %s, which a real receiver accepts", async (_name, argv, env, input) => {
     const receiver = await openReceiver((server) => void server.webhook("hook", () => `done with ${secret}`));
     const url = receiver.urlOf("hook");
     const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", url, ...argv], { env, input });
@@ -42,7 +42,7 @@ describe("hub-webhooks trigger --url", () => {
     [{}, 401, "requires a secret. Set WEBHOOK_SECRET"],
     [{ WEBHOOK_SECRET: "another" }, 403, "rejected the secret"],
     [{ WEBHOOK_SECRET: "" }, 401, "requires a secret"],
-  ])("says what to do where the receiver refuses: %j", async (env, status, told) => {
+  ])("prints a remedy if the receiver refuses the delivery: %j", async (env, status, told) => {
     const receiver = await openReceiver((server) => void server.webhook("hook", () => "done"));
     const argv = ["dataset:me/data", "--url", receiver.urlOf("hook")];
     const { exitCode, stdout, stderr } = await runTrigger(argv, { env });
@@ -73,7 +73,7 @@ describe("hub-webhooks trigger --url", () => {
     expect(stdout).toMatch(/\t\t\d+\t1\t\w+\tconnect ECONNREFUSED/);
   });
 
-  test("may have any address of this machine", async () => {
+  test("may use any address of this machine", async () => {
     const target = await openTarget();
     const url = target.url.replace("127.0.0.1", "0.0.0.0");
     expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
@@ -116,7 +116,7 @@ describe("hub-webhooks trigger --url", () => {
       "characters that the Hub does not allow",
     ],
     ["two readers", ["--url", "http://127.0.0.1:1/", "--file", "-", "--secret-stdin"], "both read standard input"],
-  ])("refuses %s with exit code 2, and quotes nothing that may be secret", async (_name, argv, told) => {
+  ])("refuses %s with exit code 2, without printing possible secrets", async (_name, argv, told) => {
     const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", ...argv]);
     expect(stderr).toContain(told);
     expect(stderr).toMatch(/^error: .*\n$/);

@@ -48,7 +48,7 @@ describe("hub-webhooks create", () => {
     expect((await runCommand(["create", "--job-source-id", "job-1", ...watch], { hub })).stderr).toBe("");
   });
 
-  test("watches all that stands behind one --watch, and behind each", async () => {
+  test("accepts several values for one --watch, and several --watch options", async () => {
     const hub = await startStandInHub();
     await runCommand([...toUrl, "--watch", "model:a", "org:b", "--watch", "bucket:c:d"], { hub });
     expect(hub.requests).toMatchObject([
@@ -64,13 +64,13 @@ describe("hub-webhooks create", () => {
     ]);
   });
 
-  test("sends the given domains with the names of the Hub", async () => {
+  test("sends the given domains with the Hub's names", async () => {
     const hub = await startStandInHub();
     await runCommand([...toUrl, "--watch", "model:a", "--domain", "discussions"], { hub });
     expect(hub.requests).toMatchObject([{ body: { domains: ["discussion"] } }]);
   });
 
-  test("can run a job like another", async () => {
+  test("can copy the job of another webhook", async () => {
     const hub = await startStandInHub();
     const { stdout } = await runCommand(["create", "--job-source-id", "job-1", "--watch", "model:a"], { hub });
     expect(hub.requests).toMatchObject([{ body: { jobSourceId: "job-1" } }]);
@@ -108,7 +108,7 @@ describe("The secret of a new webhook", () => {
     ["standard input, up to the line end", [...toUrl, "--watch", "model:a", "--secret-stdin"], "correct horse\nnext\n"],
     ["standard input of Windows", [...toUrl, "--watch", "model:a", "--secret-stdin"], "correct horse\r\n"],
     ["standard input without a line end", [...toUrl, "--watch", "model:a", "--secret-stdin"], "correct horse"],
-  ])("comes from %s, and is shown nowhere", async (_name, argv, input) => {
+  ])("comes from %s, and is never printed", async (_name, argv, input) => {
     const hub = await startStandInHub();
     const { exitCode, stdout, stderr } = await runCommand(argv, { hub, input });
     expect(exitCode).toBe(0);
@@ -127,7 +127,7 @@ describe("The secret of a new webhook", () => {
     expect(hub.requests).toEqual([]);
   });
 
-  test.runIf(canMakeTerminal)("is asked for on a terminal, which does not show it", async () => {
+  test.runIf(canMakeTerminal)("is prompted for on a terminal, without being shown", async () => {
     const hub = await startStandInHub();
     const words = "create --url https://example.com/hook --watch model:a --secret-stdin";
     const command = startOnTerminal(words, hub);
@@ -139,7 +139,7 @@ describe("The secret of a new webhook", () => {
     expect(stdout).not.toContain("horse");
   });
 
-  test.runIf(canMakeTerminal)("can be refused on a terminal, and then nothing is created", async () => {
+  test.runIf(canMakeTerminal)("can be canceled on a terminal, and then no webhook is created", async () => {
     const hub = await startStandInHub();
     const command = startOnTerminal("create --url https://example.com/hook --watch model:a --secret-stdin", hub);
     await command.says("Secret");
@@ -148,7 +148,7 @@ describe("The secret of a new webhook", () => {
     expect(hub.requests).toEqual([]);
   });
 
-  test("is not waited for beyond its line", async () => {
+  test("is read up to the end of the first line", async () => {
     const hub = await startStandInHub();
     const input = new Readable({ read() {} });
     input.push("correct horse\n");
@@ -160,7 +160,7 @@ describe("The secret of a new webhook", () => {
     ["", "empty"],
     ["\n", "empty"],
     ["x".repeat(1_100_000), "too large. The maximum is 1 MiB"],
-  ])("is refused when standard input is no secret", async (input, told) => {
+  ])("is refused if standard input is not a valid secret", async (input, told) => {
     const hub = await startStandInHub();
     const argv = [...toUrl, "--watch", "model:a", "--secret-stdin"];
     const { exitCode, stderr } = await runCommand(argv, { hub, input });

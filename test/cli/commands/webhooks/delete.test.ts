@@ -5,7 +5,7 @@ import { runCommand } from "../../run-command.ts";
 import { idOf, startStandInHub, wireWebhook } from "../../stand-in-hub.ts";
 
 describe("hub-webhooks delete", () => {
-  test.each(["--yes", "-y"])("deletes at once with %s", async (yes) => {
+  test.each(["--yes", "-y"])("deletes without a prompt with %s", async (yes) => {
     const hub = await startStandInHub([wireWebhook()]);
     const { exitCode, stdout, stderr } = await runCommand(["delete", idOf(1), yes], { hub });
     expect({ exitCode, stdout, stderr }).toEqual({
@@ -16,7 +16,7 @@ describe("hub-webhooks delete", () => {
     expect(hub.requests).toMatchObject([{ method: "DELETE", path: `/api/settings/webhooks/${idOf(1)}` }]);
   });
 
-  test("asks for --yes without a terminal, and sends no request", async () => {
+  test("requires --yes without a terminal, and sends no request", async () => {
     const hub = await startStandInHub([wireWebhook()]);
     const { exitCode, stdout, stderr } = await runCommand(["delete", idOf(1)], { hub, isTerminal: true, input: "y\n" });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -38,14 +38,14 @@ describe("hub-webhooks delete", () => {
     expect(await runCommand(["delete", idOf(1), "-y", "--format", format], { hub })).toMatchObject({ stdout });
   });
 
-  test("of a webhook that is not there fails", async () => {
+  test("fails for an unknown webhook", async () => {
     const hub = await startStandInHub();
     expect(await runCommand(["delete", idOf(1), "-y"], { hub })).toMatchObject({ exitCode: 1, stdout: "" });
   });
 });
 
 describe.runIf(canMakeTerminal)("hub-webhooks delete on a terminal", () => {
-  test("asks, naming the webhook, and deletes after yes", async () => {
+  test("asks with the webhook's name, and deletes it after yes", async () => {
     const hub = await startStandInHub([wireWebhook()]);
     const command = startOnTerminal(`delete ${idOf(1)}`, hub);
     await command.says(/Permanently delete webhook .*dataset:me\/data to https:\/\/example\.com\/hook/s);
@@ -61,7 +61,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks delete on a terminal", () => {
     ["the answer that stands there", "\r"],
     ["Ctrl+C", "\u0003"],
     ["Escape", "\u001b"],
-  ])("deletes nothing after %s", async (_name, key) => {
+  ])("does not delete after %s", async (_name, key) => {
     const hub = await startStandInHub([wireWebhook()]);
     const command = startOnTerminal(`delete ${idOf(1)}`, hub);
     await command.says("Permanently delete webhook");
@@ -71,7 +71,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks delete on a terminal", () => {
     expect(hub.webhooks).toHaveLength(1);
   });
 
-  test("asks nothing about a webhook that is not there", async () => {
+  test("does not ask about an unknown webhook", async () => {
     const hub = await startStandInHub();
     const result = await startOnTerminal(`delete ${idOf(1)}`, hub).ended;
     expect(result.exitCode).toBe(1);
@@ -79,7 +79,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks delete on a terminal", () => {
     expect(result.stdout).not.toContain("Permanently delete webhook");
   });
 
-  test("keeps the question out of standard output", async () => {
+  test("does not print the prompt to standard output", async () => {
     const hub = await startStandInHub([wireWebhook()]);
     const command = startOnTerminal(`delete ${idOf(1)} | sed 's/^/piped: /'`, hub);
     await command.says("Permanently delete webhook");

@@ -6,7 +6,7 @@ describe("hub-webhooks enable and disable", () => {
   test.each([
     ["enable", "suspended-after-failure", "enabled"],
     ["disable", false, "disabled"],
-  ])("%s tells the Hub and shows the new state", async (action, disabled, state) => {
+  ])("%s updates the Hub and prints the new state", async (action, disabled, state) => {
     const hub = await startStandInHub([wireWebhook({ disabled })]);
     const { exitCode, stdout, stderr } = await runCommand([action, idOf(1)], { hub });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });

@@ -25,7 +25,7 @@ describe("hub-webhooks info", () => {
     );
   });
 
-  test("gives one object as JSON", async () => {
+  test("prints one JSON object", async () => {
     const hub = await startStandInHub([wireWebhook({ secret: "correct horse" })]);
     const { stdout } = await runCommand(["info", idOf(1), "--format", "json"], { hub });
     expect(JSON.parse(stdout)).toMatchObject({ id: idOf(1), secretIsSet: true });

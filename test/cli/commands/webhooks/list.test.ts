@@ -69,7 +69,7 @@ describe("hub-webhooks list", () => {
     expect(others).toHaveLength(3);
   });
 
-  test("gives the Hub's objects as JSON, with secretIsSet in place of the secret", async () => {
+  test("prints the Hub's objects as JSON, with secretIsSet instead of the secret", async () => {
     const hub = await startStandInHub(webhooks);
     const { stdout } = await runCommand(["list", "--format", "json"], { hub });
     const [first, second, third, fourth] = JSON.parse(stdout);
@@ -99,14 +99,14 @@ describe("hub-webhooks list", () => {
     expect(decodeURIComponent(stdout + stderr)).not.toContain(secret);
   });
 
-  test.each([["table"], ["json"], ["quiet"]])("says how a suspended webhook is resumed: %s", async (format) => {
+  test.each([["table"], ["json"], ["quiet"]])("explains how to enable a suspended webhook: %s", async (format) => {
     const hub = await startStandInHub(webhooks);
     const { stdout, stderr } = await runCommand(["list", "--format", format], { hub });
     expect(stderr).toMatch(new RegExp(`^Webhook ${idOf(3)} is suspended.*hub-webhooks enable ${idOf(3)}\n$`));
     expect(stdout).not.toContain("hub-webhooks enable");
   });
 
-  test("lets no text of the Hub rewrite the terminal", async () => {
+  test("escapes control characters in text from the Hub", async () => {
     const hub = await startStandInHub([
       wireWebhook({
         url: "https://example.com/\u001b[2J",
@@ -119,14 +119,14 @@ describe("hub-webhooks list", () => {
     }
   });
 
-  test("says how to create the first webhook, on standard error alone", async () => {
+  test("explains how to create the first webhook, only on standard error", async () => {
     const hub = await startStandInHub();
     const { exitCode, stdout, stderr } = await runCommand(["list"], { hub });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
     expect(stderr).toMatch(/^No webhooks yet\. .*npx hub-webhooks create.*\n$/);
   });
 
-  test("gives an empty list as JSON where there is nothing", async () => {
+  test("prints an empty JSON list without webhooks", async () => {
     const hub = await startStandInHub();
     expect(await runCommand(["list", "--format", "json"], { hub })).toMatchObject({ exitCode: 0, stdout: "[]\n" });
   });

@@ -10,7 +10,7 @@ describe("hub-webhooks replay", () => {
     [199, 1],
     [302, 1],
     [500, 1],
-  ])("prints the status %i and ends with %i", async (status, exitCode) => {
+  ])("prints the status %i and exits with %i", async (status, exitCode) => {
     const hub = await startStandInHub([wireWebhook()]);
     hub.replayStatus = status;
     const result = await runCommand(["replay", idOf(1), "log-1", "--format", "quiet"], { hub });

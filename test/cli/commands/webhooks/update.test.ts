@@ -44,13 +44,13 @@ describe("hub-webhooks update", () => {
     expect(stdout).toContain("\tnot set\t");
   });
 
-  test("takes a new secret from standard input", async () => {
+  test("reads a new secret from standard input", async () => {
     const hub = await startStandInHub([wireWebhook()]);
     await runCommand(["update", idOf(1), "--secret-stdin"], { hub, input: "battery staple\n" });
     expect(sentBody(hub)).toMatchObject({ secret: "battery staple" });
   });
 
-  test("asks for a secret that it cannot keep, by the options that give it", async () => {
+  test("requires a secret that the Hub does not return, and names the options", async () => {
     const hub = await startStandInHub([wireWebhook({ hasSecret: true })]);
     const { exitCode, stderr } = await runCommand(["update", idOf(1), "--domain", "repo"], { hub });
     expect(exitCode).toBe(2);
@@ -58,7 +58,7 @@ describe("hub-webhooks update", () => {
     expect(sentBody(hub)).toBeUndefined();
   });
 
-  test("asks for a job that it cannot keep, by the option that gives it", async () => {
+  test("requires a job that the Hub does not return completely, and names the option", async () => {
     const job = { environment: {}, flavor: "cpu-basic", timeoutSeconds: null, spaceId: "me/space", secrets: ["KEY"] };
     const hub = await startStandInHub([wireWebhook({ url: undefined, job, secret: "correct horse" })]);
     const { exitCode, stderr } = await runCommand(["update", idOf(1), "--domain", "repo"], { hub });
@@ -67,7 +67,7 @@ describe("hub-webhooks update", () => {
     expect(sentBody(hub)).toBeUndefined();
   });
 
-  test("replaces a job by the whole of the file, its secrets too", async () => {
+  test("replaces the job and its secrets with the content of the file", async () => {
     const before = {
       environment: { MODE: "old" },
       flavor: "cpu-basic",
@@ -85,7 +85,7 @@ describe("hub-webhooks update", () => {
     expect(withoutDefaults(sent)).toEqual(job);
   });
 
-  test("puts a job in the place of a URL", async () => {
+  test("replaces a URL with a job", async () => {
     const hub = await startStandInHub([wireWebhook()]);
     const job = { flavor: "cpu-basic", spaceId: "me/space", command: ["run"] };
     const { exitCode } = await runCommand(["update", idOf(1), "--job", "-"], { hub, input: JSON.stringify(job) });
@@ -95,7 +95,7 @@ describe("hub-webhooks update", () => {
     expect(withoutDefaults(sent)).toEqual(job);
   });
 
-  test("of a webhook that is not there fails", async () => {
+  test("fails for an unknown webhook", async () => {
     const hub = await startStandInHub();
     expect(await runCommand(["update", idOf(1), "--domain", "repo"], { hub })).toMatchObject({ exitCode: 1 });
   });

@@ -61,7 +61,7 @@ describe("The network security of an organization", () => {
     expect(answer.body).toEqual({ ...unchanged, blockedContents: [{ resource: "*", scope: "a" }] });
   });
 
-  test("of a state file from an earlier release has the later fields too", () => {
+  test("of a state file from an earlier release also has the later fields", () => {
     const store = openStore({});
     onTestFinished(() => store.close());
     const { blockedContents: _1, allowedContents: _2, keepReposMetadataVisible: _3, ...earlier } = unchanged;

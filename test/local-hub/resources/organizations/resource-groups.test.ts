@@ -73,7 +73,7 @@ describe("The resource groups of an organization", () => {
     expect(named(await listed(hub, { organization: "enterprise-org" }))).toEqual(["Everything"]);
   });
 
-  test("are all returned to an admin, and to other members only those that give them a role", async () => {
+  test("are all returned to an admin, but to other members only if they have a role", async () => {
     const hub = await openLocalHub();
     const other = (role: string) => [{ user: "other-user", role }];
     await created(hub, { name: "Locked", users: other("no_access") });
@@ -249,7 +249,7 @@ describe("A repository in a resource group", () => {
     expect(await reposOf(hub, "Other")).toEqual([]);
   });
 
-  test("leaves the group when a repository of another owner takes its name", async () => {
+  test("leaves the group when a repository of another owner gets its name", async () => {
     const hub = await openGroup();
     const away = { type: "model", name: "team-org/fresh" } as const;
     await addRepository(hub, away);

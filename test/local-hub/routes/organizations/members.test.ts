@@ -127,7 +127,7 @@ describe("A search for members", () => {
     expect(names(await hub.request(`GET ${acme}?email=${email}`))).toEqual(found);
   });
 
-  test("matches both at once", async () => {
+  test("matches both filters", async () => {
     const hub = await openLocalHub();
     expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=ada`))).toEqual(["ada-adams"]);
     expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=alan`))).toEqual([]);
