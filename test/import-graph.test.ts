@@ -26,7 +26,7 @@ async function graphOf(entry: string): Promise<Metafile> {
   return metafile;
 }
 
-/** The modules that an entry point loads, without those that `import()` loads later. */
+/** Returns the modules that an entry point loads, without those that `import()` loads later. */
 function loadedWith(entry: string, { inputs }: Metafile): readonly string[] {
   const loaded = new Set<string>();
   const pending = [entry];
@@ -40,7 +40,7 @@ function loadedWith(entry: string, { inputs }: Metafile): readonly string[] {
   return [...loaded];
 }
 
-/** Every module that an entry point can load. */
+/** Returns every module that an entry point can load. */
 function reachableFrom(entry: string, { inputs }: Metafile): readonly string[] {
   return [entry, ...Object.values(inputs).flatMap(({ imports }) => imports.map(({ path }) => path))];
 }
@@ -138,7 +138,7 @@ describe("The command line, before it runs a command,", () => {
   });
 });
 
-/** The files of `src` that a file imports, including type imports. */
+/** Returns the files of `src` that a file imports, including type imports. */
 function importsOf(file: string): string[] {
   const text = readFileSync(join(root, file), "utf8").replace(/^ *\*.*$/gm, "");
   return [...text.matchAll(/(?:\bfrom|\bimport\() *"(\.[^"]+)"/g)].map(([, path = ""]) => join(file, "..", path));

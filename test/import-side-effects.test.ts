@@ -28,7 +28,7 @@ const script = `
 describe("Importing the package", () => {
   test.each(entryPoints)("has no side effects: %s", async (name) => {
     const entry = new URL(`../src/${name}.ts`, import.meta.url).href;
-    // The process exits by itself, because nothing keeps it alive. Any output of an import precedes the report.
+    // The process exits when no resource keeps it alive. Output of an import would precede the report.
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [
       "--input-type=module",
       "--eval",

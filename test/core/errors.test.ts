@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { WebhookError } from "../../src/index.ts";
 
-/** A second instance of the module, as in a program with two copies of the package. */
+/** Loads a second instance of the module, as in a program with two copies of the package. */
 async function loadAnotherCopy(): Promise<typeof import("../../src/core/errors.ts")> {
   const address = new URL("../../src/core/errors.ts?another-copy", import.meta.url);
   return import(address.href);

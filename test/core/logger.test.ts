@@ -17,7 +17,7 @@ function createPino() {
   return { lines, logger: createSafeLogger(logger) };
 }
 
-/** A logger whose methods throw. */
+/** Creates a logger whose methods throw, except for spared lines. */
 function createFailing(spared: (given: readonly unknown[]) => boolean = () => false) {
   const written: unknown[][] = [];
   const write = (...given: unknown[]) => {

@@ -44,7 +44,7 @@ export async function openProject(files: Readonly<Record<string, string>> = {}):
   return project;
 }
 
-/** The state file of a session in this project. */
+/** Returns the state file of a session in this project. */
 export function stateOf(project: Project): string {
   return join(project.path, ".hub-webhooks", "registrations.json");
 }

@@ -105,7 +105,7 @@ export interface EntryPoint {
   readonly file: string;
 }
 
-/** The entry points in the order of `exports` in package.json. */
+/** Returns the entry points in the order of `exports` in package.json. */
 export function readEntryPoints(): EntryPoint[] {
   const { name, exports }: { name: string; exports: Record<string, unknown> } = JSON.parse(
     readFileSync(join(root, "package.json"), "utf8"),

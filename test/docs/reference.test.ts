@@ -57,7 +57,7 @@ describe("The page of answers", () => {
   const documented = new Map(rows.map(([, status = "", code = ""]) => [code, status.trim()]));
   const payload = webhookPayload("repo.content");
 
-  /** A server with an endpoint for each documented response. */
+  /** Creates a server with an endpoint for each documented response. */
   function createServer(): WebhooksServer {
     const server = new WebhooksServer({ secret: "s3cret", bodyLimit: 5_000, logger: createMemoryLogger() });
     server.webhook("retrain", () => {});

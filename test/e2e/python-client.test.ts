@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LocalHub } from "../../src/local-hub.ts";
 
-/**
+/*
  * Tests Python's client with the local Hub: the `hf` command that HF_CLI names, or with SLOW_TESTS=1 the one on the
  * PATH. Uses the example commands in its help, which differ between versions.
  */

@@ -1,8 +1,8 @@
 import { registerHooks } from "node:module";
 
 /*
- * Loaded before a program (`--import`), makes it run the built package wherever it imports from the sources: the very
- * same tests and scripts then say what holds of `dist`.
+ * Preloaded with `--import`: replaces imports of the sources by the built package, so that the same tests and scripts
+ * also run against `dist`.
  */
 
 const root = new URL("../../", import.meta.url).href;

@@ -3,7 +3,7 @@ import type { WebhooksServer } from "../../src/index.ts";
 /** A recognizable string that tests send or configure, then search for on pages. */
 export const mark = "zq7mark";
 
-/** The message of a handler's error. Only the developer may see it. */
+/** The error message of a handler. It may only appear in the log. */
 export const inner = "select * from users where name = 'inner'";
 
 function throwing(thrown: unknown): () => never {

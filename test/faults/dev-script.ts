@@ -1,6 +1,6 @@
 import { startDev } from "../../src/dev.ts";
 
-/** Runs a `dev` session for tests that need a separate process. */
+/* Runs a `dev` session for tests that need a separate process. */
 
 const session = await startDev({
   ...{ file: process.env.FILE ?? "", state: process.env.STATE ?? "" },

@@ -10,7 +10,7 @@ countRows("inbox-crash");
 /** Short enough that tests can wait for expiry, long enough to be renewed on a busy machine. */
 const LEASE_MS = 1_000;
 
-/** Kills around the write, per engine. Each takes about 0.3 s. `npm run kills` sets KILLS. */
+/** Number of kills around the write, per engine. Each takes about 0.3 s. `npm run kills` sets KILLS. */
 const kills = Number(process.env.KILLS ?? (process.env.SLOW_TESTS === "1" ? 30 : 10));
 if (kills < 30) console.warn(`Receivers are killed around the write ${kills} times. Set SLOW_TESTS=1 for 30 times.`);
 

@@ -7,8 +7,8 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 import { openFaultInbox } from "./inbox-opener.ts";
 
 /*
- * A receiver as a user would write one, whose endpoints work in the background. What stands below /control is for the
- * test that it is part of: its clock, its inbox, and the end of what its handlers wait for.
+ * Runs a receiver whose endpoints run in the background. The routes below /control let the test change its clock, use
+ * its inbox, and release waiting handlers.
  */
 
 const {

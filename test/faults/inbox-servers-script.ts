@@ -4,8 +4,8 @@ import { createNodeLogger } from "../../src/receiver/node/node-logger.ts";
 import { openFaultInbox } from "./inbox-opener.ts";
 
 /*
- * A receiver whose handlers block the event loop or fail for good. What is below /control is for the
- * test that it is part of.
+ * Runs a receiver whose handlers block the event loop or always fail. The routes below /control let the test use its
+ * inbox.
  */
 
 const { INBOX_URL: url = "", LEASE_MS, CLOCK_BY = "0", ENDPOINTS = "0" } = process.env;

@@ -4,8 +4,8 @@ import { createMemoryLogger, type LogLine } from "../support/memory-logger.ts";
 import { type DeclarationName, declarations } from "./declared-endpoints.ts";
 
 /*
- * A process that runs receivers for the tests of the process that started it, which asks for them by messages and is
- * told everything that they log.
+ * Runs receivers for the tests of the parent process, which sends requests as messages and receives all log lines and
+ * deliveries.
  */
 
 /** Receiver options that can be sent to another process. */

@@ -3,7 +3,7 @@ import { WebhooksServer } from "../../src/index.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { errorsWithSecret } from "../support/secrets.ts";
 
-/** Runs a receiver for tests that need a separate process. */
+/* Runs a receiver for tests that need a separate process. */
 
 const server = new WebhooksServer();
 

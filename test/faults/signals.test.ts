@@ -11,7 +11,7 @@ import { packageEnvironment } from "./on-built-package.ts";
 import { openReceiver, secret as receiverSecret } from "./receiver.ts";
 import { countRows, inOwnProcess } from "./rows.ts";
 
-/* Rows whose other tests run beside what they try, once more on whole programs. */
+/* Repeats tests of other files with complete programs, for faults whose other tests use only parts of a program. */
 
 countRows("signals");
 
@@ -105,7 +105,7 @@ describe("The command line with a failing Hub", () => {
 describe("A local Hub", () => {
   const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
 
-  /** A local Hub with a webhook for the target. */
+  /** Opens a local Hub with a webhook for the target. */
   async function openHubTo(...answers: readonly TargetAnswer[]) {
     const target = await openTarget(...answers);
     const command = start(["hub", "--port", "0", "--format", "json"]);

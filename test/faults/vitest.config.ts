@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vitest/config";
 import SurvivalTable from "./survival-table.ts";
 
-/**
+/*
  * Runs all faults on every inbox engine against the built package. Test files and the processes they start import entry
  * points from `dist`.
  */

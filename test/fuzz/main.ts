@@ -45,7 +45,7 @@ const receiver = await MonitoredReceiver.start({
 });
 const payloads = new PayloadFuzz({ findings, seed });
 
-/** In MiB, after a garbage collection. */
+/** Returns the memory use in MiB after a garbage collection. */
 async function measureMemory(): Promise<{ heapUsed: number; rss: number } | undefined> {
   const memory = await receiver.measure();
   return memory && { heapUsed: memory.heapUsed / 2 ** 20, rss: memory.rss / 2 ** 20 };

@@ -127,7 +127,7 @@ const answersEveryBody = fc.asyncProperty(fc.constantFrom(...endpoints), text, a
 const properties = [acceptsOnlyValidPayloads, roundTrips, answersEveryBody];
 const casesPerRun = 200;
 
-/** Gives generated and damaged payloads to the parser, and to a server. */
+/** Passes generated and damaged payloads to the parser and to a server. */
 export class PayloadFuzz {
   cases = 0;
   readonly #findings: Findings;
@@ -210,7 +210,7 @@ function typeTableOf(scope: string, repoType: string): TypeTable {
   return ["model", "dataset", "space"].includes(repoType) ? { ...common, updatedRefs } : common;
 }
 
-/** The first value of a payload that does not have its type. */
+/** Returns the first value of a payload that does not have its type. */
 function findMismatch(payload: { event: { scope: string }; repo: { type: string } }): string | undefined {
   return mismatch(payload, typeTableOf(payload.event.scope, payload.repo.type), "payload");
 }

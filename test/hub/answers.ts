@@ -31,7 +31,7 @@ export const jobWebhook = {
   domains: ["repo"],
 };
 
-/** A webhook that runs a copy of another job. The Hub returns that job beside its id. */
+/** A webhook that runs a copy of another job. The Hub returns that job in addition to its ID. */
 export const sourceWebhook = {
   id: "65b2f0a1c3d4e5f60718293c",
   job: { environment: {}, flavor: "cpu-basic", timeoutSeconds: null, secrets: ["HF_TOKEN"] },

@@ -4,7 +4,7 @@ import { HubClient, HubError, WebhookError } from "../../src/client.ts";
 import { jobWebhook, urlWebhook } from "./answers.ts";
 import { closedAddress, connect, openHub, rejectionOf, token } from "./scripted-hub.ts";
 
-/** How many timers keep this process alive. */
+/** Returns the number of timers that keep this process alive. */
 function timers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { nextQuery } from "../../src/hub/transport/link-header.ts";
 import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 
-/** A page of members, with the URL of the next one if there is one. */
+/** Returns a page of members, with the URL of the next page if there is one. */
 function page(users: readonly string[], next?: string): ScriptedAnswer {
   return { json: users.map(member), ...(next !== undefined && { headers: { link: `<${next}>; rel="next"` } }) };
 }

@@ -71,7 +71,7 @@ const mcp = {
 const settings = { notifications: { announcements: false, product_updates_after: "2026-01-31T09:15:27Z" } };
 const organization = "/api/organizations/acme";
 
-/** A call, the request that it must send, and its result: the answer itself, unless `gives` is set. */
+/** A call, the request that it must send, and its result: the response body, unless `gives` is set. */
 interface Operation {
   call: string;
   run: (hub: Connected) => Promise<unknown>;
@@ -81,7 +81,7 @@ interface Operation {
   gives?: unknown;
 }
 
-/** Operations whose answer hub-api.md does not show: they return `undefined` for any answer. */
+/** Operations whose response hub-api.md does not describe. They return `undefined` for any response. */
 const silent: Operation[] = [
   {
     call: "notifications.delete of discussions",

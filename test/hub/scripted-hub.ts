@@ -74,7 +74,7 @@ export interface Connected {
   waits: readonly number[];
 }
 
-/** The areas of a client that skips its waits and records their lengths. */
+/** Creates the areas of a client that skips its waits and records their lengths. */
 export function connect(hubUrl: string, settings: Partial<TransportSettings> = {}): Connected {
   const waits: number[] = [];
   const transport = new Transport({
@@ -105,7 +105,7 @@ export async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return all;
 }
 
-/** The error that a promise is rejected with. */
+/** Returns the error that a promise is rejected with. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     (value) => {
@@ -115,7 +115,7 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** A URL on a port without a listener: `http://127.0.0.1:…`. */
+/** Returns a URL with a port on which no server listens: `http://127.0.0.1:…`. */
 export async function closedAddress(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}`;
 }

@@ -23,7 +23,7 @@ async function write(path: string, text: string): Promise<string> {
   return file;
 }
 
-/** The token that the Hub receives. */
+/** Returns the token that the Hub receives. */
 async function tokenSent(option?: string): Promise<string | undefined> {
   const hub = await openHub({ json: [] });
   await new HubClient({ token: option, hubUrl: hub.url }).webhooks.list();

@@ -3,7 +3,7 @@ import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { crashPolicy, openers } from "./openers.ts";
 
-/**
+/*
  * Runs deliveries of "retrain". IDs that start with "poison" kill the process: in the first attempt once BESIDE other
  * deliveries are running, in later attempts immediately. IDs that start with "beside" never end in the first attempt
  * and succeed in the second.

@@ -41,7 +41,7 @@ export async function openInbox(engine: Engine, options: Partial<EngineOptions> 
 
 export const succeeded: Outcome = { status: "succeeded", result: undefined };
 
-/** The outcome of a failed handler. */
+/** Returns the outcome of a failed handler. */
 export function failed({ message = "It failed.", retryable = true, retryAt, cause }: FailureOptions = {}): Outcome {
   const error = new WebhookError(message, { code: "HANDLER_FAILED", retryable, cause });
   return { status: "failed", error, ...(retryAt && { retryAt }) };

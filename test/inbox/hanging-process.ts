@@ -1,7 +1,7 @@
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { crashPolicy, openers } from "./openers.ts";
 
-/** Claims deliveries of "retrain" and prints them. Its handlers never finish. */
+/* Claims deliveries of "retrain" and prints them. Its handlers never finish. */
 const { ENGINE = "", STORE: store = "" } = process.env;
 const name = (["SQLite", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
 if (!name) throw new Error(`There is no engine "${ENGINE}".`);

@@ -5,7 +5,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The value of `random` that results in no jitter. */
+/** Replaces `random` with a value that results in no jitter. */
 const middle = () => 0.5;
 
 describe("The default retry policy", () => {

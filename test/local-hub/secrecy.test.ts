@@ -5,7 +5,7 @@ import { holdsSecret } from "../support/secrets.ts";
 import { openLocalHub, pushed, secret } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
 
-/** A URL with the secret in every place that can contain one. */
+/** Returns the URL with the secret in every place that can contain one. */
 function telling(url: string): string {
   const told = new URL(url);
   told.username = "bot";

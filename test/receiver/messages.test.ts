@@ -6,7 +6,7 @@ import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { errorsOf } from "../support/error-messages.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
-/**
+/*
  * The snapshot contains the wording of the receiver's errors. After a change, run vitest with `-u` and review the diff.
  * Other tests assert codes.
  */

@@ -67,7 +67,7 @@ async function runScript(
   };
 }
 
-/** The URL that the script logs. */
+/** Returns the URL that the script logs. */
 async function addressOf(script: Script): Promise<string> {
   const { endpoints } = await script.logged("The server is ready");
   const [, address] = /POST (http:\/\/127\.0\.0\.1:\d+)\/webhooks\//.exec(String(endpoints)) ?? [];

@@ -7,7 +7,7 @@ import { root } from "../support/project-folder.ts";
 import { pnpm, refusedCommands, runtimeCases } from "./cases.ts";
 import { type Check, runCase } from "./run-case.ts";
 
-/**
+/*
  * Runs the program of docs/guides/deploy-worker.md, from the packed package, on every supported runtime. The runtimes
  * are npm packages, pinned in the package.json next to this file. Exits with 1 if a check fails.
  */

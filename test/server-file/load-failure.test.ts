@@ -12,7 +12,10 @@ const repository = fileURLToPath(new URL("../../", import.meta.url));
 
 const head = 'import { WebhooksServer } from "hub-webhooks";\nconst server = new WebhooksServer();\n';
 
-/** Stack frames of Node and of this package do not help the author of a server file. */
+/**
+ * Asserts that the stack has no frames of Node or of this package, because they do not help the author of a server
+ * file.
+ */
 function expectOwnFramesOnly({ stack, stderr }: FailedFile): void {
   expect(stderr).toBe("");
   expect(stack).not.toMatch(/node:|\/src\/|\/dist\/|Node\.js v/);

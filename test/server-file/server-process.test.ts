@@ -33,7 +33,7 @@ const servingFile = `
   console.log(JSON.stringify(await server.launch()));
 `;
 
-/** The process id that a server file printed. */
+/** Returns the process ID that a server file printed. */
 function processIn(lines: readonly string[]): number {
   return Number(lines.find((line) => line.startsWith("pid "))?.slice(4));
 }

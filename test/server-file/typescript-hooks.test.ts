@@ -4,7 +4,7 @@ import { describeFiles, endpointsOf } from "./describe-files.ts";
 const head = 'import { WebhooksServer } from "hub-webhooks";\nexport const server = new WebhooksServer();\n';
 const foot = "\nexport default server;\n";
 
-/** The source of a server file whose `body` registers an endpoint. */
+/** Returns the source of a server file whose `body` registers an endpoint. */
 const withBody = (body: string) => `${head}${body}${foot}`;
 
 describe.concurrent("A server file", () => {

@@ -4,7 +4,7 @@ import type { Sample } from "./sampled-receiver.ts";
 
 const mebibyte = 2 ** 20;
 
-/** Samples, one per second, with a heap of `heapAt(index)` MiB. */
+/** Returns samples, one per second, with a heap of `heapAt(index)` MiB. */
 function samplesWith(heapAt: (index: number) => number, count = 60): Sample[] {
   return Array.from({ length: count }, (_, index) => ({
     at: index,

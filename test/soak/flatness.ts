@@ -55,7 +55,7 @@ export function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** In units per second. */
+/** Returns the slope in units per second. */
 function slope(samples: readonly Sample[], read: (sample: Sample) => number): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [meanAt, meanValue] = [mean(samples.map(({ at }) => at)), mean(samples.map(read))];

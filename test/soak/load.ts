@@ -173,7 +173,7 @@ export interface LoadOptions {
   receivers: () => readonly [SampledReceiver, ...SampledReceiver[]];
 }
 
-/** Sends a mix of valid and invalid requests to receivers, some of which are stopped meanwhile. */
+/** Sends a mix of valid and invalid requests to receivers, some of which are stopped in the meantime. */
 export class Load {
   readonly tallies: ReadonlyMap<string, Tally> = new Map(
     kinds.map(({ name }) => [name, { sent: 0, cutOff: 0, statuses: new Map() }]),
@@ -252,13 +252,13 @@ export class Load {
     return `${prefix}-${crypto.randomUUID()}`;
   }
 
-  /** The id of an acknowledged delivery that succeeds. */
+  /** Returns the ID of an acknowledged delivery that succeeds. */
   earlierId(): string {
     const works = this.#acknowledged.filter((id) => id.startsWith("works"));
     return works.length === 0 ? this.newId("works") : this.#options.random.pick(works);
   }
 
-  /** A payload with a length between `min` and `max`. */
+  /** Returns a payload with a length between `min` and `max`. */
   bodyOf(min: number, max: number): string {
     const extra = "x".repeat(min + this.#options.random.below(max - min));
     return JSON.stringify({ ...webhookPayload("discussion.comment"), extra });

@@ -119,7 +119,7 @@ async function printProgress(): Promise<void> {
   }
 }
 
-/** In bytes, with the WAL. */
+/** Returns the size in bytes, including the WAL. */
 function inboxSize(): number {
   return [file, `${file}-wal`].reduce((sum, name) => sum + (statSync(name, { throwIfNoEntry: false })?.size ?? 0), 0);
 }

@@ -131,7 +131,7 @@ function parseLine(text: string): Line | undefined {
   }
 }
 
-/** Log lines are counted by level and code, because messages can be reworded. */
+/** Classifies lines by level and code, because messages can be reworded. */
 function isUnexpected({ level, code }: Line, expectedErrors: readonly string[]): boolean {
   return code === "INTERNAL" || (level !== undefined && level >= errorLevel && !expectedErrors.includes(code ?? ""));
 }

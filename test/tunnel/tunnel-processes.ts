@@ -8,12 +8,12 @@ subscribe("child_process", (message) => {
   if (message.process instanceof ChildProcess) started.push(message.process);
 });
 
-/** All processes that `openTunnel` has started in this test file, newest last. */
+/** Returns all processes that `openTunnel` has started in this test file, newest last. */
 export function tunnelProcesses(): ChildProcess[] {
   return started.filter((child) => child.spawnargs?.some((argument) => /(localtunnel|program)-process/.test(argument)));
 }
 
-/** The newest process that `openTunnel` has started. */
+/** Returns the newest process that `openTunnel` has started. */
 export function newestProcess(): ChildProcess {
   const child = tunnelProcesses().at(-1);
   if (child === undefined) throw new Error("No process was forked.");

@@ -15,7 +15,7 @@ function event(message: string) {
   };
 }
 
-/** A hand-written response body. */
+/** Returns a hand-written response body. */
 function byHand(begin: (response: ServerResponse) => void): ScriptedAnswer {
   return (_request, response) => {
     response.writeHead(200, { "content-type": "application/json" });

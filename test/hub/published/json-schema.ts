@@ -26,7 +26,10 @@ export function constant(value: unknown): Schema {
   return { const: value };
 }
 
-/** An object in a request: fields whose name ends in `?` are optional, unknown fields are ignored. */
+/**
+ * Returns the schema of an object in a request: fields whose name ends with `?` are optional, and unknown fields are
+ * ignored.
+ */
 export function taken(fields: Record<string, Schema>): Schema {
   const names = Object.keys(fields);
   const required = names.filter((name) => !name.endsWith("?"));
@@ -34,12 +37,12 @@ export function taken(fields: Record<string, Schema>): Schema {
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
-/** An object in a response: unknown fields are not allowed. */
+/** Returns the schema of an object in a response: unknown fields are not allowed. */
 export function given(fields: Record<string, Schema>): Schema {
   return { ...taken(fields), additionalProperties: false };
 }
 
-/** A map whose keys match a pattern. */
+/** Returns the schema of a map whose keys match a pattern. */
 export function map(
   pattern: string,
   { value = string, maxLength }: { value?: Schema; maxLength?: number } = {},

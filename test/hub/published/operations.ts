@@ -112,7 +112,7 @@ export interface PublishedOperation {
   path: string;
   query?: Record<string, Schema>;
   request?: Schema;
-  /** `undefined` if the document shows none. */
+  /** `undefined` if the document has no schema. */
   answer?: Schema;
 }
 
@@ -160,7 +160,7 @@ export const publishedOperations: readonly PublishedOperation[] = [
   { method: "GET", path: "/api/jobs/hardware", answer: user.jobHardware },
 ];
 
-/** The same as a document, which is compared with the contract. */
+/** Returns the operations as an OpenAPI document, to compare it with the contract. */
 export function publishedDocument(): { paths: Record<string, Record<string, unknown>> } {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { method, path, query = {}, request, answer } of publishedOperations) {

@@ -99,7 +99,7 @@ describe("Against the local Hub, the same client", () => {
   });
 });
 
-/** The ids on a local Hub, including a webhook that has delivered once. */
+/** Returns the IDs of a local Hub's data, including a webhook that has delivered once. */
 async function localWorld(hub: LocalHub, client: HubClient): Promise<World> {
   const target = await openTarget();
   const repo = { type: "dataset", name: "me/data" } as const;

@@ -156,7 +156,7 @@ const samples: Record<string, unknown> = {
   ],
 };
 
-/** The response to a valid request; `undefined` for an unknown operation. */
+/** Returns the response to a valid request; `undefined` for an unknown operation. */
 export function answerTo(
   { method, path }: PublishedOperation,
   { params, body }: { params: Record<string, string | undefined>; body: unknown },
@@ -172,7 +172,10 @@ export function answerTo(
   return { webhook: body === undefined ? webhook : changed(body) };
 }
 
-/** A webhook as a request: without its secret, and without the fields of a job that the Hub does not return. */
+/**
+ * Returns a request's webhook as in a response: without its secret, and without the fields of a job that the Hub does
+ * not return.
+ */
 function changed(body: unknown): object {
   const { secret, job, url, ...rest } = Object(body);
   const target = job === undefined ? { url: url ?? webhook.url } : { job: answeredJob(job) };

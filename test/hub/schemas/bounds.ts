@@ -75,7 +75,7 @@ function titleOf({ rule, at, value }: { rule: string; at: string; value: unknown
   return `${rule}: ${at} ${shown.length > 60 ? `${shown.slice(0, 60)}… (${shown.length})` : shown}`;
 }
 
-/** The fields that an error names, such as `watched[0].type`. */
+/** Returns the fields that an error names, such as `watched[0].type`. */
 export function namedFields(error: z.core.$ZodError): string[] {
   const paths = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
@@ -112,7 +112,7 @@ export interface RequestTable extends BoundTable {
 
 const body = z.record(z.string(), z.unknown());
 
-/** The bodies of a fixture file with their names, written from the text of hub-api.md. */
+/** Returns the bodies of a fixture file with their names, written from the text of hub-api.md. */
 export function readBodies(
   file: "jobs" | "least-bodies" | "webhook-requests" | "webhooks",
 ): [name: string, body: JsonObject][] {

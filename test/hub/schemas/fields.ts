@@ -114,7 +114,7 @@ export const role: Kind = {
   refused: [null, "", 1, true, {}, ["admin"]],
 };
 
-/** One of several strings. */
+/** A kind of field: one of several strings. */
 export function oneOf(values: string[]): Kind {
   const near = values.flatMap((value) => [`${value}s`, ` ${value}`, value.toUpperCase(), value.slice(0, -1)]);
   return {
@@ -137,7 +137,7 @@ export const filledArray: Kind = {
 /** An object. Its fields have their own rules. */
 export const object: Kind = { rule: "is an object", accepted: [], refused: [null, "", 0, true, [], [{}]] };
 
-/** Required fields, by place. */
+/** Returns rules for required fields, by place. */
 export function required(fields: Record<string, Kind>): Bound[] {
   return Object.entries(fields).map(([at, { rule, accepted, refused }]) => ({
     rule: `${rule}, and required`,
@@ -147,7 +147,7 @@ export function required(fields: Record<string, Kind>): Bound[] {
   }));
 }
 
-/** Optional fields, by place. */
+/** Returns rules for optional fields, by place. */
 export function optional(fields: Record<string, Kind>): Bound[] {
   return Object.entries(fields).map(([at, { rule, accepted, refused }]) => ({
     rule: `${rule}, if given`,
@@ -157,7 +157,7 @@ export function optional(fields: Record<string, Kind>): Bound[] {
   }));
 }
 
-/** Unknown fields are rejected at these places; an empty string is the body itself. */
+/** Returns rules that reject unknown fields at these places. An empty string is the body itself. */
 export function noOtherFields(places: string[]): Bound[] {
   return places
     .flatMap((place) => ["stranger", "Type", "ID"].map((name) => (place === "" ? name : `${place}.${name}`)))
@@ -169,7 +169,7 @@ export function noOtherFields(places: string[]): Bound[] {
     }));
 }
 
-/** The Hub drops unknown fields at these places; an empty string is the body itself. */
+/** Returns rules by which the Hub drops unknown fields at these places. An empty string is the body itself. */
 export function otherFieldsIgnored(places: string[]): Bound[] {
   return noOtherFields(places).map(({ at, refused }) => ({
     rule: "other fields are ignored",
@@ -180,7 +180,7 @@ export function otherFieldsIgnored(places: string[]): Bound[] {
   }));
 }
 
-/** The Hub drops a field that other bodies have. */
+/** Returns a rule by which the Hub drops a field that other bodies have. */
 export function ignoredField(at: string, values: unknown[]): Bound {
   return { rule: "is ignored here", at, accepted: [], refused: [], ignored: values };
 }

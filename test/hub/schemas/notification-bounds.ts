@@ -56,7 +56,7 @@ const commonBounds: Bound[] = [
   objectBody,
 ];
 
-/** The rules of hub-api.md for the participants, which are listed at `at`. */
+/** Returns the rules of hub-api.md for the participants, which are listed at `at`. */
 function participantBounds(at: string): Bound[] {
   const first = `${at}[0]`;
   return [
@@ -71,7 +71,7 @@ function participantBounds(at: string): Bound[] {
   ];
 }
 
-/** The fields that only other types have. */
+/** Returns rules for the fields that only other types have. */
 function foreignFields(own: string[]): Bound[] {
   return ["paper", "paperDiscussion", "repo", "discussion", "post", "blog"]
     .filter((field) => !own.includes(field))

@@ -9,7 +9,7 @@ import { type QueryTable, queryTables } from "./query-bounds.ts";
 const parameterNames = z.array(z.object({ name: z.string(), in: z.string() }));
 const { paths } = openApiDocument({ serverUrl: "http://localhost:5050" });
 
-/** The schema that parses a query. */
+/** Returns the schema that parses a query. */
 function querySchema({ method, path }: QueryTable): z.ZodMiniObject {
   for (const operation of routes) {
     if (operation.method !== method || operation.path !== path) continue;
@@ -18,7 +18,7 @@ function querySchema({ method, path }: QueryTable): z.ZodMiniObject {
   throw new Error(`There is no query of ${method} ${path}.`);
 }
 
-/** The parameters of the query in the document, each with a validator. */
+/** Returns the query parameters in the document, each with a validator. */
 function documentParameters({ method, path }: QueryTable) {
   const parameters = parameterNames.parse(paths?.[path]?.[method]?.parameters);
   const pointer = `/paths/${path.replaceAll("/", "~1")}/${method}/parameters`;
@@ -27,7 +27,7 @@ function documentParameters({ method, path }: QueryTable) {
   );
 }
 
-/** The value of a query string in the document's types: a number or a boolean if it is written as one. */
+/** Parses a query string to the document's types: a number or a boolean if it has this form. */
 function meant(text: string): unknown {
   if (text === "true" || text === "false") return text === "true";
   return String(Number(text)) === text ? Number(text) : text;

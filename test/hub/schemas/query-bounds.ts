@@ -24,7 +24,7 @@ export interface QueryTable {
   unknown: string[];
 }
 
-/** A whole number from `minimum` to `maximum`. */
+/** Returns the rules of a parameter that is an integer from `minimum` to `maximum`. */
 function wholeNumber({ name, minimum, maximum }: { name: string; minimum: number; maximum: number }): ParameterBounds {
   const inside = [minimum, minimum + 1, 499, 500, maximum - 1, maximum];
   const below = minimum > 0 ? ["0", "1", String(minimum - 1)] : [];

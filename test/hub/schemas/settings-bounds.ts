@@ -21,7 +21,7 @@ export const notificationSwitches =
     " ",
   );
 
-/** The further switches that the Hub has published since 2026-08-17. */
+/** The additional switches that the Hub has published since 2026-08-17. */
 const addedSwitches = ["job_status", "repo_release"];
 
 /** The rules of hub-api.md for the body of PATCH /api/settings/notifications. */

@@ -6,7 +6,7 @@ import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
 import { answerTables, requestTables } from "./request-tables.ts";
 import { notificationSwitches } from "./settings-bounds.ts";
 
-/** The subject of each test: one rule of hub-api.md at one place of a body. */
+/** Returns a row for each test: one rule of hub-api.md at one place of a body. */
 function rowsOf(tables: BoundTable[]) {
   return tables.flatMap((table) =>
     table.bounds.map((bound) => {
@@ -18,7 +18,9 @@ function rowsOf(tables: BoundTable[]) {
 
 type Row = ReturnType<typeof rowsOf>[number];
 
-/** The values that our schema and the document accept, and that parsing leaves unchanged except for defaults. */
+/**
+ * Asserts that our schema and the document accept and reject the same values, and that parsing changes only defaults.
+ */
 function holdsFor({ schema, component, defaults, accepted, refused, ignored }: Row): void {
   const validByDocument = documentSchema(`/components/schemas/${component}`);
   for (const { title, body } of accepted) {

@@ -22,7 +22,7 @@ function text({ of, minLength = 0, maxLength }: TextOptions) {
   return fc.string({ unit: fc.constantFrom(...of), minLength, maxLength });
 }
 
-/** A letter, then at least `more` letters, digits or _. */
+/** Generates a letter, then at least `more` letters, digits, or underscores. */
 function variableName(more: number) {
   const rest = text({ of: `_${letters}${digits}`, minLength: more, maxLength: 12 });
   return fc.tuple(fc.constantFrom(...letters), rest).map((parts) => parts.join(""));
@@ -125,7 +125,7 @@ const spoiltJob = fc.oneof(
 
 const validByDocument = documentSchema("/components/schemas/WebhookRequest");
 
-/** The results of our schema and of the document's. */
+/** Returns the results of our schema and of the document's schema. */
 function verdicts(body: JsonObject): boolean[] {
   return [webhookRequest.safeParse(body).success, validByDocument(body)];
 }

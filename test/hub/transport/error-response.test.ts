@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HubError } from "../../../src/client.ts";
 import { connect, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
 
-/** The error of a call that gets this answer and is not retried. */
+/** Returns the error of a call that gets this response and is not retried. */
 async function refusal(answer: ScriptedAnswer): Promise<unknown> {
   const hub = await openHub(answer);
   const error = await rejectionOf(connect(hub.url, { attempts: 1 }).webhooks.list());

@@ -4,7 +4,7 @@ import { ResponseStalledError, readArrayElements } from "../../../src/hub/transp
 import { watchTimers } from "../../support/timers.ts";
 import { allOf, rejectionOf } from "../scripted-hub.ts";
 
-/** A response that arrives in these pieces, and then ends or stalls. */
+/** Creates a response that arrives in these pieces and then ends or stalls. */
 function answer(pieces: readonly Uint8Array[], { ends = true, cancel = () => {} } = {}): Response {
   const stream = new ReadableStream({
     start(controller) {

@@ -32,7 +32,7 @@ const onceOnly: readonly Call[] = [
   ["replay", (webhooks) => webhooks.replay(id, "log-1")],
 ];
 
-/** The given failures, and then a valid response for each call. */
+/** Returns the given failures, and then a valid response for each call. */
 function thenSuccess(...refusals: readonly ScriptedAnswer[]): ScriptedAnswer[] {
   const success: ScriptedAnswer = (request, response) => {
     const isList = request.method === "GET" && request.url?.endsWith("/webhooks");

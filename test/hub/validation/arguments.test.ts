@@ -4,7 +4,7 @@ import { memberOperations } from "../../../src/hub/organizations/members.ts";
 import { timestamp, wholeNumber } from "../../../src/hub/schemas.ts";
 import { describeIssue, fieldProblems } from "../../../src/hub/validation/field-problems.ts";
 
-/** The problems that `fieldProblems` reports for a value. */
+/** Returns the problems that `fieldProblems` reports for a value. */
 function told(schema: z.core.$ZodType, value: unknown) {
   const { error } = z.safeParse(schema, value, { error: describeIssue });
   return error && fieldProblems(error, { name: "body" }).map(({ field, problem }) => `${field}: ${problem}`);

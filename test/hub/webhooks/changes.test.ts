@@ -19,7 +19,7 @@ async function bodyWritten(webhook: object, changes: unknown): Promise<unknown> 
   return hub.lastBody;
 }
 
-/** The error of a refused update. Nothing may have been written. */
+/** Returns the error of a rejected update, after asserting which requests it sent. */
 async function refusalOf(
   webhook: object,
   changes: unknown,

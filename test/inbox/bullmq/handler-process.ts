@@ -3,7 +3,7 @@ import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-/**
+/*
  * Runs deliveries of "retrain". The handler of "blocks-MS" blocks the event loop for MS milliseconds. The handler of
  * "held-…" waits for SIGUSR2.
  */

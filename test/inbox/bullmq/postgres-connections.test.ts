@@ -100,7 +100,7 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     const pool = new PostgresPool(new Pool({ connectionString, max: 10 }), (error) => errors.push(error));
     onTestFinished(() => pool.end());
     const readPid = () => pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-    /** The number of connections that two concurrent queries use. */
+    /** Returns the number of connections that two concurrent queries use. */
     const countUsed = async () => {
       const results = await Promise.all([readPid(), readPid()]);
       return new Set(results.map(({ rows }) => rows[0]?.pid)).size;

@@ -1,4 +1,4 @@
-/** A monotonic clock that advances by `stepMs` on each read. */
+/** Returns a monotonic clock that advances by `stepMs` on each read. */
 export function fastClock(stepMs = 0) {
   const clock = {
     stepMs,

@@ -1,6 +1,6 @@
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 
-/** Prints "ready", reads a path and a time, and creates an inbox at that time, simultaneously with other processes. */
+/* Prints "ready", reads a path and a time, and creates an inbox at that time, simultaneously with other processes. */
 process.stdout.write("ready\n");
 process.stdin.setEncoding("utf8").once("data", (text: string) => {
   const { file, at }: { file: string; at: number } = JSON.parse(text);

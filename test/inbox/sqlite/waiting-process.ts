@@ -4,7 +4,7 @@ import type { Logger, LogMethod } from "../../../src/core/logger.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { crashPolicy } from "../openers.ts";
 
-/** Runs deliveries of "retrain" for WAIT_MS each. Exits after the delivery EXIT_AFTER, if set. */
+/* Runs deliveries of "retrain" for WAIT_MS each. Exits after the delivery EXIT_AFTER, if set. */
 const { STORE: store = "", WAIT_MS, LEASE_MS, EXIT_AFTER } = process.env;
 
 const print = (level: number, msg: string) => process.stdout.write(`${JSON.stringify({ level, msg })}\n`);

@@ -11,7 +11,7 @@ import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts
 import { data, openLocalHub, pushed, type TestHub } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 
-/** The lines of a log that are warnings or errors. */
+/** Returns the lines of a log that are warnings or errors. */
 function alarms({ log }: TestHub): LogLine[] {
   return log.lines.filter(({ level }) => level === "warn" || level === "error");
 }

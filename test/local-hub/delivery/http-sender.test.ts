@@ -6,7 +6,7 @@ import { type HttpResult, HttpSender, type Lookup, loopbackOnly } from "../../..
 import { listen } from "../../support/listen.ts";
 import { openTarget } from "../support/target.ts";
 
-/** A receiver and a sender that posts to it once. The connection stays open unless one of the two closes it. */
+/** Opens a receiver and a sender that posts to it once. The connection stays open unless either side closes it. */
 async function openReceiver(listener: RequestListener) {
   const sockets: Socket[] = [];
   const closed: Promise<unknown>[] = [];

@@ -35,7 +35,7 @@ describe("A failed delivery", () => {
     expect(entries.map(({ attempt }) => attempt)).toEqual(
       Array.from({ length: attempts }, (_, index) => attempts - index),
     );
-    // A further attempt would arrive before the next event is delivered.
+    // Another attempt would arrive before the next event is delivered.
     target.answerWith(200);
     await hub.trigger();
     expect(target.requests).toHaveLength(attempts + 1);

@@ -118,7 +118,8 @@ describe("A suspended webhook", () => {
     const { id } = await hub.create({ url: target.url });
     const first = hub.trigger();
     await target.hasReceived(1);
-    // A secret that cannot be sent is not retried, so this delivery fails at once and suspends the webhook.
+    // A secret that is not valid in a header is not retried, so this delivery fails immediately and suspends the
+    // webhook.
     await hub.update(id, { url: target.url, secret: "\x7f" });
     await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });

@@ -5,7 +5,7 @@ import { openTarget } from "../support/target.ts";
 
 type Watched = { type: string; name: string };
 
-/** The webhooks that fire, by the name in their path. */
+/** Returns the webhooks that fire, by the name in their path. */
 async function firing(
   webhooks: Record<string, Record<string, unknown>>,
   event: HubEvent,

@@ -217,7 +217,7 @@ describe("The process of a job", () => {
     expect(await runCommand(options)).toEqual(outcome);
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
     expect(timers.of(777_000)).toMatchObject([{ cleared: 1 }]);
-    // It would be killed 5 s after it was asked to exit.
+    // The process would be killed 5 s after SIGTERM.
     expect(timers.of(5_000)).toMatchObject(signal.aborted ? [{ cleared: 1 }] : []);
   });
 

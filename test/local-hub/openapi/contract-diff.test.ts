@@ -11,7 +11,7 @@ import { createFolder } from "../../support/temporary-folder.ts";
 
 const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
 
-/** The published document as JSON, with a change. */
+/** Returns the published document as JSON, with a change. */
 function published(change: (text: string) => string = (text) => text): JsonObject {
   return JSON.parse(change(JSON.stringify(publishedDocument())));
 }

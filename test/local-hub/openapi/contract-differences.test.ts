@@ -4,7 +4,7 @@ import type { JsonObject } from "../../hub/schemas/bounds.ts";
 import { documentSchema } from "../../hub/schemas/document-schemas.ts";
 import { answerTables, requestTables } from "../../hub/schemas/request-tables.ts";
 
-/** The results of our schema and of the document's for a body. */
+/** Returns the results of our schema and of the document's schema for a body. */
 function verdicts(component: string, changes: JsonObject) {
   const table = [...requestTables, ...answerTables].find((known) => known.component === component);
   if (!table) throw new Error(`No table has ${component}.`);
@@ -17,7 +17,7 @@ function verdicts(component: string, changes: JsonObject) {
 
 const moment = { notifications: { product_updates_after: "2026-06-30T23:59:60Z" } };
 
-/** All known differences: rules that JSON Schema cannot express, or that the validator interprets in its own way. */
+/** All known differences: rules that JSON Schema cannot express, or that the validator interprets differently. */
 describe("Our schemas and an independent validator differ on", () => {
   test("a leap second, which a JavaScript date cannot represent", () => {
     expect(verdicts("NotificationSettingsChange", moment)).toEqual({ ours: false, document: true });

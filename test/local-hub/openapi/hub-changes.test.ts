@@ -29,7 +29,7 @@ const rows = [
   ),
 );
 
-/** The facts of the contract about the places of a changed part. */
+/** Returns the contract's facts about the places of a changed part. */
 function factsOf(operation: string, { in: where, field }: ChangedPart): [string, Fact][] {
   const facts = partsOf(operations.get(operation) ?? {}, contract).get(where) ?? new Map<string, Fact>();
   return [...facts].filter(([place]) => endsWithField(place, field));

@@ -82,7 +82,7 @@ describe("The command that triggers an event", () => {
   });
 });
 
-/** The address, the token, the program and its arguments, as a real shell passes them. */
+/** Returns the URL, the token, the program, and its arguments as a real shell passes them. */
 function runInShell(command: string): string[] {
   const tell = (program: string) => `${program}() { printf '%s\\0' "$HF_ENDPOINT" "$HF_TOKEN" ${program} "$@"; }\n`;
   // Some shells do not allow a hyphen in the name of a function.

@@ -411,7 +411,7 @@ async function replayFirst(page: Page): Promise<void> {
   await page.locator("[data-replay]").first().click();
 }
 
-/** The elements that the Tab key focuses from here to the end of the page: the text and the outline of each. */
+/** Returns the elements that the Tab key focuses from here to the end of the page: the text and the outline of each. */
 async function walk(page: Page): Promise<string[]> {
   const stops: string[] = [];
   while (stops.length < 50) {

@@ -182,7 +182,7 @@ function htmlOf(info: HubPageInfo): Promise<string> {
   return hubPage(info, now).text();
 }
 
-/** The visible text of the page's body, with single spaces. */
+/** Returns the visible text of the page's body, with single spaces. */
 async function textOf(info: HubPageInfo): Promise<string> {
   const html = await htmlOf(info);
   return html

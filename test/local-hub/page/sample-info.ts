@@ -9,7 +9,7 @@ import { webhookPayload } from "../../../src/payload/samples.ts";
 /** The current time of every sample: "3 minutes ago" is relative to it. */
 export const now = new Date("2026-09-01T12:00:00.000Z");
 
-/** An attempt with the status 200, with `changes`. */
+/** Returns an attempt with the status 200, with `changes`. */
 export function sampleEntry(changes: Partial<HubDeliveryAttempt> = {}): HubDeliveryAttempt {
   return {
     logId: "66d4a1f0c0ffee0000000001",
@@ -38,7 +38,7 @@ export function sampleEntry(changes: Partial<HubDeliveryAttempt> = {}): HubDeliv
   };
 }
 
-/** An enabled webhook with one entry in its log, with `changes`. */
+/** Returns an enabled webhook with one entry in its log, with `changes`. */
 export function sampleWebhook(changes: Partial<HubPageWebhook> = {}): HubPageWebhook {
   return {
     id: "66d4a0e1b2c3d4e5f6a7b8c9",
@@ -54,7 +54,7 @@ export function sampleWebhook(changes: Partial<HubPageWebhook> = {}): HubPageWeb
   };
 }
 
-/** A local Hub with one webhook, with `changes`. */
+/** Returns a local Hub with one webhook, with `changes`. */
 export function sampleInfo(changes: Partial<HubPageInfo> = {}): HubPageInfo {
   return {
     hubUrl: "http://127.0.0.1:5050",
@@ -127,7 +127,7 @@ export const fullInfo = sampleInfo({
   ],
 });
 
-/** A webhook without activity. */
+/** Returns a webhook without activity. */
 export function quietWebhook(): HubPageWebhook {
   const { lastTriggerAt: _never, ...webhook } = sampleWebhook();
   const target = { kind: "jobSource", id: "66d4a0e1b2c3d4e5f6a7b8dd" } as const;

@@ -15,7 +15,7 @@ async function watch(hub: TestHub, item: NotificationWatchItem, as: { token?: st
   expect((await hub.request("PATCH /api/settings/watch", { ...as, body: { add: [item] } })).status).toBe(200);
 }
 
-/** The watch item of a user, an organization, or a dataset, which is created if necessary. */
+/** Returns the watch item of a user, an organization, or a dataset, which is created if necessary. */
 async function itemOf(hub: TestHub, type: NotificationWatchItem["type"], name: string): Promise<NotificationWatchItem> {
   if (type !== "repo") return { type, id: accountId(name) };
   const repo = { type: "dataset", name } as const;
@@ -23,7 +23,9 @@ async function itemOf(hub: TestHub, type: NotificationWatchItem["type"], name: s
   return { type, id: await repositoryId(hub, repo) };
 }
 
-/** How many notifications an event adds for local-user and for other-user; negative for removed ones. */
+/**
+ * Returns how many notifications an event adds for local-user and other-user. Removed notifications count as negative.
+ */
 async function added(hub: TestHub, event: HubEvent): Promise<number[]> {
   const count = () => Promise.all([{}, other].map(async (as) => (await pageOf(hub, "", as)).count.all));
   const before = await count();

@@ -3,7 +3,7 @@ import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.t
 
 const other = { token: "hf_other" };
 
-/** The settings of local-user and of other-user, as the control response lists them. */
+/** Returns the settings of local-user and of other-user, as the control response lists them. */
 async function getSettings(hub: TestHub): Promise<unknown> {
   const { status, body, text } = await hub.request("GET /_local/settings", { token: null });
   expect(status, text).toBe(200);

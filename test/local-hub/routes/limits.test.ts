@@ -28,7 +28,7 @@ interface Attempt extends RequestOptions {
   names: string;
 }
 
-/** The attempts that the local Hub does not reject as expected. */
+/** Returns the attempts that the local Hub does not reject as expected. */
 async function notRefused(attempts: Attempt[]): Promise<object[]> {
   const answers = await Promise.all(
     attempts.map(async ({ title, line, names, ...ask }) => {
@@ -43,13 +43,13 @@ async function notRefused(attempts: Attempt[]): Promise<object[]> {
 
 const refusal = z.strictObject({ error: z.string() });
 
-/** The fields that an error names. */
+/** Returns the fields that an error names. */
 function namedIn(text: string): (string | undefined)[] {
   const { error } = refusal.parse(JSON.parse(text));
   return error.split("; ").map((problem) => problem.split(": ")[0]);
 }
 
-/** The request line of a query's operation, for an organization whose plan includes every operation. */
+/** Returns the request line of a query's operation, for an organization whose plan includes all operations. */
 function lineOf({ method, path }: QueryTable): string {
   return `${method.toUpperCase()} ${path.replace("{name}", "acme")}`;
 }
@@ -97,7 +97,7 @@ describe("A local Hub rejects values beyond a limit, with the name of the field,
   });
 });
 
-/** Accepted only in a certain state: a cursor must come from the Hub, and a redirect leads to another URL. */
+/** These requests need a certain state: a cursor must come from the Hub, and a redirect points to another URL. */
 const stateful = ["cursor", "redirect"];
 
 describe("A local Hub accepts values at a limit in", () => {

@@ -15,14 +15,14 @@ const papers = z.array(
   }),
 );
 
-/** The authors of a paper, as the control response lists them. */
+/** Returns the authors of a paper, as the control response lists them. */
 async function authorsOf(hub: TestHub, paperId: string) {
   const { body } = await hub.request("GET /_local/papers", { token: null });
   const paper = papers.parse(body).find((known) => known.paperId === paperId);
   return paper?.authors ?? [];
 }
 
-/** The users who claimed the authors, in order. */
+/** Returns the users who claimed the authors, in order. */
 async function claimsOf(hub: TestHub, paperId: string): Promise<(string | undefined)[]> {
   return (await authorsOf(hub, paperId)).map(({ claimedBy }) => claimedBy);
 }

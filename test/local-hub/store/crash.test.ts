@@ -65,7 +65,7 @@ describe("A local Hub that was killed", () => {
   test("marks running and waiting jobs as failed", async () => {
     const state = stateFile();
     const { hub, kill } = await startProcess(state);
-    // The job exits by itself when its output is closed.
+    // The job exits when its output is closed.
     await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "while echo on; do sleep 0.1; done"] } });
     for (let job = 0; job < 6; job += 1) await hub.trigger();
     const [waits, runs] = [{ status: { stage: "SCHEDULING" } }, { status: { stage: "RUNNING" } }];

@@ -9,7 +9,7 @@ import { openLocalHub, restart, stateFile } from "../support/hub.ts";
 describe("A file that is not a state file", () => {
   const refused = { code: "LOCAL_HUB_STATE_UNUSABLE", message: expect.stringMatching(/Choose|Stop/) };
 
-  /** Every byte in a folder. */
+  /** Returns the names and contents of all files in a folder. */
   function contentOf(folder: string): unknown[] {
     return readdirSync(folder, { withFileTypes: true }).map((entry) => [
       entry.name,

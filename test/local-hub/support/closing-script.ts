@@ -1,6 +1,8 @@
 import { LocalHub } from "../../../src/local-hub.ts";
 
-/** Closes a local Hub while a delivery waits for its next attempt. The process must then exit by itself. */
+/**
+ * Closes a local Hub while a delivery waits for its next attempt. The process must then exit without further signals.
+ */
 const hub = await LocalHub.launch({ backoff: "1h" });
 const created = await fetch(`${hub.url}/api/settings/webhooks`, {
   method: "POST",

@@ -34,7 +34,7 @@ export interface Answer {
 
 /** Optional parts of a request. */
 export interface RequestOptions {
-  /** Default `hf_local`; `null` for none. */
+  /** Default `hf_local`. `null` sends no token. */
   token?: string | null;
   /** Sent as JSON. */
   body?: unknown;

@@ -27,7 +27,7 @@ export function isOf<Type extends Notification["type"]>(type: Type) {
     notification.type === type;
 }
 
-/** The id that deletes or marks a notification. */
+/** Returns the id that deletes or marks a notification. */
 export function idOf(notification: Notification): string {
   switch (notification.type) {
     case "paper":
@@ -41,7 +41,7 @@ export function idOf(notification: Notification): string {
   }
 }
 
-/** The participants of the discussion. */
+/** Returns the participants of the discussion. */
 export function participantsOf(notification: Notification): string[] {
   const { participating } = discussionOf(notification);
   return participating.map(({ user }) => user);

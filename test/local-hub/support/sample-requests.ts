@@ -45,7 +45,7 @@ export const ownRequests: SampleRequest[] = [
   { operationId: "listJobHardware", line: () => "GET /api/jobs/hardware", writes: false },
 ];
 
-/** One request for each operation on the organization `name`; an admin who sends it stays an admin. */
+/** One request for each operation on the organization `name`. An admin who sends them all remains an admin. */
 export const organizationRequests: SampleRequest[] = [
   {
     operationId: "revokeOrganizationToken",

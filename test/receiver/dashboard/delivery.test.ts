@@ -10,7 +10,7 @@ function attempt(number: number, changes: Partial<DeliveryAttempt> = {}): Delive
   return { number, startedAt: later(1_500 * number), durationMs: 250, outcome: "failed", error, ...changes };
 }
 
-/** The text of the page, with single spaces. */
+/** Returns the text of the page, with single spaces. */
 function shown(changes: Partial<StoredDelivery>): string {
   const delivery = { id: "d1", endpoint: "retrain", status: "dead", receivedAt, attempts: [], ...changes } as const;
   const main = deliveryMain({ delivery, isWorkedOn: true, now: later(60_000) });

@@ -341,7 +341,7 @@ async function openBlank(options: BrowserContextOptions = {}): Promise<Page> {
   return page;
 }
 
-/** The elements that the Tab key focuses from here to the end of the page: the text and the outline of each. */
+/** Returns the elements that the Tab key focuses from here to the end of the page: the text and the outline of each. */
 async function walk(page: Page): Promise<string[]> {
   const stops: string[] = [];
   while (stops.length < 50) {

@@ -88,7 +88,7 @@ export const hostileTexts = {
   bidi: "\u202Eetadpu\u2066\u200B\u00AD",
 } as const;
 
-/** A payload with hostile text in every field and in the names of fields. */
+/** Returns a payload with hostile text in every field and in the names of fields. */
 export function hostilePayload(text: string): object {
   return {
     event: { action: text, scope: text },

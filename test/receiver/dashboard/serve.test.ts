@@ -17,7 +17,7 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs();
 });
 
-/** A server with the endpoints `fine` and `failing`, a dashboard token, and a mock that counts its runs. */
+/** Returns a server with the endpoints `fine` and `failing`, a dashboard token, and a mock that counts its runs. */
 function openServer() {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ secret, dashboardToken: token, logger });

@@ -201,7 +201,7 @@ function htmlOf(info: LandingInfo): Promise<string> {
   return landingPage(info, now).text();
 }
 
-/** The visible text of the page's body, with single spaces. */
+/** Returns the visible text of the page's body, with single spaces. */
 async function textOf(info: LandingInfo): Promise<string> {
   const html = await htmlOf(info);
   const body = html.slice(html.indexOf("<body>"));

@@ -6,7 +6,7 @@ import { listenOnPort } from "../../support/free-port.ts";
 /** The current time of every sample: "3 minutes ago" is relative to it. */
 export const now = new Date("2026-09-01T12:00:00.000Z");
 
-/** An endpoint without deliveries, with `changes`. */
+/** Returns an endpoint without deliveries, with `changes`. */
 export function sampleEndpoint(changes: Partial<LandingEndpoint> = {}): LandingEndpoint {
   const name = changes.name ?? "trigger_training";
   return {
@@ -21,7 +21,7 @@ export function sampleEndpoint(changes: Partial<LandingEndpoint> = {}): LandingE
   };
 }
 
-/** The last hours before {@link now}, each with the counts that `counted` returns, by default none. */
+/** Returns the last hours before {@link now}, each with the counts that `counted` returns, by default none. */
 export function sampleHours(
   hours: number,
   counted: (index: number) => Partial<LandingHour> = () => ({}),
@@ -36,7 +36,7 @@ export function sampleHours(
   }));
 }
 
-/** A server with a secret and one endpoint, with `changes`. */
+/** Returns a server with a secret and one endpoint, with `changes`. */
 export function sampleInfo(changes: Partial<LandingInfo> = {}): LandingInfo {
   return {
     endpoints: [sampleEndpoint()],

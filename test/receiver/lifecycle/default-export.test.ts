@@ -5,7 +5,8 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 const createServer = () => new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
 
 /**
- * The conditions under which Bun 1.4 and Deno 2.9 serve a default export. `npm run runtimes` tests the real runtimes.
+ * Reimplements the conditions under which Bun 1.4 and Deno 2.9 serve a default export. `npm run runtimes` tests the
+ * real runtimes.
  */
 const isServedByBun = (exported: WebhooksServer) =>
   typeof exported.fetch === "function" && typeof Reflect.get(exported, "stop") !== "function";

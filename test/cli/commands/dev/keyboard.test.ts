@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { type KeyAction, listenToKeys } from "../../../../src/cli/commands/dev/keyboard.ts";
 
-/** A standard input that receives keys one by one. */
+/** Creates a standard input that receives keys one by one. */
 function makeTerminalInput() {
   const modes: boolean[] = [];
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { openPage } from "../../../../src/cli/commands/dev/keyboard.ts";
 import { createFolder } from "../../../support/temporary-folder.ts";
 
-/** An empty folder that replaces PATH during the test. */
+/** Sets PATH to an empty folder until the test ends, and returns the folder. */
 function onlyPath(): string {
   const folder = createFolder();
   vi.stubEnv("PATH", folder);

@@ -7,7 +7,7 @@ const repo = { type: "dataset", name: "acme/fresh" } as const;
 const seeded = { type: "dataset", name: "acme/reviews" } as const;
 const pushed = { scope: "repo.content", action: "update" };
 
-/** The event types that an event adds to the audit log, by default of acme, newest first. */
+/** Returns the event types that an event adds to the audit log, by default of acme, newest first. */
 async function told(hub: TestHub, event: HubEvent, { organization = "acme" } = {}): Promise<AuditLogType[]> {
   const before = await logOf(hub, organization);
   await hub.trigger(event);

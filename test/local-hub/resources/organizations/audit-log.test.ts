@@ -11,7 +11,7 @@ import { openLocalHub, type TestHub } from "../../support/hub.ts";
 const now = Date.parse("2026-11-21T10:00:00.000Z");
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The parsed events of an export. */
+/** Returns the parsed events of an export. */
 async function exported(hub: TestHub, { q, organization = "acme" }: { q?: string; organization?: string } = {}) {
   const query = q === undefined ? "" : `?${new URLSearchParams({ q })}`;
   const { status, body, text } = await hub.request(`GET /api/organizations/${organization}/audit-log/export${query}`);

@@ -23,7 +23,7 @@ async function created(hub: TestHub, body: object, organization = "acme"): Promi
   return resourceGroup.parse(answer.body);
 }
 
-/** The error message for a group that cannot be created. */
+/** Returns the error message for a group that cannot be created. */
 async function refused(hub: TestHub, body: object, organization = "acme"): Promise<string> {
   const before = await listed(hub, { organization });
   const { status, text } = await hub.request(`POST ${pathOf(organization)}`, { body });

@@ -13,7 +13,7 @@ async function setRole(hub: TestHub, user: string, body: object): Promise<void> 
   expect({ status, answer }, text).toEqual({ status: 200, answer: {} });
 }
 
-/** The role of a member in acme, and in its resource groups by name. */
+/** Returns the role of a member in acme, and in its resource groups by name. */
 async function rolesOf(hub: TestHub, user: string): Promise<{ role: string | undefined; groups: object }> {
   const { body } = await hub.request(`GET ${acme}/members?search=${user}`);
   const member = z

@@ -16,7 +16,7 @@ function names(answer: Answer): string[] {
   return members(answer).map(({ user }) => user);
 }
 
-/** The path of the next page. */
+/** Returns the path of the next page. */
 function nextOf(hub: TestHub, { headers }: Answer): string | undefined {
   const link = headers.get("link");
   if (link === null) return undefined;
@@ -25,7 +25,7 @@ function nextOf(hub: TestHub, { headers }: Answer): string | undefined {
   return address.slice(hub.url.length);
 }
 
-/** The pages that follow a page, in order. */
+/** Returns the pages that follow a page, in order. */
 async function pagesFrom(hub: TestHub, target: string): Promise<string[][]> {
   const pages: string[][] = [];
   for (let next: string | undefined = target; next !== undefined; ) {

@@ -192,7 +192,7 @@ describe("The value of a token to revoke", () => {
   });
 });
 
-/** A state file and the files beside it. */
+/** Returns the contents of a state file and the files next to it. */
 function filesBeside(state: string): Buffer[] {
   const folder = dirname(state);
   return readdirSync(folder).map((file) => readFileSync(join(folder, file)));
