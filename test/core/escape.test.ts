@@ -10,7 +10,7 @@ test.each([
   { what: "writing turned around", text: "\u202egnp.exe\u2069", shown: "\\u202egnp.exe\\u2069" },
   { what: "NUL and DEL", text: "a\u0000b\u007f", shown: "a\\u0000b\\u007f" },
   { what: "a second set of control characters", text: "\u009b2J", shown: "\\u009b2J" },
-  { what: "a space that nobody sees", text: "a\u200bb\ufeff", shown: "a\\u200bb\\ufeff" },
+  { what: "an invisible space", text: "a\u200bb\ufeff", shown: "a\\u200bb\\ufeff" },
   { what: "a lone carriage return, which hides a line", text: "safe\revil", shown: "safe\\u000devil" },
   { what: "a message in tag characters", text: "\u{e0041}", shown: "\\udb40\\udc41" },
 ])("Shows $what", ({ text, shown }) => {

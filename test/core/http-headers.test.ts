@@ -6,7 +6,7 @@ const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 describe("wantsHtml()", () => {
   test.each([
     ["of a browser", { method: "GET", accept }, true],
-    ["of a browser that only asks for the headers", { method: "HEAD", accept }, true],
+    ["of a browser that only requests the headers", { method: "HEAD", accept }, true],
     ["of the Hub", { method: "POST", accept }, false],
     ["of curl", { method: "GET", accept: "*/*" }, false],
     ["that accepts JSON", { method: "GET", accept: "application/json" }, false],

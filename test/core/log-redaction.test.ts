@@ -17,7 +17,7 @@ function redactionOf(...secrets: readonly string[]): LogRedaction {
 
 describe("A redacted text", () => {
   test.each([
-    ["as it is", `a ${secret} b ${secret} c`, "a [redacted] b [redacted] c"],
+    ["unencoded", `a ${secret} b ${secret} c`, "a [redacted] b [redacted] c"],
     ["as JSON", JSON.stringify({ secret }), '{"secret":"[redacted]"}'],
     [
       "as JSON inside of JSON",
@@ -119,7 +119,7 @@ describe("A redacted log line", () => {
     );
   });
 
-  test("stays valid JSON if a secret of digits is part of its time", () => {
+  test("stays valid JSON if its timestamp contains a secret of digits", () => {
     const line = JSON.stringify({ time: 1_764_000_123_456, msg: "code 17640001" });
     expect(redactionOf("17640001").line(line)).toBe('{"time":1764000123456,"msg":"code [redacted]"}');
   });

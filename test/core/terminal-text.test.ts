@@ -3,7 +3,7 @@ import { plainJson, plainText } from "../../src/core/terminal-text.ts";
 
 describe("Plain text", () => {
   test.each([
-    ["a colour", "\u001b[31mred\u001b[0m", "red"],
+    ["a color", "\u001b[31mred\u001b[0m", "red"],
     ["a title of the window", "\u001b]0;owned\u0007name", "name"],
     ["a one-byte escape code", "\u009b2Jname", "name"],
     ["line ends and tabs", "one\r\n\ttwo", "one two"],

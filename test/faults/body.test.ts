@@ -167,7 +167,7 @@ describe("A deeply nested body", () => {
     { what: "lists", value: "[".repeat(levels) + "]".repeat(levels) },
     { what: "objects", value: `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}` },
     { what: "both", value: `${'[{"a":'.repeat(levels / 2)}1${"}]".repeat(levels / 2)}` },
-    { what: "lists that nobody closes", value: "[".repeat(levels) },
+    { what: "unclosed lists", value: "[".repeat(levels) },
     { what: "lists behind a quote in a string", value: `["\\"",${"[".repeat(levels)}${"]".repeat(levels)}]` },
     { what: "lists behind a backslash in a string", value: `["\\\\",${"[".repeat(levels)}${"]".repeat(levels)}]` },
   ])("P4: $what is answered 400", async ({ value }) => {
@@ -179,7 +179,7 @@ describe("A deeply nested body", () => {
   test.each([
     { what: "that are brackets in a string", value: JSON.stringify("[{".repeat(levels)) },
     { what: "that are brackets and quotes in a string", value: JSON.stringify('"[\\{'.repeat(levels)) },
-    { what: "beside each other, not inside", value: `[${"[],{},".repeat(levels)}0]` },
+    { what: "next to each other, not nested", value: `[${"[],{},".repeat(levels)}0]` },
     { what: "of which there are 99", value: "[".repeat(99) + "]".repeat(99) },
   ])("P4: $what is accepted", async ({ value }) => {
     const receiver = await openReceiver();

@@ -58,7 +58,7 @@ describe("A handler that throws", () => {
 
   test.each([
     { what: "a big integer", result: { count: 1n } },
-    { what: "a circle", result: circular() },
+    { what: "a circular object", result: circular() },
     { what: "something whose toJSON throws", result: { toJSON: () => fail() } },
     { what: "something whose getter throws", result: Object.defineProperty({}, "x", { get: fail, enumerable: true }) },
   ])("R1: returning $what is answered 500 without its message", async ({ result }) => {
@@ -120,7 +120,7 @@ describe("A handler that throws", () => {
   }
 });
 
-describe("A handler that returns", () => {
+describe("A handler that returns a result", () => {
   const succeeded = { status: 200, told: { msg: "delivery succeeded", status: 200 } } as const;
 
   test.each([
@@ -285,7 +285,7 @@ describe("A thrown value that cannot be inspected", () => {
   const values = Object.keys(hostileValues());
   const request = (endpoint: string, body: string) => ({ path: `/webhooks/${endpoint}`, body });
 
-  test("R7: is answered 500 and logged when the handler rejects with it", async () => {
+  test("R7: is answered 500 and logged if the handler rejects with it", async () => {
     const { receiver, child } = await createFaultyProcess();
     for (const [index, value] of values.entries()) {
       await receiver.survives(() => receiver.post(request("rejects", value)), failed);
@@ -294,7 +294,7 @@ describe("A thrown value that cannot be inspected", () => {
     expect(child.errorOutput).toBe("");
   });
 
-  test("R7: is answered and logged when the handler resolves with it", async () => {
+  test("R7: is answered and logged if the handler resolves with it", async () => {
     const { receiver, child } = await createFaultyProcess();
     for (const [index, value] of values.entries()) {
       const answer = await receiver.post(request("resolves", value));

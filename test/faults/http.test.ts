@@ -98,7 +98,7 @@ describe("A body with an ambiguous length", () => {
     { what: "no size", chunks: "zz\r\n" },
     { what: "a negative size", chunks: "-3\r\nabc\r\n" },
     { what: "a size beyond all numbers", chunks: `${"f".repeat(20)}\r\n` },
-    { what: "more in it than it says", chunks: "3\r\nabcdef\r\n0\r\n\r\n" },
+    { what: "more data than its size", chunks: "3\r\nabcdef\r\n0\r\n\r\n" },
   ])("H2: a chunk with $what is answered 400", async ({ chunks }) => {
     const receiver = await openReceiver();
     const headers = { "Transfer-Encoding": "chunked" };

@@ -122,7 +122,7 @@ describe("A failing Hub", () => {
 
   test.each<[string, ScriptedAnswer]>([
     ["takes the request and never answers", () => {}],
-    ["begins an answer and never ends it", (_asked, response) => response.write('{"webhook": ')],
+    ["starts a response and never ends it", (_asked, response) => response.write('{"webhook": ')],
   ])("T4: %s", async (_what, fault) => {
     await survives(
       [fault],

@@ -45,15 +45,15 @@ describe("A slow target", () => {
     };
 
   test.each([
-    { what: "says nothing", answer: neverRespond },
-    { what: "sends headers and then nothing", answer: slowly("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "") },
-    { what: "sends its headers letter by letter, without end", answer: slowly("HTTP/1.1 200 OK\r\nX: ", "x") },
-    { what: "sends its body letter by letter, without end", answer: slowly("HTTP/1.1 200 OK\r\n\r\n", "x") },
+    { what: "sends no response", answer: neverRespond },
+    { what: "sends only headers", answer: slowly("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "") },
+    { what: "sends endless headers slowly", answer: slowly("HTTP/1.1 200 OK\r\nX: ", "x") },
+    { what: "sends an endless body slowly", answer: slowly("HTTP/1.1 200 OK\r\n\r\n", "x") },
     {
-      what: "sends chunk after chunk",
+      what: "sends endless chunks",
       answer: slowly("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
     },
-    { what: "says again and again that it is at work", answer: slowly("", "HTTP/1.1 102 Processing\r\n\r\n") },
+    { what: "sends informational responses repeatedly", answer: slowly("", "HTTP/1.1 102 Processing\r\n\r\n") },
   ])("L1: that $what is abandoned after the timeout", async ({ answer }) => {
     const { hub, target, id } = await openDelivering(answer, { timeout: 200 });
     expect(await hub.trigger()).toMatchObject([{ status: null }]);

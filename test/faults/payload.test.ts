@@ -89,7 +89,7 @@ describe("Keys that objects inherit", () => {
     { what: "in the event", body: valid.replace('"event":{', '"event":{"__proto__":{"polluted":true},') },
     { what: "in the repository", body: valid.replace('"repo":{', '"repo":{"__proto__":{"polluted":true},') },
     { what: "in a ref", body: valid.replace('[{"ref"', '[{"__proto__":{"polluted":true},"ref"') },
-    { what: "in a field that nobody knows", body: valid.replace("{", '{"extra":{"__proto__":{"polluted":true}},') },
+    { what: "in an unknown field", body: valid.replace("{", '{"extra":{"__proto__":{"polluted":true}},') },
     { what: "by way of the constructor", body: valid.replace("{", '{"constructor":{"prototype":{"polluted":true}},') },
     { what: "that convert", body: valid.replace("{", '{"toString":1,"valueOf":1,"toJSON":1,"then":1,') },
   ])("P6: $what do not change prototypes", async ({ body }) => {

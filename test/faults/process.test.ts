@@ -145,9 +145,9 @@ describe("A failing start", () => {
   });
 
   const impossible: readonly { what: string; environment: Record<string, string>; code: string }[] = [
-    { what: "a port that is none", environment: { PORT: "http" }, code: "OPTION_INVALID" },
-    { what: "a port beyond all ports", environment: { PORT: "65536" }, code: "OPTION_INVALID" },
-    { what: "an address of somebody else", environment: { HOST: "192.0.2.1" }, code: "LISTEN_FAILED" },
+    { what: "an invalid port", environment: { PORT: "http" }, code: "OPTION_INVALID" },
+    { what: "a port above 65535", environment: { PORT: "65536" }, code: "OPTION_INVALID" },
+    { what: "an address of another machine", environment: { HOST: "192.0.2.1" }, code: "LISTEN_FAILED" },
     { what: "a host that does not exist", environment: { HOST: "nowhere.invalid" }, code: "LISTEN_FAILED" },
   ];
 

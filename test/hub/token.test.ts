@@ -106,7 +106,7 @@ describe("The token", () => {
 
 describe("Without a token, the client throws HUB_TOKEN_MISSING", () => {
   test.each<[string, () => Promise<unknown> | unknown]>([
-    ["if there is none", () => {}],
+    ["if no token is configured", () => {}],
     ["if the file is empty", () => write(".cache/huggingface/token", "\n")],
     ["if the file of HF_TOKEN_PATH is missing", () => vi.stubEnv("HF_TOKEN_PATH", join(home, "none"))],
     ["if a folder of the path is a file", async () => vi.stubEnv("HF_HOME", await write("file", ""))],

@@ -102,7 +102,7 @@ describe("receive", () => {
       { code: "ENDPOINT_REQUIRED", message: expect.stringContaining('endpoint: "first"') },
     ],
     [
-      "no such endpoint",
+      "an unknown endpoint",
       ["first", "second"],
       { endpoint: "third" },
       {

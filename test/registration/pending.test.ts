@@ -41,7 +41,7 @@ describe("An interrupted creation", () => {
   });
 
   test.each<[string, Partial<Webhook>]>([
-    ["delivers elsewhere", { url: urlOf("other") }],
+    ["delivers to another URL", { url: urlOf("other") }],
     ["watches more", { watched: [...watched, { type: "user", name: "me" }] }],
     ["watches less", { watched: watched.slice(1) }],
   ])("ignores a webhook that %s", (_what, fields) => {

@@ -151,7 +151,7 @@ describe("The state file", () => {
   });
 
   test.each([
-    ["is no JSON", "{"],
+    ["is not JSON", "{"],
     ["is empty", ""],
     ["is of another program", '{"name": "x"}'],
     ["has an entry of another shape", '{"version": 1, "hubs": {"h": {"webhooks": [{}], "pending": []}}}'],

@@ -292,7 +292,7 @@ describe("hub-webhooks dev", () => {
     ],
     ["a Hub that there is not", ["--hub", "fake"], "Allowed choices are local, real."],
     ["a tunnel that there is not", ["--tunnel", "frp"], "Allowed choices are localtunnel, cloudflared, ngrok."],
-    ["a port that is none", ["--port", "70000"], "Use a number from 0 to 65535."],
+    ["an invalid port", ["--port", "70000"], "Use a number from 0 to 65535."],
     ["something that cannot be watched", ["--watch", "data:me/data"], 'Unknown type "data".'],
   ])("treats %s as wrong usage", async (_name, words, told) => {
     const { exitCode, stderr } = await runCommand(["dev", ...words]);

@@ -78,7 +78,7 @@ describe("hub-webhooks hub", () => {
   });
 
   test.each([
-    ["says what is delivered", [], /"msg":"delivery failed"|"msg":"delivered"/],
+    ["prints each delivery", [], /"msg":"delivery failed"|"msg":"delivered"/],
     ["keeps its output for what was asked for, as JSON", ["--format", "json"], /^\{"event":"ready".*\}\n$/],
     ["keeps its output for what was asked for, when quiet", ["--format", "quiet"], /^http:\S+\n$/],
   ])("%s", async (_name, format, output) => {

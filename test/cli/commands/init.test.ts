@@ -298,11 +298,11 @@ describe("A failed write", () => {
 describe("Wrong usage", () => {
   test.each([
     [
-      "no template, where nobody can be asked: both are named",
+      "no template, without a terminal for the prompt",
       ["bot"],
       "Add --template space (a Docker Space on the Hub) or --template server",
     ],
-    ["no folder, where nobody can be asked", ["--template", "space"], "such as npx hub-webhooks init my-bot"],
+    ["no folder, without a terminal for the prompt", ["--template", "space"], "such as npx hub-webhooks init my-bot"],
     ["an empty folder name", ["", "--template", "space"], "The folder name is empty"],
     ["an unknown template", ["bot", "--template", "spaces"], "Allowed choices are space, server."],
     [

@@ -294,7 +294,7 @@ describe("hub-webhooks sync", () => {
     ["a secret to set and to remove", ["sync", "FILE", "--public-url", publicUrl, "--remove-secret"], "removeSecret"],
     ["an empty secret", ["sync", "FILE", "--public-url", publicUrl, "--secret-stdin"], "The secret is empty"],
     [
-      "a file beside --clean",
+      "a file in addition to --clean",
       ["sync", "server.ts", "--clean", "--prune"],
       "it cannot be combined with a server file and --prune",
     ],

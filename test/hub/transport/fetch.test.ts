@@ -100,7 +100,7 @@ describe("hub.fetch throws ARGUMENT_INVALID before it sends a request, for", () 
   const wrong: readonly (readonly [string, string, object])[] = [
     ["a param that is missing", "params.name", { path: "/api/{name}", params: { other: "x" } }],
     ["a param that every object has", "params.toString", { path: "/api/{toString}", params: {} }],
-    ["braces that nobody fills in", "path", { path: "/api/{name}" }],
+    ["placeholders without a value", "path", { path: "/api/{name}" }],
     ["a step up in a param", "path", { path: "/api/{name}/x", params: { name: "acme/../../settings" } }],
     ["an empty param", "params.name", { path: "/api/{name}/x", params: { name: "" } }],
     ["a param with two slashes in a row", "params.name", { path: "/api/{name}", params: { name: "acme//x" } }],

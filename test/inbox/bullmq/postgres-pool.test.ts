@@ -73,7 +73,7 @@ describe("A pool whose server has no connection left", () => {
 });
 
 describe("The connection of a query", () => {
-  test("is returned after it, and kept if the server has rejected the query", async () => {
+  test("is returned after the query, and kept if the server has rejected the query", async () => {
     const { pool, client } = openPool();
     await pool.query("SELECT 1");
     client.query.mockRejectedValueOnce(Object.assign(new Error("division by zero"), { severity: "ERROR" }));

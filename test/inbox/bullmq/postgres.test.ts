@@ -60,7 +60,7 @@ describe.skipIf(skipped)("A PostgreSQL that may lose accepted deliveries", () =>
     await inbox.close(0);
   });
 
-  test("rejects a wrong password at the start, without showing it", async () => {
+  test("rejects a wrong password at startup, without showing it", async () => {
     const url = Object.assign(new URL(await server.emptyDatabase()), { password: "Planted-5ecret" }).href;
     const opening = openInbox(postgres, { store: url });
     await expect(opening).rejects.toMatchObject({
@@ -150,7 +150,7 @@ describe("A connection to PostgreSQL", () => {
     expect(closed).toEqual(["client", "connection", "pool"]);
   });
 
-  test("is closed if the inbox is missing, with its own error", async () => {
+  test("is closed with an error if the inbox is missing", async () => {
     const { connect, closed } = fakePostgres({ hasInbox: false });
     await expect(connect({ mustExist: true })).rejects.toMatchObject({
       code: "INBOX_UNUSABLE",

@@ -38,7 +38,7 @@ describe("The file system of an inbox", () => {
     ["F2FS", 0xf2f52010],
     ["tmpfs", 0x01021994],
     ["overlayfs", 0x794c7630],
-    ["one that nobody knows", 0x12345678],
+    ["an unknown one", 0x12345678],
   ])("is accepted if it is %s", (_name, kind) => {
     expect(found(kind)).toBeUndefined();
   });
@@ -50,7 +50,7 @@ describe("The file system of an inbox", () => {
     ["/", mount("/", "fuse.gcsfuse"), "fuse.gcsfuse"],
     ["below its mount", mounts + mount("/proc", "fuse.s3fs"), "fuse.s3fs"],
     [
-      "beside a mount whose name begins alike",
+      "next to a mount whose name has the same start",
       mount("/", "fuse.hf-mount") + mount("/pro", "virtiofs"),
       "fuse.hf-mount",
     ],

@@ -76,7 +76,7 @@ describe("A finished delivery of an endpoint that is no longer served", () => {
 describe("The ID of a finished delivery", () => {
   test.each([
     ["7 days", { totalWaitMs: dayMs }, 7],
-    ["a day longer than all retries can take, where that is more", { totalWaitMs: 29 * dayMs }, 30],
+    ["a day longer than all retries can take, if that is more", { totalWaitMs: 29 * dayMs }, 30],
   ])("is kept for %s, even if its endpoint is no longer served", async (_what, { totalWaitMs }, days) => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const { inbox, file } = openInbox({ now: () => clock.now });

@@ -94,7 +94,7 @@ describe("A payload", () => {
     },
   );
 
-  test("contains the same owner id for every repository of an owner, in every local Hub", async () => {
+  test("contains the same owner ID for all repositories of an owner, in every local Hub", async () => {
     const [first, second] = [await openWatchedTarget(), await openWatchedTarget()];
     const one = await triggerAndReceive(first, pushed);
     const two = await triggerAndReceive(second, { ...pushed, repo: { type: "model", name: "me/net" } });

@@ -206,7 +206,7 @@ describe("A running job", () => {
 
 describe("The process of a job", () => {
   test.each([
-    ["ends by itself", { command: ["true"] }, undefined],
+    ["exits normally", { command: ["true"] }, undefined],
     ["cannot be started", { command: ["no-such-program-here"] }, expect.stringContaining("not installed")],
     ["is canceled", { command: ["sh", "-c", "echo begun; sleep 600"] }, "canceled"],
   ])("leaves no timer and no listener when it %s", async (_how, { command }, outcome) => {

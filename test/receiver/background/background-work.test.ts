@@ -315,7 +315,7 @@ describe("A background endpoint", () => {
 describe("A stored delivery of a removed endpoint", () => {
   test.each([
     ["is", () => {}],
-    ["that answers at once from now on is", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
+    ["that now responds immediately is", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
   ])("%s told at the start: nobody works on it", async (_what, change) => {
     const first = openServer();
     const handler = () => Promise.reject(new Error("later"));

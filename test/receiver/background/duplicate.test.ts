@@ -78,7 +78,7 @@ describeOverBothTransports("A delivery that arrives again while it is running", 
     ["throws", (work: PromiseWithResolvers<unknown>) => work.reject(new Error("no GPU is free"))],
     ["ends with something that is not JSON", (work: PromiseWithResolvers<unknown>) => work.resolve({ steps: 10n })],
     [
-      "answers with an error of its own",
+      "returns an error response",
       (work: PromiseWithResolvers<unknown>) => work.resolve(new Response("no GPU is free", { status: 500 })),
     ],
   ])("is answered with the failure where the handler %s, so that the Hub sends it once more", async (_how, end) => {

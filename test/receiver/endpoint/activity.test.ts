@@ -178,7 +178,7 @@ describe("The landing page shows, for an inline endpoint,", () => {
   test.each([
     ["throws", () => Promise.reject(new Error("no GPU"))],
     ["answers with an error", () => new Response("busy", { status: 503 })],
-    ["returns what is no JSON", () => 1n],
+    ["returns a value that is not JSON", () => 1n],
   ])("a failure where the handler %s", async (_how, handler) => {
     const { told, send } = serve({}, handler);
     await send();
@@ -248,7 +248,7 @@ describe("The landing page shows, for a background endpoint,", () => {
 
   test.each([
     ["gives it up", () => Promise.reject(new NonRetriableError("There is no such model."))],
-    ["returns what is no JSON", () => 1n],
+    ["returns a value that is not JSON", () => 1n],
   ])("its death at the first attempt where the handler %s", async (_how, handler) => {
     const { told, send } = serve({ background: true }, handler);
     await send("a");

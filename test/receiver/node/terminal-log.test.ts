@@ -87,7 +87,7 @@ describe("A line on a terminal", () => {
 
 /** Text that a third party could put into a name, a title, or an ID to control a terminal. */
 const tricks: readonly [string, string][] = [
-  ["a colour", "\u001b[31mred"],
+  ["a color", "\u001b[31mred"],
   ["a cleared screen", "\u001b[2J\u001b[H"],
   ["a window title", "\u001b]0;owned\u0007"],
   ["a link", "\u001b]8;;https://evil.example\u001b\\click\u001b]8;;\u001b\\"],

@@ -195,7 +195,7 @@ describe.each([
 
   test.each([
     ["100 lists", nested(100)],
-    ["100 lists and one beside them", `[${nested(99)},[]]`],
+    ["100 nested lists and one next to them", `[${nested(99)},[]]`],
     ["a thousand lists side by side", `[${Array(1_000).fill("[]").join()}]`],
     ["a thousand brackets inside a string", JSON.stringify({ text: '["{'.repeat(1_000) })],
     ["a thousand brackets inside a name", JSON.stringify({ ["[".repeat(1_000)]: 1 })],

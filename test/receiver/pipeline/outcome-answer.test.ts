@@ -78,7 +78,7 @@ describeOverBothTransports("The result of a handler", (send) => {
 
   test.each([
     ["made before the launch", () => early.clone(), [203, "early"]],
-    ["fetched from elsewhere", () => fetch("data:text/plain,fetched"), [200, "fetched"]],
+    ["returned by fetch", () => fetch("data:text/plain,fetched"), [200, "fetched"]],
   ])("is sent unchanged if it is a Response %s", async (_how, respond, answered) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("answer", respond);
@@ -156,7 +156,7 @@ describeOverBothTransports("The result of a handler", (send) => {
 
   test.each([
     ["a BigInt", { steps: 10n }],
-    ["a circle", circular],
+    ["a circular object", circular],
     [
       "an object that cannot say what it is",
       {

@@ -44,12 +44,12 @@ function named(all: ReadonlyMap<string, number>, prefix: string): Record<string,
 
 describe("GET /metrics", () => {
   test.each([
-    ["unless it is switched on", {}, undefined, 404],
-    ["where METRICS is 0", {}, "0", 404],
-    ["where the option says no, and METRICS yes", { metrics: false }, "1", 404],
-    ["by the option", { metrics: true }, undefined, 200],
-    ["by METRICS", {}, "1", 200],
-  ])("exists or not: %s", async (_how, options, variable, status) => {
+    ["is 404 by default", {}, undefined, 404],
+    ["is 404 if METRICS is 0", {}, "0", 404],
+    ["is 404 if the option is false and METRICS is set", { metrics: false }, "1", 404],
+    ["is 200 with the option", { metrics: true }, undefined, 200],
+    ["is 200 with METRICS", {}, "1", 200],
+  ])("%s", async (_how, options, variable, status) => {
     vi.stubEnv("METRICS", variable);
     onTestFinished(() => {
       vi.unstubAllEnvs();

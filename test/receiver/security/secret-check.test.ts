@@ -370,19 +370,19 @@ describe("The log line about the secret, once at the first request or at startup
   });
 
   test.each([
-    ["begins with a space", " planted-s3cret", /^The secret starts or ends with whitespace/],
+    ["starts with a space", " planted-s3cret", /^The secret starts or ends with whitespace/],
     ["ends with a line end", "planted-s3cret\n", /^The secret starts or ends with whitespace/],
     [
-      "holds a letter with an accent",
+      "contains a letter with an accent",
       "planted-s3cr\u00e9t",
       /^The secret contains a character that is not valid in an HTTP header/,
     ],
     [
-      "holds the character 0x7F",
+      "contains the character 0x7F",
       "planted-s3cret\u007f",
       /^The secret contains a character that is not valid in an HTTP header/,
     ],
-    ["holds a tab", "planted-s3\tcret", /^The secret contains a character that is not valid in an HTTP header/],
+    ["contains a tab", "planted-s3\tcret", /^The secret contains a character that is not valid in an HTTP header/],
   ])("is a warning if the secret cannot be sent, because it %s", async (_why, secret, warning) => {
     const { server, logger, warnings } = createServer({ secret });
     await server.ready();

@@ -226,7 +226,7 @@ describe("The process of hub-webhooks deliveries", () => {
     expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
   });
 
-  test("loads no inbox for a help text, and neither the Hub's client, the server nor the prompts for a list", async () => {
+  test("loads no inbox for a help text, and no Hub client, server, or prompts for a list", async () => {
     const { env } = await filledInbox();
     const root = fileURLToPath(new URL("../../../../src/", import.meta.url));
     const recorder = `data:text/javascript,${encodeURIComponent(`

@@ -111,7 +111,7 @@ describe("hub-webhooks deliveries replay --dead", () => {
     expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1, succeeded: 1, dead: 0 } });
   });
 
-  test("of an unknown endpoint replays nothing, and lists the known endpoints", async () => {
+  test("of an unknown endpoint replays no deliveries, and lists the known endpoints", async () => {
     const { env } = await filledInbox();
     const argv = ["deliveries", "replay", "--dead", "--endpoint", "retrian", "-y", "--format", "quiet"];
     const { exitCode, stdout, stderr } = await runCommand(argv, { env });
@@ -121,7 +121,7 @@ describe("hub-webhooks deliveries replay --dead", () => {
 
   test.each([
     ["no terminal", { input: "y\n", isTerminal: true }],
-    ["nobody who would see the question", { input: Object.assign(new PassThrough(), { isTTY: true }) }],
+    ["no terminal for the prompt", { input: Object.assign(new PassThrough(), { isTTY: true }) }],
   ])("asks for --yes where there is %s, and replays nothing", async (_name, shell) => {
     const { env, inbox } = await filledInbox();
     const argv = ["deliveries", "replay", "--dead", "--endpoint", "retrain"];
@@ -147,7 +147,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a term
 
   test.each([
     ["no", "n"],
-    ["the answer that stands there", "\r"],
+    ["the default answer", "\r"],
     ["Ctrl+C", "\u0003"],
   ])("replays nothing after %s", async (_name, key) => {
     const { url, inbox } = await filledInbox();

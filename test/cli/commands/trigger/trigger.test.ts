@@ -358,7 +358,7 @@ describe("Wrong usage of trigger", () => {
     ["a folder as file", [...toData, "--file", "/"], "cannot be read (EISDIR)"],
     ["no repetition", [...toData, "--repeat", "0"], "Use a number from 1 to 10000."],
     ["too many repetitions", [...toData, "--repeat", "10001"], "Use a number from 1 to 10000."],
-    ["too many at once", [...toData, "--concurrency", "101"], "Use a number from 1 to 100."],
+    ["a concurrency that is too high", [...toData, "--concurrency", "101"], "Use a number from 1 to 100."],
     ["a secret for the Hub", [...toData, "--secret", "x"], "A secret requires --url"],
   ])("with %s exits with 2 and an error of one or two lines, before any request", async (_name, argv, told) => {
     const hub = await openLocalHub();

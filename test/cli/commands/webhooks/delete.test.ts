@@ -58,7 +58,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks delete on a terminal", () => {
 
   test.each([
     ["no", "n"],
-    ["the answer that stands there", "\r"],
+    ["the default answer", "\r"],
     ["Ctrl+C", "\u0003"],
     ["Escape", "\u001b"],
   ])("does not delete after %s", async (_name, key) => {
