@@ -24,7 +24,7 @@ function isAt({ in: where, field }: ChangedPart, { part, place }: Difference): b
 function explains(part: ChangedPart, { kind, contract, document }: Difference): boolean {
   switch (part.change) {
     case "added":
-      // Optional here, since a Hub of hub-api.md does not have it.
+      // Optional here, since a Hub of the specification does not have it.
       return kind === "required";
     case "removed":
       if (part.values === undefined) return kind === "only in the contract";

@@ -1,4 +1,4 @@
-/* Responses of the Hub, written from the tables of hub-api.md and not from the schemas. */
+/* Responses of the Hub, written from the tables of the specification and not from the schemas. */
 
 /** A webhook that posts to a URL. */
 export const urlWebhook = {

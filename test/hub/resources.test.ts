@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { allOf, type Connected, connect, openHub, rejectionOf, token } from "./scripted-hub.ts";
 
-/* Responses of the Hub, written from the tables of hub-api.md and not from the schemas. */
+/* Responses of the Hub, written from the tables of the specification and not from the schemas. */
 
 const id = "65b2f0a1c3d4e5f60718293a";
 const participating = [{ _id: id, avatar: "/avatars/ada.svg", user: "ada" }];

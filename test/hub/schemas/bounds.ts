@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod/mini";
-/** One rule of hub-api.md for a place in a body, with valid and invalid values. */
+/** One rule of the specification for a place in a body, with valid and invalid values. */
 export interface Bound {
   /** The rule as a phrase. */
   rule: string;
@@ -90,7 +90,7 @@ function fieldName(path: PropertyKey[]): string {
     .replace(/^\./, "");
 }
 
-/** The rules of hub-api.md for one body, and the two schemas that must follow them: ours and the document's. */
+/** The rules of the specification for one body, and the two schemas that must follow them: ours and the document's. */
 export interface BoundTable {
   /** The name of the body in test titles. */
   subject: string;
@@ -112,7 +112,7 @@ export interface RequestTable extends BoundTable {
 
 const body = z.record(z.string(), z.unknown());
 
-/** Returns the bodies of a fixture file with their names, written from the text of hub-api.md. */
+/** Returns the bodies of a fixture file with their names, written from the text of the specification. */
 export function readBodies(
   file: "jobs" | "least-bodies" | "webhook-requests" | "webhooks",
 ): [name: string, body: JsonObject][] {

@@ -1,6 +1,6 @@
 import type { Bound } from "./bounds.ts";
 
-/** Rules for the values of a field, as in hub-api.md: valid values, and values just outside the limits. */
+/** Rules for the values of a field, as in the specification: valid values, and values just outside the limits. */
 export interface Kind {
   rule: string;
   accepted: unknown[];

@@ -1,6 +1,6 @@
 import type { Bound } from "./bounds.ts";
 
-/** The hardware flavors, copied from hub-api.md one by one. */
+/** The hardware flavors, copied from the specification one by one. */
 export const flavors =
   "cpu-basic cpu-upgrade cpu-performance cpu-xl sprx8 zero-a10g t4-small t4-medium l4x1 l4x4 l40sx1 l40sx4 l40sx8 a10g-small a10g-large a10g-largex2 a10g-largex4 a100-large a100x4 a100x8 h200 h200x2 h200x4 h200x8 inf2x6".split(
     " ",
@@ -12,7 +12,7 @@ export const addedFlavors = ["rtx-pro-6000", "rtx-pro-6000x2", "rtx-pro-6000x4",
 const prototypeKey: unknown = JSON.parse('{"__proto__":"x"}');
 const hundred = "x".repeat(100);
 
-/** The rules of hub-api.md that the job in a request and the job in a response share. */
+/** The rules of the specification that the job in a request and the job in a response share. */
 export const webhookJobBounds: Bound[] = [
   {
     rule: "flavor is one of the hardware flavors, and required",
@@ -115,7 +115,7 @@ export const webhookJobBounds: Bound[] = [
   },
 ];
 
-/** The rules of hub-api.md for the job in a request only. */
+/** The rules of the specification for the job in a request only. */
 export const webhookJobRequestBounds: Bound[] = [
   {
     rule: "environment is optional",
@@ -252,7 +252,7 @@ export const webhookJobRequestBounds: Bound[] = [
   },
 ];
 
-/** The rules of hub-api.md for the job in a response only. */
+/** The rules of the specification for the job in a response only. */
 export const webhookJobResponseBounds: Bound[] = [
   {
     rule: "secrets is an array of names",

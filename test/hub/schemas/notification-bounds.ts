@@ -48,7 +48,7 @@ export const notificationBodies = {
   },
 };
 
-/** The rules of hub-api.md for every notification. */
+/** The rules of the specification for every notification. */
 const commonBounds: Bound[] = [
   ...required({ updatedAt: timestamp, read: boolean }),
   ...optional({ discussionEventId: text }),
@@ -56,7 +56,7 @@ const commonBounds: Bound[] = [
   objectBody,
 ];
 
-/** Returns the rules of hub-api.md for the participants, which are listed at `at`. */
+/** Returns the rules of the specification for the participants, which are listed at `at`. */
 function participantBounds(at: string): Bound[] {
   const first = `${at}[0]`;
   return [
@@ -83,7 +83,7 @@ function foreignFields(own: string[]): Bound[] {
     }));
 }
 
-/** The rules of hub-api.md for the notifications of each type. */
+/** The rules of the specification for the notifications of each type. */
 export const notificationBounds: Record<keyof typeof notificationBodies, Bound[]> = {
   paper: [
     ...commonBounds,
@@ -157,7 +157,7 @@ export const notificationPageBody = {
   start: 0,
 };
 
-/** The rules of hub-api.md for the response of GET /api/notifications. */
+/** The rules of the specification for the response of GET /api/notifications. */
 export const notificationPageBounds: Bound[] = [
   ...required({
     notifications: array,
@@ -182,7 +182,7 @@ export const notificationPageBounds: Bound[] = [
   objectBody,
 ];
 
-/** The rules of hub-api.md for the body of DELETE /api/notifications. */
+/** The rules of the specification for the body of DELETE /api/notifications. */
 export const notificationDeletionBounds: Bound[] = [
   ...optional({ discussionIds: filledArray }),
   { rule: "an item is an id", at: "discussionIds", accepted: [[ids._id], Array(1_000).fill(ids._id)], refused: [] },
@@ -192,7 +192,7 @@ export const notificationDeletionBounds: Bound[] = [
   objectBody,
 ];
 
-/** The rules of hub-api.md for the body of POST /api/notifications/mark-as-read. */
+/** The rules of the specification for the body of POST /api/notifications/mark-as-read. */
 export const notificationMarkBounds: Bound[] = [
   ...optional({ discussionIds: array, read: boolean }),
   { rule: "an item is any string", at: "discussionIds", accepted: [["A", ""], Array(1_000).fill("x")], refused: [] },

@@ -1,7 +1,7 @@
 import { repoTypes, timestamps } from "./fields.ts";
 import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
 
-/** The rules of hub-api.md for one query parameter. */
+/** The rules of the specification for one query parameter. */
 export interface ParameterBounds {
   name: string;
   /** Each valid string, with its value. */
@@ -13,7 +13,7 @@ export interface ParameterBounds {
   refusedValues: unknown[];
 }
 
-/** The rules of hub-api.md for the query of one operation. */
+/** The rules of the specification for the query of one operation. */
 export interface QueryTable {
   method: "get" | "delete" | "post";
   path: string;
@@ -122,7 +122,7 @@ const applying: Pick<QueryTable, "parameters" | "defaults" | "unknown"> = {
 const members = "/api/organizations/{name}/members";
 const emails = ["ada@acme.example", "a.b+c_d-e@sub.acme.example", "Ada@ACME.EXAMPLE", "o'brien@acme.example"];
 
-/** Every query of hub-api.md, at its limits and beyond. */
+/** Every query of the specification, at its limits and beyond. */
 export const queryTables: QueryTable[] = [
   {
     method: "get",

@@ -1,7 +1,7 @@
 import type { Bound } from "./bounds.ts";
 import { flavors } from "./job-bounds.ts";
 
-/** The rules of hub-api.md for the record of a job. */
+/** The rules of the specification for the record of a job. */
 export const jobBounds: Bound[] = [
   {
     rule: "id is a string, and required",
@@ -118,7 +118,7 @@ export const jobBounds: Bound[] = [
   })),
 ];
 
-/** The rules of hub-api.md for a RepoId. */
+/** The rules of the specification for a RepoId. */
 export const repoIdBounds: Bound[] = [
   {
     rule: "type is one of five, and required",

@@ -16,7 +16,7 @@ const record = {
   createdBy: account,
 };
 
-test("The list contains the 25 hardware flavors of hub-api.md, in its order, and the 4 later ones", () => {
+test("The list contains the 25 hardware flavors of the specification, in its order, and the 4 later ones", () => {
   expect(hardwareFlavors).toEqual([...flavors, ...addedFlavors]);
   expect(new Set(flavors).size).toBe(25);
 });

@@ -57,7 +57,7 @@ import {
 
 const id = "0123456789abcdef01234567";
 
-/** The bodies of all requests except those of webhooks, at the limits of hub-api.md and beyond. */
+/** The bodies of all requests except those of webhooks, at the limits of the specification and beyond. */
 export const requestTables: RequestTable[] = [
   {
     subject: "deleting notifications",
@@ -154,7 +154,7 @@ export const requestTables: RequestTable[] = [
 
 const notificationTypes = ["paper", "repo", "post", "community_blog"] as const;
 
-/** The bodies of all responses except those of webhooks, at the limits of hub-api.md and beyond. */
+/** The bodies of all responses except those of webhooks, at the limits of the specification and beyond. */
 export const answerTables: BoundTable[] = [
   ...notificationTypes.map((type) => ({
     subject: `a notification of type ${type}`,

@@ -15,7 +15,7 @@ import {
   timestamp,
 } from "./fields.ts";
 
-/** The switches of the notification settings, copied from hub-api.md one by one. */
+/** The switches of the notification settings, copied from the specification one by one. */
 export const notificationSwitches =
   "announcements arxiv_paper_activity daily_papers_digest discussions_participating discussions_watched gated_user_access_request inference_endpoint_status launch_autonlp launch_spaces launch_prepaid_credits launch_training_cluster org_request org_suggestions org_verified_suggestions org_suggestions_to_create posts_participating user_follows secret_detected web_discussions_participating web_discussions_watched web_posts_participating api_inference_sunset locked_out".split(
     " ",
@@ -24,7 +24,7 @@ export const notificationSwitches =
 /** The additional switches that the Hub has published since 2026-08-17. */
 const addedSwitches = ["job_status", "repo_release"];
 
-/** The rules of hub-api.md for the body of PATCH /api/settings/notifications. */
+/** The rules of the specification for the body of PATCH /api/settings/notifications. */
 export const notificationSettingsBounds: Bound[] = [
   ...required({ notifications: object }),
   {
@@ -55,7 +55,7 @@ export const notificationSettingsBounds: Bound[] = [
   objectBody,
 ];
 
-/** The rules of hub-api.md for a body of PATCH /api/settings/notifications with an amount. */
+/** The rules of the specification for a body of PATCH /api/settings/notifications with an amount. */
 export const prepaidCreditsBounds: Bound[] = [
   {
     rule: "is required if launch_prepaid_credits is enabled",
@@ -71,7 +71,7 @@ export const prepaidCreditsBounds: Bound[] = [
   },
 ];
 
-/** The rules of hub-api.md for a body of PATCH /api/settings/notifications without an amount. */
+/** The rules of the specification for a body of PATCH /api/settings/notifications without an amount. */
 export const noAmountBounds: Bound[] = [
   {
     rule: "requires an amount only if it is true",
@@ -93,7 +93,7 @@ const watchItemBounds = ["add", "delete"].flatMap((at): Bound[] => [
   ...otherFieldsIgnored([`${at}[0]`]),
 ]);
 
-/** The rules of hub-api.md for the body of PATCH /api/settings/watch. */
+/** The rules of the specification for the body of PATCH /api/settings/watch. */
 export const watchBounds: Bound[] = [...watchItemBounds, ...otherFieldsIgnored([""]), objectBody];
 
 /** Tools of the MCP server. */
@@ -102,7 +102,7 @@ export const mcpSettingsBody = {
   spaceTools: [{ _id: "tool-1", name: "acme/draw", emoji: "🎨", subdomain: "acme-draw" }],
 };
 
-/** The rules of hub-api.md for the response of GET /api/settings/mcp. */
+/** The rules of the specification for the response of GET /api/settings/mcp. */
 export const mcpSettingsBounds: Bound[] = [
   ...required({
     builtInTools: array,
@@ -118,7 +118,7 @@ export const mcpSettingsBounds: Bound[] = [
   objectBody,
 ];
 
-/** The rules of hub-api.md for the body of POST /api/settings/papers/claim. */
+/** The rules of the specification for the body of POST /api/settings/papers/claim. */
 export const paperClaimBounds: Bound[] = [
   {
     rule: "is the identifier of a preprint, and required",
@@ -131,7 +131,7 @@ export const paperClaimBounds: Bound[] = [
   objectBody,
 ];
 
-/** The rules of hub-api.md for the response of POST /api/settings/papers/claim. */
+/** The rules of the specification for the response of POST /api/settings/papers/claim. */
 export const paperClaimResultBounds: Bound[] = [
   ...required({ ok: boolean, claimedPaperId: text }),
   ...noOtherFields([""]),

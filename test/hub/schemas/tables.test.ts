@@ -6,7 +6,7 @@ import { auditLogTypes } from "./organizations/audit-log-bounds.ts";
 import { answerTables, requestTables } from "./request-tables.ts";
 import { notificationSwitches } from "./settings-bounds.ts";
 
-/** Returns a row for each test: one rule of hub-api.md at one place of a body. */
+/** Returns a row for each test: one rule of the specification at one place of a body. */
 function rowsOf(tables: BoundTable[]) {
   return tables.flatMap((table) =>
     table.bounds.map((bound) => {
@@ -69,7 +69,7 @@ describe("A complete body", () => {
   });
 });
 
-test("The list contains the 84 event types of the audit log, in the order of hub-api.md, and the 35 later ones", () => {
+test("The list contains the 84 event types of the audit log, in the order of the specification, and the 35 later ones", () => {
   expect(new Set(auditLogTypes).size).toBe(84);
   expect(specifiedAuditLogTypes).toEqual(auditLogTypes);
   expect(new Set(ourAuditLogTypes).size).toBe(84 + 35);

@@ -5,7 +5,7 @@ import { webhookJobBounds, webhookJobRequestBounds, webhookJobResponseBounds } f
 const watchedTypes = ["dataset", "model", "space", "bucket", "kernel", "user", "org"];
 const printable = Array.from({ length: 0x80 - 0x20 }, (_, index) => String.fromCharCode(0x20 + index)).join("");
 
-/** The rules of hub-api.md for a create or update body that posts to a URL. */
+/** The rules of the specification for a create or update body that posts to a URL. */
 export const urlRequestBounds: Bound[] = [
   {
     rule: "watched is an array of at least one item, and required",
@@ -122,7 +122,7 @@ export const urlRequestBounds: Bound[] = [
   },
 ];
 
-/** The rules of hub-api.md for a body that runs a source job. */
+/** The rules of the specification for a body that runs a source job. */
 export const jobSourceRequestBounds: Bound[] = [
   {
     rule: "jobSourceId is a string",
@@ -132,7 +132,7 @@ export const jobSourceRequestBounds: Bound[] = [
   },
 ];
 
-/** The rules of hub-api.md for a body that runs a job. */
+/** The rules of the specification for a body that runs a job. */
 export const jobRequestBounds: Bound[] = [
   ...webhookJobBounds,
   ...webhookJobRequestBounds,
@@ -179,7 +179,7 @@ const timestamps: Bound = {
   ].map((value) => ({ value })),
 };
 
-/** The rules of hub-api.md for a webhook in a response. */
+/** The rules of the specification for a webhook in a response. */
 export const webhookBounds: Bound[] = [
   {
     rule: "id is 24 lower-case hexadecimal digits, and required",
@@ -261,5 +261,5 @@ export const webhookBounds: Bound[] = [
   { rule: "no other fields", at: "watched[0].owner", accepted: [undefined], refused: [{ value: "acme" }] },
 ];
 
-/** The rules of hub-api.md for a webhook with a job in a response. */
+/** The rules of the specification for a webhook with a job in a response. */
 export const jobWebhookBounds: Bound[] = [...webhookJobBounds, ...webhookJobResponseBounds];

@@ -23,14 +23,14 @@ const webhookTables = [
   }),
 ];
 
-/** Bodies of create and update, at the limits of hub-api.md and beyond. */
+/** Bodies of create and update, at the limits of the specification and beyond. */
 export const requestCases = {
   accepted: requestTables.flatMap(({ accepted }) => accepted),
   refused: requestTables.flatMap(({ refused }) => refused),
   ignored: requestTables.flatMap(({ ignored }) => ignored),
 };
 
-/** Webhooks in responses, at the limits of hub-api.md and beyond. */
+/** Webhooks in responses, at the limits of the specification and beyond. */
 export const webhookCases = {
   accepted: webhookTables.flatMap(({ accepted }) => accepted),
   refused: webhookTables.flatMap(({ refused }) => refused),

@@ -6,7 +6,7 @@ import { documentSchema } from "./document-schemas.ts";
 import { addedFlavors, flavors } from "./job-bounds.ts";
 
 /*
- * Bodies made from the grammar of hub-api.md, not from the schemas. Each property holds for our schema and for the
+ * Bodies made from the grammar of the specification, not from the schemas. Each property holds for our schema and for the
  * document, read by a validator of others.
  */
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -282,7 +282,7 @@ const laterOperations: DocumentedOperation[] = [
   },
 ];
 
-/** The 24 operations of hub-api.md, and the later ones. */
+/** The 24 operations of the specification, and the later ones. */
 export const documentedOperations: DocumentedOperation[] = [
   ...webhookOperations.map((operation) => ({ ...operation, tag: "webhooks" })),
   ...userOperations,

@@ -43,7 +43,7 @@ describe("The OpenAPI document", () => {
     expect(Object.keys(document.components ?? {}).sort()).toEqual(["schemas", "securitySchemes"]);
   });
 
-  test("has exactly the 24 operations of hub-api.md and the 3 later ones", () => {
+  test("has exactly the 24 operations of the specification and the 3 later ones", () => {
     const found = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method} ${path}`),
     );

@@ -61,7 +61,7 @@ export const auditLogEventBody = {
   oauth: { clientId: "client-1", name: "App" },
 };
 
-/** The rules of hub-api.md for an event of the audit log. */
+/** The rules of the specification for an event of the audit log. */
 export const auditLogEventBounds: Bound[] = [
   ...required({
     _id: objectId,

@@ -32,7 +32,7 @@ export const memberBody = {
   isExternalCollaborator: false,
 };
 
-/** The rules of hub-api.md for a member of an organization. */
+/** The rules of the specification for a member of an organization. */
 export const memberBounds: Bound[] = [
   ...required({
     _id: objectId,
@@ -70,7 +70,7 @@ export const memberRoleBody = {
   resourceGroups: [{ id: "0123456789abcdef01234567", role: "read" }],
 };
 
-/** The rules of hub-api.md for the body of PUT /api/organizations/{name}/members/{username}/role. */
+/** The rules of the specification for the body of PUT /api/organizations/{name}/members/{username}/role. */
 export const memberRoleBounds: Bound[] = [
   ...required({
     role,
@@ -83,7 +83,7 @@ export const memberRoleBounds: Bound[] = [
   objectBody,
 ];
 
-/** The rules of hub-api.md for the body of POST /api/organizations/{name}/settings/tokens/revoke. */
+/** The rules of the specification for the body of POST /api/organizations/{name}/settings/tokens/revoke. */
 export const tokenRevocationBounds: Bound[] = [
   {
     rule: "is a token that starts with the prefix of the service, and required",
@@ -111,7 +111,7 @@ export const tokenRevocationBounds: Bound[] = [
   objectBody,
 ];
 
-/** The rules of hub-api.md for the response of GET /api/organizations/{name}/avatar. */
+/** The rules of the specification for the response of GET /api/organizations/{name}/avatar. */
 export const avatarBounds: Bound[] = [
   {
     rule: "is a URI, and required",
@@ -136,7 +136,7 @@ export const scimConfigBody = {
   sort: { supported: false },
 };
 
-/** The rules of hub-api.md for the response of GET /api/organizations/{name}/scim/v2/ServiceProviderConfig. */
+/** The rules of the specification for the response of GET /api/organizations/{name}/scim/v2/ServiceProviderConfig. */
 export const scimConfigBounds: Bound[] = [
   ...required({
     schemas: array,

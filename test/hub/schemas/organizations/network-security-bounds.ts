@@ -153,7 +153,7 @@ const contentBounds: Bound[] = [
   ]),
 ];
 
-/** The rules of hub-api.md for the body of PATCH /api/organizations/{name}/settings/network-security. */
+/** The rules of the specification for the body of PATCH /api/organizations/{name}/settings/network-security. */
 export const networkSecurityChangeBounds: Bound[] = [
   ...optional({
     enforceAuth: boolean,
@@ -161,7 +161,7 @@ export const networkSecurityChangeBounds: Bound[] = [
     highRateLimits: boolean,
     blockedUrls: array,
     allowedUrls: array,
-    // hub-api.md and the local Hub require at least one item. The current Hub also accepts an empty list.
+    // The specification and the local Hub require at least one item. The current Hub also accepts an empty list.
     ipRanges: array,
   }),
   ...["enforceAuth", "enforceIpRestriction", "highRateLimits"].map((at) => ({
@@ -204,7 +204,7 @@ export const networkSecurityBody = {
   allowedUrls: ["https://allowed.example"],
 };
 
-/** The rules of hub-api.md for the network security settings in a response. */
+/** The rules of the specification for the network security settings in a response. */
 export const networkSecurityBounds: Bound[] = [
   ...["enforceAuth", "highRateLimits"].map((at) => ({
     rule: "is a boolean or pending, and required",

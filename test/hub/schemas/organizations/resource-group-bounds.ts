@@ -53,7 +53,7 @@ export const resourceGroupRequestBody = {
   autoJoin: { enabled: true, role: "read" },
 };
 
-/** The rules of hub-api.md for the body of POST /api/organizations/{name}/resource-groups. */
+/** The rules of the specification for the body of POST /api/organizations/{name}/resource-groups. */
 export const resourceGroupRequestBounds: Bound[] = [
   {
     rule: "is a string of 1 to 200 characters, and required",
@@ -132,7 +132,7 @@ export const resourceGroupBody = {
   repos: [{ name: "acme/data", type: "dataset", private: true, addedBy: "bob" }],
 };
 
-/** The rules of hub-api.md for a resource group in a response. */
+/** The rules of the specification for a resource group in a response. */
 export const resourceGroupBounds: Bound[] = [
   ...required({
     id: objectId,

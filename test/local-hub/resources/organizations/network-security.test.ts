@@ -18,7 +18,7 @@ const unchanged = {
 };
 
 describe("The network security of an organization", () => {
-  test("has the six fields of hub-api.md and the later ones from the start, and one organization has pending rate limits", async () => {
+  test("has the six fields of the specification and the later ones from the start, and one organization has pending rate limits", async () => {
     const hub = await openLocalHub();
     const read = async (organization: string) => (await hub.request(`GET ${pathOf(organization)}`)).body;
     expect(await read("acme")).toEqual({ ...unchanged, highRateLimits: "pending" });
