@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 const LEASE_MS = 1_500;
 
 /** Many process starts take a long time on a busy machine. */
-const patient = { timeout: 120_000 };
+const slowTest = { timeout: 120_000 };
 
 describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl, unsupported }) => {
   function skipIfUnsupported(row: string): void {
@@ -24,7 +24,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
 
   test.each([1, 2])(
     "I13: store the success of a handler that blocks for longer than a lease: %i",
-    patient,
+    slowTest,
     async (n) => {
       skipIfUnsupported("I13");
       const url = await createUrl();
@@ -40,7 +40,7 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     },
   );
 
-  test("I19: mark a delivery that crashes them as dead, and run the others", patient, async () => {
+  test("I19: mark a delivery that crashes them as dead, and run the others", slowTest, async () => {
     skipIfUnsupported("I19");
     const url = await createUrl();
     const ledger = new Ledger(url);

@@ -14,7 +14,7 @@ import { openFaultInbox } from "./inbox-opener.ts";
 const {
   INBOX_URL: url = "",
   LEASE_MS,
-  MOST_QUEUED,
+  MAX_QUEUED,
   CLOCK,
   FILE_SYSTEM,
   RUN_AS,
@@ -36,7 +36,7 @@ const logger = createNodeLogger();
 
 const limits = {
   ...(LEASE_MS !== undefined && { leaseMs: Number(LEASE_MS) }),
-  ...(MOST_QUEUED !== undefined && { maxQueued: Number(MOST_QUEUED) }),
+  ...(MAX_QUEUED !== undefined && { maxQueued: Number(MAX_QUEUED) }),
 };
 const isOwnInbox = CLOCK !== undefined || Object.keys(limits).length > 0;
 const server = new WebhooksServer({
@@ -49,15 +49,15 @@ const released = { held: Promise.withResolvers<void>(), deaf: Promise.withResolv
 if (process.env.HELD === "no") for (const { resolve } of Object.values(released)) resolve();
 
 /** A backoff short enough for tests. */
-const atOnce = { first: 1, max: 1 };
+const shortBackoff = { first: 1, max: 1 };
 
 function declareEndpoints(): void {
-  server.webhook("target", { background: true, backoff: atOnce }, (_payload, { delivery, log }) => {
+  server.webhook("target", { background: true, backoff: shortBackoff }, (_payload, { delivery, log }) => {
     log.info({ id: delivery.id }, "target ran");
   });
 
   // Runs until it is released or its signal aborts.
-  server.webhook("held", { background: true, backoff: atOnce }, async (_payload, { signal, log }) => {
+  server.webhook("held", { background: true, backoff: shortBackoff }, async (_payload, { signal, log }) => {
     log.info("work started");
     const aborted = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => aborted.reject(signal.reason));
@@ -71,41 +71,53 @@ function declareEndpoints(): void {
   });
 
   // Like "held", but ignores its signal.
-  server.webhook("deaf", { background: true, backoff: atOnce }, async (_payload, { log }) => {
+  server.webhook("deaf", { background: true, backoff: shortBackoff }, async (_payload, { log }) => {
     log.info("work started");
     await released.deaf.promise;
   });
 
-  server.webhook("stuck", { background: true, timeout: 150, attempts: 2, backoff: atOnce }, (_payload, context) => {
-    context.signal.addEventListener("abort", () => context.log.info("told to end"));
-    return new Promise(() => {});
-  });
+  server.webhook(
+    "stuck",
+    { background: true, timeout: 150, attempts: 2, backoff: shortBackoff },
+    (_payload, context) => {
+      context.signal.addEventListener("abort", () => context.log.info("told to end"));
+      return new Promise(() => {});
+    },
+  );
 
-  server.webhook("picky", { background: true, attempts: 3, backoff: atOnce, concurrency: 1 }, (_payload, context) => {
-    if (context.delivery.id.startsWith("poison")) throw new Error("This one never works.");
-  });
+  server.webhook(
+    "picky",
+    { background: true, attempts: 3, backoff: shortBackoff, concurrency: 1 },
+    (_payload, context) => {
+      if (context.delivery.id.startsWith("poison")) throw new Error("This one never works.");
+    },
+  );
 
   server.webhook("second-try", { background: true }, (_payload, { delivery }) => {
     if (delivery.attempt === 1) throw new RetryAfterError("1m");
   });
 
   // Blocks the event loop.
-  server.webhook("blocking", { background: true, attempts: 2, backoff: atOnce }, (_payload, { log }) => {
+  server.webhook("blocking", { background: true, attempts: 2, backoff: shortBackoff }, (_payload, { log }) => {
     log.info("work started");
     const until = performance.now() + Number(BLOCKED_MS);
     while (performance.now() < until);
   });
 
   // Some deliveries end the process as soon as other deliveries are running.
-  server.webhook("deadly", { background: true, attempts: 2, backoff: atOnce }, async (_payload, { delivery, log }) => {
-    log.info({ id: delivery.id }, "work started");
-    const isFirst = delivery.attempt === 1;
-    if (delivery.id.startsWith("poison")) {
-      if (isFirst) await released.held.promise;
-      process.kill(process.pid, "SIGKILL");
-    }
-    if (isFirst && delivery.id.startsWith("beside")) await released.deaf.promise;
-  });
+  server.webhook(
+    "deadly",
+    { background: true, attempts: 2, backoff: shortBackoff },
+    async (_payload, { delivery, log }) => {
+      log.info({ id: delivery.id }, "work started");
+      const isFirst = delivery.attempt === 1;
+      if (delivery.id.startsWith("poison")) {
+        if (isFirst) await released.held.promise;
+        process.kill(process.pid, "SIGKILL");
+      }
+      if (isFirst && delivery.id.startsWith("beside")) await released.deaf.promise;
+    },
+  );
 
   server.webhook("hopeless", { background: true, concurrency: 50 }, () => {
     throw new NonRetriableError("There is no use in it.");

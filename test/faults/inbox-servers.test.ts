@@ -19,7 +19,7 @@ const script = new URL("./inbox-servers-script.ts", import.meta.url);
 const servers = engines.filter(({ name }) => name !== "sqlite");
 const withServers = process.env.SLOW_TESTS === "1";
 const hourMs = 3_600_000;
-const patient = { timeout: 120_000 };
+const slowTest = { timeout: 120_000 };
 
 function start(url: string, environment: Readonly<Record<string, string>> = {}) {
   return startReceiverProcess(script, inboxEnvironment(url, environment));
@@ -35,14 +35,14 @@ async function startReceiver(
 }
 
 describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
-  test("I10: logs once that the server's clock differs, and loses nothing", patient, async () => {
+  test("I10: logs once that the server's clock differs, and loses nothing", slowTest, async () => {
     const receiver = await startReceiver(await createUrl(), { CLOCK_BY: -hourMs });
     await receiver.saysOnce({ level: "warn", code: "INBOX_CLOCK_SKEW" });
     await receiver.stillWorks();
     await receiver.ledger.account("I10", name, { succeeded: 1 });
   });
 
-  test("I13: runs a delivery once that blocks the event loop for longer than its lease", patient, async () => {
+  test("I13: runs a delivery once that blocks the event loop for longer than its lease", slowTest, async () => {
     const url = await createUrl();
     const ledger = new Ledger(url);
     const leaseMs = 3_000;
@@ -99,7 +99,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
 });
 
 describe("A PostgreSQL without enough connections", () => {
-  test("I15: causes a clear error at startup, and no endpoint starves", patient, async () => {
+  test("I15: causes a clear error at startup, and no endpoint starves", slowTest, async () => {
     if (!withServers) skipFault("I15 postgres", "set SLOW_TESTS=1");
     await using server = await startPostgres({ settings: { max_connections: 20 } });
     const url = await server.emptyDatabase();
@@ -130,7 +130,7 @@ describe("A PostgreSQL without enough connections", () => {
 });
 
 describe("A Redis server that is temporarily a replica", () => {
-  test("I18: causes 503 responses, then accepts and runs deliveries again", patient, async () => {
+  test("I18: causes 503 responses, then accepts and runs deliveries again", slowTest, async () => {
     if (!withServers || !hasRedis) skipFault("I18 redis", "set SLOW_TESTS=1 and install redis-server");
     await using server = await startRedis();
     await using other = await startRedis();

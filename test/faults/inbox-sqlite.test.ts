@@ -17,7 +17,7 @@ import { countRows, skipFault } from "./rows.ts";
 countRows("inbox-sqlite");
 
 /** Slow machines need more time. */
-const patient = { timeout: 120_000 };
+const slowTest = { timeout: 120_000 };
 
 /** Mounts a disk of this size and unmounts it after the test. Skips the test unless it runs as root. */
 function mountSmallDisk(row: string, size: "1m" | "8m"): string {
@@ -168,7 +168,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
     }
   }
 
-  test("I16: accepts deliveries again when there is space, without a restart", patient, async () => {
+  test("I16: accepts deliveries again when there is space, without a restart", slowTest, async () => {
     const disk = mountSmallDisk("I16", "8m");
     const ballast = join(disk, "ballast");
     writeFileSync(ballast, Buffer.alloc(4_000_000));
@@ -185,7 +185,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
     await receiver.ledger.account("I16", "sqlite (space again)");
   });
 
-  test("I16: accepts deliveries again after a restart, when there is space", patient, async () => {
+  test("I16: accepts deliveries again after a restart, when there is space", slowTest, async () => {
     const disk = mountSmallDisk("I16", "8m");
     const url = `sqlite:${disk}/inbox.db`;
     const ballast = join(disk, "ballast");
@@ -202,7 +202,7 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
     await ledger.account("I16", "sqlite (restart)");
   });
 
-  test("I16: runs stored deliveries, and accepts more after finished ones are deleted", patient, async () => {
+  test("I16: runs stored deliveries, and accepts more after finished ones are deleted", slowTest, async () => {
     const disk = mountSmallDisk("I16", "8m");
     const receiver = await startInboxReceiver({ url: `sqlite:${disk}/inbox.db`, CLOCK: "own" });
     const answer = await fill(receiver, "brief");
@@ -260,7 +260,7 @@ describe("The file of an open inbox", () => {
 });
 
 describe("A file of more than 64 MB", () => {
-  test("I17: with a damaged page blocks no other endpoint, retry or takeover", patient, async () => {
+  test("I17: with a damaged page blocks no other endpoint, retry or takeover", slowTest, async () => {
     const file = inboxFile();
     makeLargeFile(file, { endpoint: "target" });
     const url = `sqlite:${file}`;

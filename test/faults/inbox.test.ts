@@ -82,7 +82,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
 
   test("I7: answers 503 with Retry-After when it is full, and loses nothing", async () => {
     skipIfUnsupported("I7");
-    const receiver = await startInboxReceiver({ url: await createUrl(), MOST_QUEUED: 5 });
+    const receiver = await startInboxReceiver({ url: await createUrl(), MAX_QUEUED: 5 });
     const answers = [];
     // Four deliveries are running and five are queued.
     for (let count = 0; count < 4; count += 1) answers.push(await receiver.deliver({ endpoint: "held" }));

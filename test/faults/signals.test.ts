@@ -16,7 +16,7 @@ import { countRows, inOwnProcess } from "./rows.ts";
 countRows("signals");
 
 const token = "hf_PlantedToken4c1d";
-const patient = { timeout: 60_000 };
+const slowTest = { timeout: 60_000 };
 
 function start(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): CommandProcess {
   inOwnProcess();
@@ -48,7 +48,7 @@ describe("The tunnel of a receiver", () => {
     ["answering 403", "forbidden"],
     ["answering 500", "broken"],
     ["answering HTML", "html"],
-  ])("T1: with a server that is %s fails with one line within 15 s", patient, async (_what, mode) => {
+  ])("T1: with a server that is %s fails with one line within 15 s", slowTest, async (_what, mode) => {
     await using host = await startLocaltunnelServer({ mode });
     const startedAt = performance.now();
     const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
@@ -60,7 +60,7 @@ describe("The tunnel of a receiver", () => {
     expect(holdsSecret([child.lines, child.errorOutput], receiverSecret)).toBe(false);
   });
 
-  test("T2: that reconnects at another address is logged", patient, async () => {
+  test("T2: that reconnects at another address is logged", slowTest, async () => {
     await using host = await startLocaltunnelServer();
     const child = startFaultyProcess({ TUNNEL: "1", LOCALTUNNEL_HOST: host.url });
     await child.says(/^The server is ready/);
@@ -80,7 +80,7 @@ describe("The command line with a failing Hub", () => {
     { what: "401", status: 401, asked: 1, says: /HF_TOKEN|token/ },
     { what: "429", status: 429, asked: 4, says: /again/ },
     { what: "503", status: 503, asked: 4, says: /again/ },
-  ])("T4: $what is reported with a remedy after the last attempt", patient, async ({ status, asked, says }) => {
+  ])("T4: $what is reported with a remedy after the last attempt", slowTest, async ({ status, asked, says }) => {
     const error = { error: `${token} ${secret}` };
     const hub = await openHub({ status, headers: { "retry-after": "1" }, json: error });
     const { exitCode, stdout, stderr } = await start(["list", "--hub-url", hub.url], { HF_TOKEN: token }).ended;
@@ -90,7 +90,7 @@ describe("The command line with a failing Hub", () => {
     expect(holdsSecret([stdout, stderr], token)).toBe(false);
   });
 
-  test("T5: a suspended webhook is shown with the command that enables it", patient, async () => {
+  test("T5: a suspended webhook is shown with the command that enables it", slowTest, async () => {
     const id = "65b2f0a1c3d4e5f60718293a";
     const watched = [{ name: "acme/data", type: "dataset" }];
     const webhook = { id, url: "https://acme-bot.hf.space/webhooks/retrain", watched, domains: ["repo"] };
@@ -119,7 +119,7 @@ describe("A local Hub", () => {
     return { target, command, url, lead, happen };
   }
 
-  test("L1: reads at most 64 kB of an endless answer", patient, async () => {
+  test("L1: reads at most 64 kB of an endless answer", slowTest, async () => {
     let sent = 0;
     const { target, lead, happen } = await openHubTo((_request, response) => {
       response.writeHead(200);
@@ -135,7 +135,7 @@ describe("A local Hub", () => {
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
 
-  test("L2: does not follow a redirect", patient, async () => {
+  test("L2: does not follow a redirect", slowTest, async () => {
     const elsewhere = await openTarget(200);
     const { target, lead, happen } = await openHubTo((_request, response) => {
       response.writeHead(307, { location: elsewhere.url }).end();
@@ -145,7 +145,7 @@ describe("A local Hub", () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test("L3: delivers to this machine only", patient, async () => {
+  test("L3: delivers to this machine only", slowTest, async () => {
     const { command, lead, happen } = await openHubTo(200);
     await lead("http://10.0.0.1/");
     const error = expect.stringMatching(/is not this machine.*--allow-remote/);
@@ -153,7 +153,7 @@ describe("A local Hub", () => {
     expect(holdsSecret([command.stdout, command.stderr], secret)).toBe(false);
   });
 
-  test("L4: refuses another Host and requests that are not JSON", patient, async () => {
+  test("L4: refuses another Host and requests that are not JSON", slowTest, async () => {
     const { url, target, lead, happen } = await openHubTo(200);
     await lead(target.url);
     const send = async (changed: Readonly<Record<string, string>>) => {

@@ -17,14 +17,14 @@ function answer(pieces: readonly Uint8Array[], { ends = true, cancel = () => {} 
 }
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const patient = { timeoutMs: 10_000, signal: undefined };
+const readOptions = { timeoutMs: 10_000, signal: undefined };
 
 describe("readArrayElements", () => {
   test("reads elements from pieces that end anywhere, even inside a character", async () => {
     const whole = bytes('["größer", {"a": [1, "😀"]}]');
     for (let place = 0; place <= whole.length; place += 1) {
       const pieces = [whole.subarray(0, place), whole.subarray(place)];
-      expect(await allOf(readArrayElements(answer(pieces), patient))).toEqual(["größer", { a: [1, "😀"] }]);
+      expect(await allOf(readArrayElements(answer(pieces), readOptions))).toEqual(["größer", { a: [1, "😀"] }]);
     }
   });
 
@@ -41,7 +41,7 @@ describe("readArrayElements", () => {
   });
 
   test("throws at an element that is not JSON, without quoting it", async () => {
-    const rejected = await rejectionOf(allOf(readArrayElements(answer([bytes("[1,planted]")]), patient)));
+    const rejected = await rejectionOf(allOf(readArrayElements(answer([bytes("[1,planted]")]), readOptions)));
     expect(rejected).toBeInstanceOf(JsonArrayError);
     expect(String(rejected)).not.toContain("planted");
   });
@@ -60,6 +60,6 @@ describe("readArrayElements", () => {
   });
 
   test("yields nothing without a body", async () => {
-    expect(await rejectionOf(allOf(readArrayElements(new Response(null), patient)))).toBeInstanceOf(Error);
+    expect(await rejectionOf(allOf(readArrayElements(new Response(null), readOptions)))).toBeInstanceOf(Error);
   });
 });

@@ -11,8 +11,8 @@ import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbo
 const hourMs = 3_600_000;
 const key = { id: "a", endpoint: "retrain" };
 /** The wait is so long that the delivery does not run again during the test. */
-const waitsLong: RetryPolicy = { maxAttempts: 3, waitAfter: () => hourMs, totalWaitMs: 2 * hourMs };
-const atOnce: RetryPolicy = { maxAttempts: 3, waitAfter: () => 1, totalWaitMs: 2 };
+const hourlyRetries: RetryPolicy = { maxAttempts: 3, waitAfter: () => hourMs, totalWaitMs: 2 * hourMs };
+const immediateRetries: RetryPolicy = { maxAttempts: 3, waitAfter: () => 1, totalWaitMs: 2 };
 
 /** Starts a delivery that another process takes over while the first run continues. */
 async function takenOver({
@@ -46,7 +46,7 @@ const ignored = { level: "warn", deliveryId: "a", msg: expect.stringContaining("
 
 describe("A success after another process has taken over the delivery", () => {
   test("counts while the delivery waits for its next run, and is logged once", async () => {
-    const { first, release, taken, signals } = await takenOver({ policy: waitsLong });
+    const { first, release, taken, signals } = await takenOver({ policy: hourlyRetries });
     // The handler can still succeed after the abort.
     await waitFor(() => expect(signals[0]?.reason).toMatchObject({ code: "LEASE_LOST" }));
     release.resolve(succeeded);
@@ -57,7 +57,7 @@ describe("A success after another process has taken over the delivery", () => {
   });
 
   test("counts if the delivery is dead", async () => {
-    const { first, release } = await takenOver({ policy: { ...atOnce, maxAttempts: 1 } });
+    const { first, release } = await takenOver({ policy: { ...immediateRetries, maxAttempts: 1 } });
     await waitForStatus(first.inbox, "a", "dead");
     release.resolve(succeeded);
     const stored = await waitForStatus(first.inbox, "a", "succeeded");
@@ -67,7 +67,7 @@ describe("A success after another process has taken over the delivery", () => {
 
   test("counts while the other process runs the delivery, with any result of that run", async () => {
     const other = Promise.withResolvers<Outcome>();
-    const { first, second, release, taken } = await takenOver({ policy: atOnce, run: () => other.promise });
+    const { first, second, release, taken } = await takenOver({ policy: immediateRetries, run: () => other.promise });
     await waitFor(() => expect(taken).toHaveLength(1));
     release.resolve(succeeded);
     await waitForStatus(first.inbox, "a", "succeeded");
@@ -77,7 +77,7 @@ describe("A success after another process has taken over the delivery", () => {
   });
 
   test("changes nothing if the other run has already succeeded", async () => {
-    const { first, release } = await takenOver({ policy: atOnce });
+    const { first, release } = await takenOver({ policy: immediateRetries });
     const stored = await waitForStatus(first.inbox, "a", "succeeded");
     release.resolve(succeeded);
     await waitFor(() => expect(first.logger.lines).toMatchObject([ignored]));
@@ -88,7 +88,7 @@ describe("A success after another process has taken over the delivery", () => {
   });
 
   test("counts, whereas a failure is ignored", async () => {
-    const { first, release } = await takenOver({ policy: waitsLong });
+    const { first, release } = await takenOver({ policy: hourlyRetries });
     release.resolve(failed({ retryable: false }));
     await waitFor(() => expect(first.logger.lines).toMatchObject([ignored]));
     expect(await first.inbox.get(key)).toMatchObject({ status: "queued", attempts: [{ outcome: "abandoned" }] });
@@ -96,7 +96,7 @@ describe("A success after another process has taken over the delivery", () => {
 
   test("does not cancel a replay that was requested since", async () => {
     const other = Promise.withResolvers<Outcome>();
-    const { first, second, release, taken } = await takenOver({ policy: atOnce, run: () => other.promise });
+    const { first, second, release, taken } = await takenOver({ policy: immediateRetries, run: () => other.promise });
     await waitFor(() => expect(taken).toHaveLength(1));
     await second.inbox.replay(key);
     release.resolve(succeeded);

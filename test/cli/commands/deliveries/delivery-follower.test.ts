@@ -3,7 +3,7 @@ import { DeliveryFollower } from "../../../../src/cli/commands/deliveries/delive
 import type { Inbox, StoredDelivery } from "../../../../src/inbox/inbox.ts";
 import { type DeliveryLookup, ServerInbox } from "../../../../src/receiver/background/server-inbox.ts";
 import { failed, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
-import { patiently, received, settled } from "./filled-inbox.ts";
+import { received, settled, slowPoll } from "./filled-inbox.ts";
 
 /** An inbox that records the requested IDs. */
 class AskedInbox extends ServerInbox {
@@ -55,10 +55,10 @@ describe("A follower of deliveries", () => {
       await attempts[attempt - 1]?.promise;
       return attempt === 1 ? failed({ retryAt: new Date() }) : succeeded;
     });
-    await expect.poll(() => runs.length, patiently).toBe(1);
+    await expect.poll(() => runs.length, slowPoll).toBe(1);
     expect(await look()).toEqual(["1 running 0"]);
     attempts[0]?.resolve();
-    await expect.poll(() => runs.length, patiently).toBe(2);
+    await expect.poll(() => runs.length, slowPoll).toBe(2);
     // The status is the same, but an attempt has failed since the last poll.
     expect(await look()).toEqual(["1 running 1"]);
     attempts[1]?.resolve();
@@ -73,7 +73,7 @@ describe("A follower of deliveries", () => {
     await settled(inbox, ["1"]);
     const { look } = await follow(inbox);
     await inbox.replay({ id: "1", endpoint: "retrain" });
-    await expect.poll(() => first.length, patiently).toBe(2);
+    await expect.poll(() => first.length, slowPoll).toBe(2);
     await settled(inbox, ["1"]);
     expect(await look()).toEqual(["1 succeeded 2"]);
   });
@@ -85,7 +85,7 @@ describe("A follower of deliveries", () => {
     await accept(inbox, 2, 400);
     expect(await look()).toHaveLength(399);
     const runs = work(inbox, () => succeeded, { concurrency: 1 });
-    await expect.poll(() => runs.length, patiently).toBeGreaterThan(0);
+    await expect.poll(() => runs.length, slowPoll).toBeGreaterThan(0);
     await settled(inbox, ["1"]);
     expect((await look())[0]).toBe("1 succeeded 1");
   });
@@ -135,7 +135,7 @@ describe("A follower of deliveries", () => {
     const done = Promise.withResolvers<void>();
     await inbox.accept(received("slow"));
     const runs = work(inbox, () => done.promise.then(() => succeeded));
-    await expect.poll(() => runs.length, patiently).toBe(1);
+    await expect.poll(() => runs.length, slowPoll).toBe(1);
     for (let number = 1; number <= 120; number += 1) await inbox.accept(received(`${number}`, { endpoint: "notify" }));
     const follower = new DeliveryFollower({ inbox: new ServerInbox(async () => inbox), endpoint: undefined });
     expect(await follower.start({ last: 1, status: "running" })).toMatchObject([{ id: "slow" }]);
@@ -182,11 +182,11 @@ describe("A follower of deliveries", () => {
     const { look, asked } = await follow(inbox);
     await inbox.accept(received("slow", { endpoint: "notify" }));
     const slow = work(inbox, () => attempt.promise.then(() => succeeded), { endpoint: "notify" });
-    await expect.poll(() => slow.length, patiently).toBe(1);
+    await expect.poll(() => slow.length, slowPoll).toBe(1);
     work(inbox, () => succeeded, { concurrency: 100 });
     for (const from of [2, 802, 1_602]) {
       await accept(inbox, from, from + 799);
-      await expect.poll(async () => (await inbox.counts()).retrain?.succeeded, patiently).toBe(from + 799);
+      await expect.poll(async () => (await inbox.counts()).retrain?.succeeded, slowPoll).toBe(from + 799);
       await look();
     }
     asked.length = 0;

@@ -8,7 +8,7 @@ import { waitFor } from "../../../support/wait-for.ts";
 export const hour = "2026-09-01T10:00:00.000Z";
 
 /** Timeouts for waiting for a worker or another process, much longer than usually needed. */
-export const patiently = { timeout: 15_000, interval: 5 };
+export const slowPoll = { timeout: 15_000, interval: 5 };
 
 /** An inbox, and the environment that makes the command line use it. */
 export interface NamedInbox {
@@ -61,7 +61,7 @@ export function settled(inbox: SqliteInbox, ids: readonly string[]): Promise<voi
       const found = await inbox.get({ id, endpoint: "retrain" });
       if (found?.finishedAt === undefined) throw new Error(`${id} is ${found?.status}.`);
     }
-  }, patiently);
+  }, slowPoll);
 }
 
 function named({ inbox, file }: { inbox: SqliteInbox; file: string }): NamedInbox {

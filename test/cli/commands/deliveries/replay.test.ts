@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { incoming, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { canMakeTerminal, startCommand, startOnTerminal } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
-import { filledInbox, livelyInbox, patiently, received, settled } from "./filled-inbox.ts";
+import { filledInbox, livelyInbox, received, settled, slowPoll } from "./filled-inbox.ts";
 
 const soon = "by the running server, or at its next start";
 
@@ -46,7 +46,7 @@ describe("hub-webhooks deliveries replay", () => {
     await settled(inbox, ["again"]);
     const { exitCode } = await startCommand(["deliveries", "replay", "again"], env).ended;
     expect(exitCode).toBe(0);
-    await expect.poll(() => runs.length, patiently).toBe(2);
+    await expect.poll(() => runs.length, slowPoll).toBe(2);
   });
 
   test("runs a running delivery again after its attempt", async () => {
@@ -57,14 +57,14 @@ describe("hub-webhooks deliveries replay", () => {
       if (attempt === 1) await first.promise;
       return succeeded;
     });
-    await expect.poll(() => runs.length, patiently).toBe(1);
+    await expect.poll(() => runs.length, slowPoll).toBe(1);
     expect(await runCommand(["deliveries", "replay", "slow"], { env })).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining("slow\tretrain\trunning\tafter the running attempt\n"),
     });
     expect(runs).toHaveLength(1);
     first.resolve();
-    await expect.poll(() => runs.length, patiently).toBe(2);
+    await expect.poll(() => runs.length, slowPoll).toBe(2);
     await settled(inbox, ["slow"]);
     expect(runs).toHaveLength(2);
   });

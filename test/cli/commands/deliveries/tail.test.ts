@@ -4,7 +4,7 @@ import { run } from "../../../../src/cli/main.ts";
 import { failed, incoming, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { startCommand } from "../../command-process.ts";
 import { type RunOptions, runCommand } from "../../run-command.ts";
-import { filledInbox, hour, livelyInbox, patiently, settled } from "./filled-inbox.ts";
+import { filledInbox, hour, livelyInbox, settled, slowPoll } from "./filled-inbox.ts";
 
 /** Runs `tail` in this process until it is stopped. `says` waits for output. */
 function tail(argv: readonly string[], options: RunOptions) {
@@ -18,7 +18,7 @@ function tail(argv: readonly string[], options: RunOptions) {
     },
   });
   return {
-    says: (text: string | RegExp) => expect.poll(() => output, patiently).toMatch(text),
+    says: (text: string | RegExp) => expect.poll(() => output, slowPoll).toMatch(text),
     stop: () => {
       stop.resolve();
       return ended;
@@ -162,7 +162,7 @@ describe("The process of hub-webhooks deliveries tail", () => {
       stop() {},
     });
     await inbox.accept(incoming("one"));
-    await expect.poll(() => stdout.listenerCount("drain"), patiently).toBe(1);
+    await expect.poll(() => stdout.listenerCount("drain"), slowPoll).toBe(1);
     stop.resolve();
     expect(await ended).toBe(0);
     expect([stdout.listenerCount("drain"), stdout.listenerCount("error")]).toEqual([0, 0]);
