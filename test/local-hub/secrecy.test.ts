@@ -117,7 +117,7 @@ describe("A secret", () => {
 });
 
 describe("A receiver that returns its secret", () => {
-  test("does not get it into the log", async () => {
+  test("does not expose it in the log", async () => {
     const target = await openTarget((request, response) => {
       response.writeHead(308, {
         location: `/hook/?Secret=${secret}`,

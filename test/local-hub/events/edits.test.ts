@@ -27,7 +27,7 @@ describe("The edits of an event", () => {
     expect(payload).not.toHaveProperty("edits");
   });
 
-  test("change neither the repository nor the webhooks that fire", async () => {
+  test("do not change the repository or the webhooks that fire", async () => {
     const { hub, target, webhookId } = await openWatchedTarget();
     const other = await hub.create({ url: target.url, watched: [{ type: "dataset", name: "you/other" }] });
     const edits = [

@@ -13,7 +13,7 @@ describe("A repository", () => {
     expect(other.repo.id).not.toBe(first.repo.id);
   });
 
-  test("gets a new commit with each push, on top of the previous one", async () => {
+  test("gets a new commit with each push after the previous one", async () => {
     const heard = await openWatchedTarget();
     const created = await triggerAndReceive(heard, { repo: data, event: { scope: "repo", action: "create" } });
     let head = created.repo.headSha;

@@ -11,7 +11,7 @@ function ask(hub: TestHub, line: string, body: object, agent = userAgent): Promi
 }
 
 describe("Python's client, huggingface_hub,", () => {
-  test("can leave out the domains of a new webhook, and gets a warning that the API requires them", async () => {
+  test("can omit the domains of a new webhook, and gets a warning that the API requires them", async () => {
     const hub = await openLocalHub();
     const answer = await ask(hub, `POST ${path}`, { watched: [data], url });
     expect(answer.body).toMatchObject({ webhook: { watched: [data], domains: ["repo", "discussion"], url } });

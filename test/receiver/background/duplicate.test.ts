@@ -109,11 +109,11 @@ describeOverBothTransports("Two deliveries at the same time", (send) => {
     return handler.mock.calls.length;
   }
 
-  test("are both run if their ids differ", async () => {
+  test("are both run if their IDs differ", async () => {
     expect(await runs({ endpoint: "train", id: "d-1" }, { endpoint: "train", id: "d-2" })).toBe(2);
   });
 
-  test("are both run if they have the same id and different endpoints", async () => {
+  test("are both run if they have the same ID and different endpoints", async () => {
     expect(await runs({ endpoint: "train", id: "d-1" }, { endpoint: "test", id: "d-1" })).toBe(2);
   });
 });

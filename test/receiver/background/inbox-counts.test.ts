@@ -52,7 +52,7 @@ describe("The counts of an inbox", () => {
     expect(await unopened.read()).toBe("unknown");
   });
 
-  test("are unknown while a read is pending, and are not read again meanwhile", async () => {
+  test("are unknown while a read is pending, and are not read again during this time", async () => {
     const { ask, clock, counts } = openCounted({ timeoutMs: 5 });
     const frozen = Promise.withResolvers<typeof queuedOnce>();
     ask.mockReturnValue(frozen.promise);

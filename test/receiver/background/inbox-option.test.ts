@@ -40,7 +40,7 @@ describe("The default inbox of a server", () => {
     expect(logger.lines).toContainEqual({ level: "info", msg: expect.stringMatching(/in memory.*INBOX_URL/) });
   });
 
-  test("is the one of INBOX_URL, which is logged", async () => {
+  test("is set by INBOX_URL, and is logged", async () => {
     const url = `sqlite:${inboxFile()}`;
     vi.stubEnv("INBOX_URL", url);
     const logger = createMemoryLogger();
@@ -76,7 +76,7 @@ describe("The default inbox of a server", () => {
     expect(existsSync(join(folder, ".hub-webhooks", "inbox.db"))).toBe(true);
   });
 
-  test("is the one in INBOX_URL, also under a test runner", async () => {
+  test("is set by INBOX_URL, also under a test runner", async () => {
     const file = inboxFile();
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);
     const logger = createMemoryLogger();
@@ -106,7 +106,7 @@ describe("The option inbox", () => {
     await expect(inbox.accept({ id: "a", endpoint: "retrain", body: "", receivedAt: new Date() })).rejects.toThrow();
   });
 
-  test("rejects an unsupported URL at the start", async () => {
+  test("rejects an unsupported URL at startup", async () => {
     await expect(openServer("mongodb://somewhere").ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });

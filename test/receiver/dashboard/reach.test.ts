@@ -23,7 +23,7 @@ async function launch(options: WebhooksServerOptions = {}, launchOptions: Launch
 }
 
 describe("A launched server logs the address of its dashboard", () => {
-  test("and without a token, that a browser on this machine can open it", async () => {
+  test("and that a browser on this machine can open it without a token", async () => {
     const { url, logger } = await launch();
     expect(logger.lines).toContainEqual(
       expect.objectContaining({
@@ -47,7 +47,7 @@ describe("A launched server logs the address of its dashboard", () => {
     expect(logger.text() + page).not.toContain(token);
   });
 
-  test("with the address of the Space, and warns that it is closed without a token", async () => {
+  test("with the URL of the Space, and warns that it is closed without a token", async () => {
     vi.stubEnv("SPACE_ID", "acme/bot");
     vi.stubEnv("SPACE_HOST", "acme-bot.hf.space");
     const open = await launch({ dashboardToken: token });

@@ -25,7 +25,7 @@ describe("An endpoint's name", () => {
     "a/b/c/d",
     "constructor",
     "__proto__",
-  ])("may be %j, and is reached by it", async (name) => {
+  ])("may be %j, and is part of its URL", async (name) => {
     const server = createServer();
     server.webhook(name, () => "done");
     expect(await answerOf(server, name)).toBe("done");
@@ -61,7 +61,7 @@ describe("An endpoint's name", () => {
     ["retrain/", "retrain"],
     ["/acme/retrain/", "acme/retrain"],
     ["//retrain//", "retrain"],
-  ])("may be written %j and is then %j", async (written, name) => {
+  ])("written as %j is %j", async (written, name) => {
     const server = createServer();
     server.webhook(written, () => "done");
     expect(server.endpointNames).toEqual([name]);

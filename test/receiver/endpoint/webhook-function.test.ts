@@ -30,7 +30,7 @@ describe("webhook with a handler", () => {
     expect(server.endpointNames).toEqual(["on_change"]);
   });
 
-  test("prefers the explicit name to the name of the function", async () => {
+  test("prefers the explicit name over the function's name", async () => {
     const server = createServer();
     server.webhook("acme/retrain", function on_change() {
       return "done";
