@@ -13,7 +13,7 @@ export async function storedInbox(count: number): Promise<string> {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "inbox.db");
   const url = `sqlite:${file}`;
-  const inbox = await openInbox({ url, log: () => createConsoleLogger(), now: Date.now });
+  const inbox = await openInbox({ url, log: createConsoleLogger(), now: Date.now });
   await inbox.close(0);
   const database = new DatabaseSync(file);
   const now = Date.now();

@@ -11,7 +11,7 @@ export type DrainAnswer = { seconds: number; mebibytes: number[] } | { seconds: 
 
 const inFlight = 64;
 const endpoint = "bench";
-const inbox = await openInbox({ url: process.env.INBOX_URL, log: () => createConsoleLogger(), now: Date.now });
+const inbox = await openInbox({ url: process.env.INBOX_URL, log: createConsoleLogger(), now: Date.now });
 
 /** Accepts deliveries as from this number of connections, and reports the resident memory after each quarter. */
 async function accept({ from, count }: { from: number; count: number }): Promise<DrainAnswer> {

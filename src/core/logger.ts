@@ -28,6 +28,24 @@ export interface Logger {
 
 type Level = Exclude<keyof Logger, "child">;
 
+/** Creates a logger that passes each call to the logger that `current` returns at that time. */
+export function createForwardingLogger(current: () => Logger): Logger {
+  const forward = (level: Level): LogMethod => {
+    return (fields: object | string, message?: string) => {
+      const logger = current();
+      if (typeof fields === "string") logger[level](fields);
+      else logger[level](fields, message);
+    };
+  };
+  return {
+    debug: forward("debug"),
+    info: forward("info"),
+    warn: forward("warn"),
+    error: forward("error"),
+    child: (bindings) => current().child(bindings),
+  };
+}
+
 /**
  * Wraps a logger so that no call throws. A field that cannot be serialized or a failing logger must not end a request or the
  * process. If the logger throws, the wrapper logs the line again with plain fields, and then without fields. If that fails

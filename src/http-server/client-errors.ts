@@ -13,14 +13,14 @@ export const malformedRefused = "malformed HTTP request refused";
  */
 export function handleClientErrors(
   server: Server,
-  { connections, log }: { connections: Connections; log: () => Logger },
+  { connections, log }: { connections: Connections; log: Logger },
 ): void {
   /** The sockets whose first error is handled. Node can emit several errors for one socket. */
   const broken = new WeakSet<Duplex>();
 
   const refuse = (socket: Duplex, status: string, reason: object) => {
     if (!socket.writable) return void socket.destroy();
-    log().warn({ ...reason, status: Number(status.slice(0, 3)) }, malformedRefused);
+    log.warn({ ...reason, status: Number(status.slice(0, 3)) }, malformedRefused);
     socket.end(emptyResponse(status), () => socket.destroy());
   };
 
@@ -51,7 +51,7 @@ export function handleClientErrors(
     // Node removes its own listeners from the socket, so without this listener a reset would crash the process.
     socket.on("error", () => socket.destroy());
     if (connections.get(socket)?.isFull) {
-      log().warn({ reason: "Too many pipelined requests" }, "connection closed");
+      log.warn({ reason: "Too many pipelined requests" }, "connection closed");
       socket.destroy();
       return;
     }
@@ -59,7 +59,7 @@ export function handleClientErrors(
   });
 
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
-    log().warn({ status: 417, reason: "Unknown Expect header" }, malformedRefused);
+    log.warn({ status: 417, reason: "Unknown Expect header" }, malformedRefused);
     response.writeHead(417, { connection: "close", "content-length": 0 }).end();
   });
 }

@@ -11,7 +11,7 @@ export interface OpenInboxOptions {
    * `rediss://`, `postgres://`, or `postgresql://` URL with the host, user, and password.
    */
   url: string | undefined;
-  log: () => Logger;
+  log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
@@ -35,7 +35,7 @@ export async function openInbox({
   }
   const { file, unsafeFileSystem } = parseSqliteUrl(url);
   if (file === ":memory:" && !mustExist) {
-    log().warn("The inbox is in memory: deliveries are lost when this process exits. Use it only for tests.");
+    log.warn("The inbox is in memory: deliveries are lost when this process exits. Use it only for tests.");
   }
   const { SqliteInbox } = await import("./sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file, unsafeFileSystem, log, now, mustExist });

@@ -109,7 +109,7 @@ export class LocalHub {
       host: "127.0.0.1",
       port,
       timeouts,
-      log: () => log,
+      log: log,
       fetch: (request) => app?.fetch(request) ?? new Response(null, { status: 503 }),
     });
     const store = await openStoreOrClose(options.state, listener);

@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import type { Logger } from "../core/logger.ts";
+import { createForwardingLogger, type Logger } from "../core/logger.ts";
 import { webhooksPath } from "../core/paths.ts";
 import { toResponse } from "../http/answer.ts";
 import type { Outcome } from "../payload/delivery.ts";
@@ -76,8 +76,8 @@ export class WebhooksServer {
   /** Returns the current time, in milliseconds since the epoch. */
   readonly #now: () => number;
   #logger: Logger;
-  /** A function, because the logger changes when the server starts. */
-  readonly #log = (): Logger => this.#logger;
+  /** Forwards to `#logger`, which changes when the server starts. */
+  readonly #log: Logger = createForwardingLogger(() => this.#logger);
   /** Answers every request that is not a direct delivery: from `listen`, from other runtimes, and through the default export. */
   readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
     this.#redaction.addBindings(environment);

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { LogRedaction } from "../../src/core/log-redaction.ts";
-import { createRedactingLogger, createSafeLogger, type Logger } from "../../src/core/logger.ts";
+import { createForwardingLogger, createRedactingLogger, createSafeLogger, type Logger } from "../../src/core/logger.ts";
 import { createConsoleLogger } from "../../src/receiver/lifecycle/server-logger.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -32,6 +32,28 @@ function createFailing(spared: (given: readonly unknown[]) => boolean = () => fa
   };
   return { written, logger: createSafeLogger(failing) };
 }
+
+describe("A forwarding logger", () => {
+  test.each(levels)("passes %s() with and without fields to the current logger", (level) => {
+    const first = createMemoryLogger();
+    const second = createMemoryLogger();
+    let current = first;
+    const logger = createForwardingLogger(() => current);
+    logger[level]("to the first");
+    current = second;
+    logger[level]({ endpoint: "retrain" }, "to the second");
+    expect(first.lines).toEqual([{ level, msg: "to the first" }]);
+    expect(second.lines).toEqual([{ level, endpoint: "retrain", msg: "to the second" }]);
+  });
+
+  test("creates children of the current logger", () => {
+    const memory = createMemoryLogger();
+    createForwardingLogger(() => memory)
+      .child({ deliveryId: "d1" })
+      .info("from the child");
+    expect(memory.lines).toEqual([{ level: "info", deliveryId: "d1", msg: "from the child" }]);
+  });
+});
 
 describe("A safe logger", () => {
   test("passes on levels, fields and children unchanged", () => {

@@ -69,7 +69,7 @@ describe.each([
 ])("A .hub-webhooks that $what is refused", ({ make }) => {
   test("by the inbox", () => {
     const file = join(make(), "inbox.db");
-    expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger })).toThrow(
+    expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger() })).toThrow(
       expect.objectContaining({ code: "INBOX_UNUSABLE" }),
     );
     expect(existsSync(file)).toBe(false);

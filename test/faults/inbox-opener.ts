@@ -8,7 +8,7 @@ export interface FaultInboxOptions {
   maxQueued?: number;
   /** Milliseconds since the epoch. */
   now: () => number;
-  log: () => Logger;
+  log: Logger;
 }
 
 /** Opens an inbox with limits that are short enough for tests. */

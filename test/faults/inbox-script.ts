@@ -42,7 +42,7 @@ const isOwnInbox = CLOCK !== undefined || Object.keys(limits).length > 0;
 const server = new WebhooksServer({
   logger,
   now,
-  ...(isOwnInbox && { inbox: await openFaultInbox(url, { ...limits, now, log: () => logger }) }),
+  ...(isOwnInbox && { inbox: await openFaultInbox(url, { ...limits, now, log: logger }) }),
 });
 
 const released = { held: Promise.withResolvers<void>(), deaf: Promise.withResolvers<void>() };

@@ -15,7 +15,7 @@ const leaseMs = LEASE_MS === undefined ? {} : { leaseMs: Number(LEASE_MS) };
 const server = new WebhooksServer({
   logger,
   now,
-  inbox: await openFaultInbox(url, { ...leaseMs, now, log: () => logger }),
+  inbox: await openFaultInbox(url, { ...leaseMs, now, log: logger }),
 });
 
 server.webhook("target", { background: true }, (_payload, { delivery, log }) => {

@@ -68,7 +68,7 @@ describe.each(servers)("An inbox in $name", ({ name, url: createUrl }) => {
   }, async () => {
     const url = await createUrl();
     const count = 10_000;
-    const inbox = await openFaultInbox(url, { now: Date.now, log: createMemoryLogger });
+    const inbox = await openFaultInbox(url, { now: Date.now, log: createMemoryLogger() });
     onTestFinished(async () => void (await inbox.close(0)));
     const body = JSON.stringify(webhookPayload("repo.content"));
     for (let sent = 0; sent < count; sent += 100) {

@@ -10,7 +10,7 @@ import { waitFor } from "../support/wait-for.ts";
 export interface EngineOptions {
   /** A file or URL. Inboxes with the same store share their deliveries. */
   store: string;
-  log: () => MemoryLogger;
+  log: MemoryLogger;
   maxQueued?: number;
   leaseMs?: number;
 }
@@ -34,7 +34,7 @@ export interface OpenedInbox {
 export async function openInbox(engine: Engine, options: Partial<EngineOptions> = {}): Promise<OpenedInbox> {
   const logger = createMemoryLogger();
   const store = options.store ?? (await engine.emptyStore());
-  const inbox = await engine.open({ log: () => logger, ...options, store });
+  const inbox = await engine.open({ log: logger, ...options, store });
   onTestFinished(async () => void (await inbox.close(1_000)));
   return { inbox, store, logger };
 }

@@ -5,7 +5,7 @@ import { crashPolicy, openers } from "./openers.ts";
 const { ENGINE = "", STORE: store = "" } = process.env;
 const name = (["SQLite", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
 if (!name) throw new Error(`There is no engine "${ENGINE}".`);
-const inbox = await openers[name]({ store, log: createMemoryLogger, leaseMs: 300 });
+const inbox = await openers[name]({ store, log: createMemoryLogger(), leaseMs: 300 });
 inbox.startWorker({
   endpoint: "retrain",
   concurrency: 4,

@@ -21,7 +21,8 @@ import { incoming, openInbox } from "./sqlite/open-inbox.ts";
  * Other tests assert codes.
  */
 
-const open = (url: string, mustExist = false) => openByUrl({ url, mustExist, now: Date.now, log: createMemoryLogger });
+const open = (url: string, mustExist = false) =>
+  openByUrl({ url, mustExist, now: Date.now, log: createMemoryLogger() });
 const thrown = (error: unknown) => () => Promise.reject(error);
 const shown = (problems: readonly (InboxProblem | undefined)[]) =>
   problems.map((problem) => maskAddresses(`${problem?.code} (${problem?.severity}): ${problem?.message}`));
@@ -120,7 +121,7 @@ test("Problems of an inbox in a file", async () => {
   await inbox.accept(incoming("a")).catch(() => {});
   const locked = await inbox.problems();
   other.close();
-  const damage = new DamageTracker({ file, log: createMemoryLogger, monotonicNow: () => 0 });
+  const damage = new DamageTracker({ file, log: createMemoryLogger(), monotonicNow: () => 0 });
   damage.recordIfDamage(Object.assign(new Error("database disk image is malformed"), { errcode: 11 }), "retrain");
   expect(shown([...unreadable, ...full, ...locked, damage.problem()])).toMatchSnapshot();
 });
@@ -129,7 +130,7 @@ test("Problems of an inbox on a server", async () => {
   const elapsed = vi.spyOn(performance, "now").mockReturnValue(0);
   onTestFinished(() => elapsed.mockRestore());
   const skew = async (aheadMs: number) => {
-    const clock = new ClockSkew({ now: () => 0, log: createMemoryLogger });
+    const clock = new ClockSkew({ now: () => 0, log: createMemoryLogger() });
     await clock.measure(async () => aheadMs);
     return clock.problem;
   };

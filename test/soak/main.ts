@@ -50,7 +50,7 @@ let restarted = await SampledReceiver.start(receiverOptions);
 const reader = await openInbox({
   url: receiverOptions.inboxUrl,
   now: Date.now,
-  log: createMemoryLogger,
+  log: createMemoryLogger(),
   mustExist: true,
 });
 const audit = new Audit({ inbox: reader, findings });

@@ -34,7 +34,7 @@ export interface BullmqInboxOptions {
   bullmqErrors: BullmqErrors;
   /** Called with errors of the connection and of background tasks. */
   onError: (error: Error) => void;
-  log: () => Logger;
+  log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
@@ -84,7 +84,7 @@ export class BullmqInbox implements Inbox {
     this.#endpoints = new StoredEndpoints(server);
     this.#clockSkew = new ClockSkew(options);
     this.#stalls = new StallDetector(this.#options.stalledMs);
-    for (const warning of server.warnings) log().warn(warning);
+    for (const warning of server.warnings) log.warn(warning);
     const checkClock = () => void this.#checkStorage().catch(onError);
     checkClock();
     this.#timers = [
@@ -217,7 +217,7 @@ export class BullmqInbox implements Inbox {
     // BullMQ waits for an unavailable server without a timeout.
     const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
     if (!isInTime) {
-      log().error(
+      log.error(
         "The inbox server did not respond during the shutdown. Running deliveries will run again after their leases have expired.",
       );
     }

@@ -7,14 +7,14 @@ const maxSkewMs = 5_000;
 /** Compares the clocks of this machine and the inbox server, because BullMQ stores times of this machine on the server. */
 export class ClockSkew {
   readonly #now: () => number;
-  readonly #log: () => Logger;
+  readonly #log: Logger;
   /** The last logged difference, in milliseconds. Positive if the server was ahead, 0 if the clocks agreed. */
   #loggedMs = 0;
   /** The current difference in milliseconds, with the same sign. */
   #skewMs = 0;
 
   /** @param options.now milliseconds since the epoch. */
-  constructor({ now, log }: { now: () => number; log: () => Logger }) {
+  constructor({ now, log }: { now: () => number; log: Logger }) {
     this.#now = now;
     this.#log = log;
   }
@@ -31,8 +31,8 @@ export class ClockSkew {
     this.#skewMs = isSkewed ? skewMs : 0;
     if (Math.abs(this.#skewMs - this.#loggedMs) <= maxSkewMs) return;
     this.#loggedMs = this.#skewMs;
-    if (isSkewed) this.#log().warn({ code: "INBOX_CLOCK_SKEW", skewMs }, this.#message);
-    else this.#log().info("The clocks of this machine and the inbox server agree again.");
+    if (isSkewed) this.#log.warn({ code: "INBOX_CLOCK_SKEW", skewMs }, this.#message);
+    else this.#log.info("The clocks of this machine and the inbox server agree again.");
   }
 
   get problem(): InboxProblem | undefined {

@@ -42,7 +42,7 @@ export interface EndpointWorkerOptions {
   leaseMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
-  log: () => Logger;
+  log: Logger;
   onError: (error: Error) => void;
 }
 
@@ -155,7 +155,7 @@ export class EndpointWorker {
     if (hasSucceeded(history)) return this.#skip(job);
     if (countedAttempts(history) >= queue.policy.maxAttempts) {
       await job.log(skippedEntry(job));
-      log().error(
+      log.error(
         { ...fields, code: storedAbandonedError.code },
         `${storedAbandonedError.message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
       );
@@ -285,10 +285,10 @@ export class EndpointWorker {
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "unfinished" && outcome.status !== "failed") {
-      log().warn(fields, "A delivery succeeded after its lease had expired. The delivery counts as succeeded.");
+      log.warn(fields, "A delivery succeeded after its lease had expired. The delivery counts as succeeded.");
       await this.#makeDue(job);
     } else {
-      log().warn(fields, "A delivery failed after its lease had expired. Another process may be running the delivery.");
+      log.warn(fields, "A delivery failed after its lease had expired. Another process may be running the delivery.");
     }
     // Another worker may have the lease, so BullMQ must not move the job.
     throw new bullmqErrors.WaitingError();
@@ -346,7 +346,7 @@ export class EndpointWorker {
       waitMs,
       code: storedAbandonedError.code,
     };
-    log().warn(
+    log.warn(
       fields,
       `${storedAbandonedError.message} The delivery will be retried while no other delivery is running.`,
     );

@@ -14,7 +14,7 @@ export interface OpenBullmqOptions
   mustExist?: boolean;
   /** The timeout for connecting to the server and preparing it, in milliseconds. Default `8_000`. */
   startMs?: number;
-  log: () => Logger;
+  log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
@@ -41,7 +41,7 @@ export async function openBullmqInbox({
   const onError = (error: Error) => {
     if (now() - (loggedAt.get(error.message) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return;
     loggedAt.set(error.message, now());
-    log().error({ err: error }, "An operation on the inbox server failed and will be retried.");
+    log.error({ err: error }, "An operation on the inbox server failed and will be retried.");
   };
   const options = { ...limits, url, onError, log, now };
   const connectOptions = { url, mustExist, startMs, onError };

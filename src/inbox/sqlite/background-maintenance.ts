@@ -24,7 +24,7 @@ export interface BackgroundMaintenanceOptions {
   heartbeatMs: number;
   /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
   maxBlockedMs: number;
-  log: () => Logger;
+  log: Logger;
 }
 
 /**
@@ -142,11 +142,9 @@ export class BackgroundMaintenance {
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);
     this.#resolveCheckpointed();
-    this.#options
-      .log()
-      .warn(
-        { err: error },
-        "The thread of the inbox has stopped, so the event loop sends the heartbeats. A delivery whose handler blocks the event loop for more than 30 s may run twice. Restart the server.",
-      );
+    this.#options.log.warn(
+      { err: error },
+      "The thread of the inbox has stopped, so the event loop sends the heartbeats. A delivery whose handler blocks the event loop for more than 30 s may run twice. Restart the server.",
+    );
   }
 }

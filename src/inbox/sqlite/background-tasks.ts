@@ -6,14 +6,14 @@ const logIntervalMs = 60_000;
 
 /** Runs the background tasks of an inbox at intervals and after delays, and logs failures. The timers do not keep the process alive. */
 export class BackgroundTasks {
-  readonly #log: () => Logger;
+  readonly #log: Logger;
   readonly #monotonicNow: () => number;
   readonly #timers = new Set<NodeJS.Timeout>();
   /** When the failure with each message was last logged, in milliseconds of the monotonic clock. */
   readonly #loggedAt = new Map<string, number>();
   #isClosed = false;
 
-  constructor({ log, monotonicNow }: { log: () => Logger; monotonicNow: () => number }) {
+  constructor({ log, monotonicNow }: { log: Logger; monotonicNow: () => number }) {
     this.#log = log;
     this.#monotonicNow = monotonicNow;
   }
@@ -55,6 +55,6 @@ export class BackgroundTasks {
     const now = this.#monotonicNow();
     if (now - (this.#loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return;
     this.#loggedAt.set(message, now);
-    this.#log().error({ err: error }, "A background task of the inbox failed and will be retried.");
+    this.#log.error({ err: error }, "A background task of the inbox failed and will be retried.");
   }
 }

@@ -7,7 +7,7 @@ const logEveryMs = 10 * 60_000;
 
 export interface DamageTrackerOptions {
   file: string;
-  log: () => Logger;
+  log: Logger;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
 }
@@ -37,7 +37,7 @@ export class DamageTracker {
     this.#endpoints.add(endpoint);
     if (isNew || monotonicNow() - this.#loggedAt >= logEveryMs) {
       this.#loggedAt = monotonicNow();
-      log().error({ code: "INBOX_DAMAGED", endpoint, err: cause }, this.#message());
+      log.error({ code: "INBOX_DAMAGED", endpoint, err: cause }, this.#message());
     }
     return true;
   }

@@ -23,7 +23,7 @@ export interface EndpointWorkerOptions {
   now: () => number;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
-  log: () => Logger;
+  log: Logger;
   /** Called with the time of a scheduled retry, in milliseconds since the epoch. */
   onDueLater: (dueAt: number) => void;
   /** Called when a delivery starts or ends. */
@@ -167,7 +167,7 @@ export class EndpointWorker {
     } catch (error) {
       // The next poll retries the claim.
       if (!damage.recordIfDamage(error, queue.endpoint) && this.#failingSince === undefined) {
-        log().error(
+        log.error(
           { err: error, endpoint: queue.endpoint },
           "Deliveries could not be claimed from the inbox. Claims are retried every second.",
         );
@@ -231,7 +231,7 @@ export class EndpointWorker {
     try {
       await groupCommit.write(() => table().leases.release(row, { processId, now: now() }));
     } catch (error) {
-      log().error(
+      log.error(
         { endpoint: row.endpoint, deliveryId: row.id, err: error },
         "A delivery could not be queued again. The delivery will run again.",
       );
@@ -265,7 +265,7 @@ export class EndpointWorker {
         const message = cannotWait
           ? "The result of a delivery could not be stored. The delivery will run again."
           : "The result of a delivery could not be stored. The write will be retried.";
-        if (cannotWait || failures === 0) log().error({ ...fields, err: error }, message);
+        if (cannotWait || failures === 0) log.error({ ...fields, err: error }, message);
         if (cannotWait) return;
       }
       // If the inbox closes, the last try follows immediately.
@@ -277,12 +277,12 @@ export class EndpointWorker {
     const { log, onDueLater, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id, attempt: row.attempt };
     if (result === "late") {
-      log().warn(
+      log.warn(
         fields,
         "A delivery succeeded after another process had taken it over. The delivery counts as succeeded.",
       );
     } else if (result === "superseded") {
-      log().warn(fields, "A delivery failed after another process had taken it over. This result is ignored.");
+      log.warn(fields, "A delivery failed after another process had taken it over. This result is ignored.");
     } else if (ending.next.status === "queued") {
       onDueLater(ending.next.dueAt);
     }

@@ -47,13 +47,13 @@ const thisMachine: FileSystemReader = {
  *
  * @throws `INBOX_UNUSABLE` if the file system is unsafe and not allowed.
  */
-export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: boolean; log: () => Logger }): void {
+export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: boolean; log: Logger }): void {
   const kind = findUnsafeFileSystem(file);
   if (kind === undefined) return;
   const reason = `The inbox "${file}" is on a network file system or on FUSE (${kind}). On such file systems, a crash or a second process can damage the file, because SQLite needs shared memory and reliable syncs to disk.`;
   const remedy = "Set INBOX_URL to a file on a local disk, or to a redis:// or postgres:// URL.";
   if (isAllowed) {
-    log().warn(
+    log.warn(
       { fileSystem: kind },
       `${reason} The file is used anyway, because INBOX_URL contains ?unsafe-file-system=allow. ${remedy}`,
     );

@@ -25,7 +25,7 @@ export interface InboxFileOptions {
   file: string;
   /** Whether to fail if the inbox does not exist, instead of creating it. */
   mustExist: boolean;
-  log: () => Logger;
+  log: Logger;
 }
 
 /** The suffixes of the database file, the WAL, and the index of the WAL. */
@@ -189,7 +189,7 @@ export class InboxFile {
 
   #recordGone(): WebhookError {
     const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open. New deliveries are rejected until the inbox is restored.`;
-    if (!this.#problem) this.#options.log().error({ code: "INBOX_UNAVAILABLE", file: this.#path }, message);
+    if (!this.#problem) this.#options.log.error({ code: "INBOX_UNAVAILABLE", file: this.#path }, message);
     this.#problem ??= { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
     return new WebhookError(message, { code: "INBOX_UNAVAILABLE" });
   }
@@ -214,7 +214,7 @@ export class InboxFile {
       throw error;
     }
     before.close();
-    this.#options.log().warn({ file: path }, "The inbox was restored at its path, with all accepted deliveries.");
+    this.#options.log.warn({ file: path }, "The inbox was restored at its path, with all accepted deliveries.");
     this.#restored();
   }
 
@@ -269,7 +269,7 @@ export class InboxFile {
       : "The restoration will be retried.";
     const reason = messageOf(error).replace(/\.$/, "");
     const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open, and cannot be restored: ${reason}. ${remedy}`;
-    if (this.#problem?.message !== message) this.#options.log().error({ code, err: error, file: this.#path }, message);
+    if (this.#problem?.message !== message) this.#options.log.error({ code, err: error, file: this.#path }, message);
     this.#problem = { code, severity: "unavailable", message };
   }
 }

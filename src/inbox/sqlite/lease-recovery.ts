@@ -22,7 +22,7 @@ export interface LeaseRecoveryOptions {
   monotonicNow: () => number;
   /** Milliseconds since the epoch. */
   now: () => number;
-  log: () => Logger;
+  log: Logger;
 }
 
 interface WorkerRow extends RunningRow {
@@ -130,7 +130,7 @@ export class LeaseRecovery {
   #log({ endpoint, id: deliveryId, attempt, isCounted, isDead }: RecoveredDelivery): void {
     const { code, message } = storedAbandonedError;
     const fields = { endpoint, deliveryId, attempt, code };
-    const log = this.#options.log();
+    const log = this.#options.log;
     if (isDead)
       log.error(
         fields,

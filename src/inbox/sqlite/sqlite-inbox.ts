@@ -31,7 +31,7 @@ export interface SqliteInboxOptions {
   file: string;
   /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
   unsafeFileSystem?: "refuse" | "allow";
-  log: () => Logger;
+  log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Milliseconds of a monotonic clock. Default `performance.now`. */

@@ -12,7 +12,7 @@ interface BackgroundWorkOptions {
   inbox: string | Inbox | undefined;
   /** Runs the handler of an endpoint. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
-  log: () => Logger;
+  log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
@@ -97,12 +97,10 @@ export class BackgroundWork {
     if (this.#opening === opened) this.#opening = undefined;
     if (!closed || closed.interrupted === 0 || !isFirstCall) return;
     const { interrupted } = closed;
-    this.#options
-      .log()
-      .warn(
-        { interrupted },
-        `The shutdown interrupted ${interrupted === 1 ? "1 background delivery" : `${interrupted} background deliveries`}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,
-      );
+    this.#options.log.warn(
+      { interrupted },
+      `The shutdown interrupted ${interrupted === 1 ? "1 background delivery" : `${interrupted} background deliveries`}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,
+    );
   }
 
   /** Warns about deliveries of renamed or removed endpoints, which stay queued unless another server runs them. */
@@ -112,7 +110,7 @@ export class BackgroundWork {
     for (const [endpoint, { queued, running }] of Object.entries(counts)) {
       const waiting = queued + running;
       if (waiting === 0 || endpoints.byName.get(endpoint)?.queue) continue;
-      log().warn(
+      log.warn(
         { endpoint, waiting },
         "The inbox contains deliveries for a background endpoint that this server does not have. Register the endpoint again, unless another server on the same inbox runs it.",
       );

@@ -61,7 +61,7 @@ export class Dashboard {
   replay(context: Context): Promise<Response> {
     return this.#act(context, replayRequest, async ({ id, endpoint }) => {
       await inTime(this.#source.inbox.replay(id, { endpoint }));
-      this.#source.log().info({ endpoint, deliveryId: id }, "delivery replayed from the dashboard");
+      this.#source.log.info({ endpoint, deliveryId: id }, "delivery replayed from the dashboard");
       return 1;
     });
   }
@@ -70,7 +70,7 @@ export class Dashboard {
   replayDead(context: Context): Promise<Response> {
     return this.#act(context, replayDeadRequest, async ({ endpoint }) => {
       const replayed = await inTime(this.#source.inbox.replayDead(endpoint), replayDeadDeadlineMs);
-      this.#source.log().info({ endpoint, replayed }, "dead deliveries replayed from the dashboard");
+      this.#source.log.info({ endpoint, replayed }, "dead deliveries replayed from the dashboard");
       return replayed;
     });
   }
@@ -124,10 +124,10 @@ export class Dashboard {
   #told(cause: unknown): WebhookError {
     if (WebhookError.isInstance(cause) && cause.code !== "INTERNAL") {
       const status = cause.status ?? (cause.code === "OPTION_INVALID" ? 400 : 503);
-      if (status >= 500) this.#source.log().error({ err: cause }, "The dashboard could not read the inbox.");
+      if (status >= 500) this.#source.log.error({ err: cause }, "The dashboard could not read the inbox.");
       return new WebhookError(cause.message, { code: cause.code, status });
     }
-    this.#source.log().error({ err: cause }, "The dashboard could not read the inbox.");
+    this.#source.log.error({ err: cause }, "The dashboard could not read the inbox.");
     return new WebhookError("The inbox does not answer; the log of the server says why.", {
       code: "INBOX_UNAVAILABLE",
       status: 503,

@@ -10,7 +10,7 @@ export interface DashboardSource {
   inbox: ServerInbox;
   /** Names of the endpoints that work in the background. */
   endpointNames: () => readonly string[];
-  log: () => Logger;
+  log: Logger;
   /** Where refused requests are logged. */
   refusalLog: Logger;
   /** Milliseconds since the epoch. */

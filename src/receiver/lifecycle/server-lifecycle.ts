@@ -136,7 +136,7 @@ export class ServerLifecycle {
       if (!wasOpen) await background.close(this.#graceMs);
       const mayExit = handlesSignals && typeof process !== "undefined";
       if (!WebhookError.isInstance(error) || !mayExit) throw error;
-      log().error({ code: error.code }, error.message);
+      log.error({ code: error.code }, error.message);
       process.exit(1);
     }
   }

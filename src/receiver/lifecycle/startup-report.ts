@@ -8,7 +8,7 @@ interface StartupReportOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
   secretCheck: SecretCheck;
   redaction: Pick<ServerRedaction, "shortNames">;
-  log: () => Logger;
+  log: Logger;
 }
 
 /** Logs the settings that are probably mistakes, and whether the endpoints require a secret. Logs them only once. */
@@ -32,28 +32,28 @@ export class StartupReport {
     const { endpoints, secretCheck, redaction, log } = this.#options;
     for (const endpoint of endpoints.values()) this.#logWarnings(endpoint);
     for (const { call } of this.#unapplied) this.#warnUnapplied(call);
-    for (const warning of secretCheck.warnings(bindings)) log().warn(warning);
+    for (const warning of secretCheck.warnings(bindings)) log.warn(warning);
     if (redaction.shortNames.length > 0) {
-      log().warn(
+      log.warn(
         { code: "SECRET_TOO_SHORT" },
         `Secrets with fewer than ${minRedactedLength} characters are not redacted in logs: ${redaction.shortNames.join(", ")}. Use longer secrets, such as the output of "openssl rand -hex 32".`,
       );
     }
     const problem = secretCheck.problem(bindings);
     if (problem) {
-      log().error({ code: problem.code }, problem.message);
+      log.error({ code: problem.code }, problem.message);
       return;
     }
     if (!announce) return;
     if (secretCheck.isSecretDisabled) {
-      log().info("The endpoints are open to everyone, because { secret: false } is set.");
+      log.info("The endpoints are open to everyone, because { secret: false } is set.");
       return;
     }
     if (secretCheck.isSet(bindings)) {
-      log().info("A webhook secret is set. Deliveries without the secret are refused.");
+      log.info("A webhook secret is set. Deliveries without the secret are refused.");
       return;
     }
-    log().warn(
+    log.warn(
       "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and set the same secret on the webhook.",
     );
   }
@@ -76,14 +76,12 @@ export class StartupReport {
   }
 
   #warnUnapplied(call: string): void {
-    this.#options
-      .log()
-      .warn(
-        `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or use the call as a decorator of a method.`,
-      );
+    this.#options.log.warn(
+      `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or use the call as a decorator of a method.`,
+    );
   }
 
   #logWarnings({ name, warnings }: Endpoint): void {
-    for (const warning of warnings) this.#options.log().warn({ endpoint: name }, warning);
+    for (const warning of warnings) this.#options.log.warn({ endpoint: name }, warning);
   }
 }

@@ -50,7 +50,7 @@ export interface ListenOptions {
   limits?: Partial<ConnectionLimits>;
   /** The interval between probes to half-closed clients, in milliseconds. Default `1000`. */
   probeMs?: number;
-  log: () => Logger;
+  log: Logger;
   /** The options that set the host and port, for error messages. */
   optionNames?: string | undefined;
 }
@@ -97,13 +97,13 @@ export async function listen({
         : withoutFraming(answering, method);
     },
     // The cleanup of the adapter would read up to 64 MiB after a body was refused.
-    { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerAdapterError(error, log()) },
+    { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerAdapterError(error, log) },
   );
   const fail = ({ outgoing }: Exchange, error: unknown) => {
     if (outgoing.headersSent) outgoing.destroy();
     else sendJson(outgoing, errorAnswer(internalError(error)));
     try {
-      log().error({ err: error, status: 500 }, "The response to a delivery could not be sent.");
+      log.error({ err: error, status: 500 }, "The response to a delivery could not be sent.");
     } catch {
       // The logger failed, so the error cannot be reported.
     }
@@ -141,12 +141,12 @@ export async function listen({
     limits: { ...defaultLimits, ...options.limits },
     probeMs: options.probeMs,
     onRequest,
-    onMalformed: (reason) => log().warn({ status: 400, reason }, malformedRefused),
-    warn: (fields, message) => log().warn(fields, message),
+    onMalformed: (reason) => log.warn({ status: 400, reason }, malformedRefused),
+    warn: (fields, message) => log.warn(fields, message),
   });
   handleClientErrors(server, { connections, log });
   const boundPort = await openSocket(server, { host, port, optionNames: options.optionNames });
-  server.on("error", (error) => log().error({ err: error }, "A connection could not be accepted."));
+  server.on("error", (error) => log.error({ err: error }, "A connection could not be accepted."));
   return {
     port: boundPort,
     get connectionCount() {

@@ -9,7 +9,7 @@ import { openInbox } from "../../inbox/open-inbox.ts";
 interface ConfiguredInboxOptions {
   /** The URL of the inbox. Default: `INBOX_URL`, else memory under a test runner, else `sqlite:./.hub-webhooks/inbox.db`. */
   url: string | undefined;
-  log: () => Logger;
+  log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
@@ -36,13 +36,13 @@ export async function openConfiguredInbox({ url, log, now }: ConfiguredInboxOpti
   }
   const wanted = chosen ?? defaultInboxUrl;
   const inbox = await openInbox({ url: wanted, log, now });
-  log().info({ inbox: maskUrl(wanted) }, "Background deliveries are stored in this inbox.");
+  log.info({ inbox: maskUrl(wanted) }, "Background deliveries are stored in this inbox.");
   return { inbox };
 }
 
 /** Opens an inbox in memory, so that a test neither runs queued deliveries of a server in the same folder nor stores any. */
 async function openTestInbox({ log, now }: Pick<ConfiguredInboxOptions, "log" | "now">): Promise<Inbox> {
-  log().info(
+  log.info(
     'The inbox is in memory, because a test runner is active. Set INBOX_URL or the option "inbox" to use another inbox.',
   );
   const { SqliteInbox } = await import("../../inbox/sqlite/sqlite-inbox.ts");

@@ -63,7 +63,7 @@ async function openAny(options: PublicListenerOptions): Promise<PublicListener> 
   if (options.tunnel.existingUrl === undefined) return openTemporary(options);
   const tunnel = await openTunnel({ ...options.tunnel, port: serverPort });
   logEvents(tunnel, log);
-  log().info({ url: tunnel.url }, "The server is reachable at your public URL.");
+  log.info({ url: tunnel.url }, "The server is reachable at your public URL.");
   return {
     get url() {
       return tunnel.url;
@@ -89,7 +89,7 @@ async function openTemporary({
     port: 0,
     timeouts,
     limits,
-    log: () => refusalLog,
+    log: refusalLog,
   });
   let tunnel: Tunnel;
   try {
@@ -105,11 +105,11 @@ async function openTemporary({
   let isExpired = false;
   const expiry = setTimeout(() => {
     isExpired = true;
-    log().warn("The tunnel was open for 72 hours and is now closed. Launch the server again to open a new tunnel.");
+    log.warn("The tunnel was open for 72 hours and is now closed. Launch the server again to open a new tunnel.");
     void close();
   }, lifetimeMs);
   logEvents(tunnel, log);
-  log().info(
+  log.info(
     { url: tunnel.url, closesAt: new Date(Date.now() + lifetimeMs).toISOString() },
     "The webhooks of this server are reachable through a tunnel.",
   );
@@ -121,27 +121,27 @@ async function openTemporary({
   };
 }
 
-function logEvents(tunnel: Tunnel, log: () => Logger): void {
+function logEvents(tunnel: Tunnel, log: Logger): void {
   let urlBefore = tunnel.url;
   tunnel.on("down", (error) => {
-    log().error(
+    log.error(
       { url: tunnel.url, err: error },
       "The tunnel is down. The server is not publicly reachable until the tunnel reconnects.",
     );
   });
   tunnel.on("error", (error) => {
     // Other errors are failed attempts to reconnect, which follow a logged "down" event.
-    if (error.code === "TUNNEL_NAME_TAKEN") log().warn({ url: tunnel.url }, error.message);
+    if (error.code === "TUNNEL_NAME_TAKEN") log.warn({ url: tunnel.url }, error.message);
   });
   tunnel.on("urlChanged", (url) => {
-    log().warn(
+    log.warn(
       { url, urlBefore, endpoints: `POST ${url}${webhooksPath}<name>`, register: webhookSettingsUrl },
       "THE TUNNEL HAS A NEW URL. Update your webhooks on the Hub, because the old URL no longer works.",
     );
     urlBefore = url;
   });
   tunnel.on("up", () => {
-    log().info({ url: tunnel.url }, "The tunnel is up again.");
+    log.info({ url: tunnel.url }, "The tunnel is up again.");
   });
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from "../../core/logger.ts";
 interface SignalOptions {
   /** Closes the server. Returns whether all requests in progress finished in time. */
   close: () => Promise<boolean>;
-  log: () => Logger;
+  log: Logger;
 }
 
 /**
@@ -18,24 +18,24 @@ export function handleSignals({ close, log }: SignalOptions): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
     stopping = true;
-    log().info(`Received ${signal}. Waiting for running deliveries. Send the signal again to exit immediately.`);
+    log.info(`Received ${signal}. Waiting for running deliveries. Send the signal again to exit immediately.`);
     close().then(
       (complete) => {
         if (!complete) {
-          log().error(
+          log.error(
             "Some requests did not finish within the time of the option shutdownGrace and were interrupted. Increase shutdownGrace if your handlers need more time.",
           );
         }
         process.exit(complete ? 0 : 1);
       },
       (error) => {
-        log().error({ err: error }, "The server could not be closed.");
+        log.error({ err: error }, "The server could not be closed.");
         process.exit(1);
       },
     );
   };
   const onRejection = (reason: unknown) => {
-    log().error({ err: reason }, "Unhandled promise rejection. The server keeps running.");
+    log.error({ err: reason }, "Unhandled promise rejection. The server keeps running.");
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal).on("unhandledRejection", onRejection);
   return () => {

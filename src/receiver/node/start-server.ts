@@ -22,7 +22,7 @@ export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   ownerCheck: OwnerCheck;
   /** Logs the configuration warnings and, with `announce`, whether a secret is set. Logs them only once. */
   report: (options: { announce: boolean }) => void;
-  log: () => Logger;
+  log: Logger;
   /** Logs refused connections and requests. */
   refusalLog: RefusalLog;
 }
@@ -53,7 +53,7 @@ export async function startServer(
     port,
     timeouts,
     limits,
-    log: () => server.refusalLog,
+    log: server.refusalLog,
     optionNames: "launch({ host, port }) or the variables HOST and PORT",
   });
   preloadPages();
@@ -121,17 +121,17 @@ function logReady(
 ): void {
   const urls = endpoints.names.map((name) => `POST ${publicUrl}${webhooksPath}${name}`);
   if (urls.length === 0) {
-    log().warn(
+    log.warn(
       { url: publicUrl },
       "The server is listening, but has no endpoints. Register an endpoint with server.webhook(name, handler).",
     );
   } else if (isLocalOnly) {
-    log().info(
+    log.info(
       { endpoints: urls },
       "The server is ready on this machine, but the Hub cannot connect to it. Test with `npx hub-webhooks dev`, open a tunnel (TUNNEL=1), or set PUBLIC_URL to the public URL of this server.",
     );
   } else {
-    log().info(
+    log.info(
       { endpoints: urls, register: webhookSettingsUrl },
       "The server is ready. Register the URL of an endpoint on the Hub.",
     );
@@ -142,13 +142,13 @@ function logDashboard({ endpoints, ownerCheck, log }: ServerParts, url: string):
   if (endpoints.backgroundEndpoints.length === 0) return;
   const dashboard = `${url}${dashboardPath}`;
   if (ownerCheck.hasToken()) {
-    log().info({ dashboard }, "Open the dashboard with any username and the value of DASHBOARD_TOKEN as the password.");
+    log.info({ dashboard }, "Open the dashboard with any username and the value of DASHBOARD_TOKEN as the password.");
   } else if (ownerCheck.isClosed()) {
-    log().warn(
+    log.warn(
       "The dashboard is closed, because the server has a public URL. Set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets) to open the dashboard.",
     );
   } else {
-    log().info(
+    log.info(
       { dashboard },
       "Open the dashboard in a browser on this machine. Set DASHBOARD_TOKEN to open the dashboard on other machines.",
     );
@@ -157,11 +157,11 @@ function logDashboard({ endpoints, ownerCheck, log }: ServerParts, url: string):
 
 /** Logs the documented limits of Spaces that affect a server. */
 function logSpaceAdvice({ endpoints, inbox, log }: ServerParts): void {
-  log().info(
+  log.info(
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",
   );
   if (endpoints.backgroundEndpoints.length === 0 || !isInboxOnDisk(inbox)) return;
-  log().warn(
+  log.warn(
     "The inbox is on the disk of this Space, which every restart erases, including queued deliveries. Set INBOX_URL to a Redis or PostgreSQL server (Settings, Variables and secrets). A Space can only connect to ports 80, 443 and 8080.",
   );
 }

@@ -44,11 +44,11 @@ export interface DeliveryLogFields {
  */
 export class DeliveryRecorder {
   readonly #activity: Activity;
-  readonly #log: () => Logger;
+  readonly #log: Logger;
   readonly #now: () => number;
 
   /** @param options `now` is in milliseconds since the epoch. */
-  constructor({ activity, log, now }: { activity: Activity; log: () => Logger; now: () => number }) {
+  constructor({ activity, log, now }: { activity: Activity; log: Logger; now: () => number }) {
     this.#activity = activity;
     this.#log = log;
     this.#now = now;
@@ -89,7 +89,7 @@ export class DeliveryRecorder {
       status,
       ms: roundTime(ms),
     };
-    const log = this.#log();
+    const log = this.#log;
     if (outcome.status === "failed") {
       log.error({ ...fields, code: outcome.error.code, err: outcome.error.cause }, outcome.error.message);
     } else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
@@ -109,7 +109,7 @@ export class DeliveryRecorder {
       status: 202,
       ms: roundTime(ms),
     };
-    this.#log().info(fields, "delivery accepted");
+    this.#log.info(fields, "delivery accepted");
   }
 
   /** Records a background attempt, which took `ms` milliseconds. The inbox aborts `signal` when it interrupts the attempt. */
@@ -122,7 +122,7 @@ export class DeliveryRecorder {
     const fields = { ...fieldsOf(endpoint, parsed), attempt: claimed.attempt, ms: roundTime(ms) };
     if (outcome.status !== "failed") {
       this.#activity.ended(endpoint.activity, outcome.status);
-      this.#log().info({ ...fields, outcome: outcome.status }, `delivery ${outcome.status}`);
+      this.#log.info({ ...fields, outcome: outcome.status }, `delivery ${outcome.status}`);
       return;
     }
     const { error } = outcome;
@@ -130,7 +130,7 @@ export class DeliveryRecorder {
     if (next.status === "queued" && !next.counts) {
       // The handler's error is only a consequence of the abort, so the abort reason is logged instead.
       const { code, message } = WebhookError.isInstance(signal.reason) ? signal.reason : error;
-      this.#log().warn(
+      this.#log.warn(
         { ...fields, outcome: "abandoned", code },
         `delivery was interrupted and will run again: ${message}`,
       );
@@ -153,7 +153,7 @@ export class DeliveryRecorder {
     if (next.status !== "queued") {
       this.#activity.ended(endpoint.activity, "failed");
       const dead: DeliveryLogFields = { ...fields, outcome: "dead", code, err };
-      this.#log().error(
+      this.#log.error(
         dead,
         `delivery is dead: ${message} Replay the delivery on the dashboard or with hub-webhooks deliveries replay.`,
       );
@@ -162,7 +162,7 @@ export class DeliveryRecorder {
     this.#activity.ended(endpoint.activity, "retrying");
     const nextAttemptInMs = Math.max(0, next.dueAt - this.#now());
     const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, code, err };
-    this.#log().warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${message}`);
+    this.#log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${message}`);
   }
 }
 

@@ -22,7 +22,7 @@ interface PipelineOptions {
   secretCheck: SecretCheck;
   /** The maximum size of a body, in bytes. */
   bodyLimit: number;
-  log: () => Logger;
+  log: Logger;
   /** Logs refused requests, and limits the number of lines. */
   refusalLog: Logger;
   /** Milliseconds since the epoch. */
@@ -202,7 +202,7 @@ export class DeliveryPipeline {
   #run(endpoint: Endpoint, { delivery, ignored }: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
     const { request, signal } = source;
-    return runHandler({ endpoint, delivery, log: this.#options.log(), request, signal });
+    return runHandler({ endpoint, delivery, log: this.#options.log, request, signal });
   }
 
   /** Runs a delivery, or joins its run in progress. The Hub sends a delivery again if it does not receive the response. */
@@ -236,7 +236,7 @@ export class DeliveryPipeline {
     const { code, status, message, cause } = sent;
     const subject = endpoint ? { endpoint: endpoint.name } : { path: shorten(path, maxLoggedPath) };
     const fields = { ...subject, code, status, err: cause };
-    if (status === 500) this.#options.log().error(fields, message);
+    if (status === 500) this.#options.log.error(fields, message);
     else this.#options.refusalLog.warn(fields, `delivery refused: ${message}`);
     return errorAnswer(sent);
   }
@@ -246,12 +246,10 @@ export class DeliveryPipeline {
     for (const name of unknownNames(hubPayload)) {
       if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
       this.#loggedNames.add(name);
-      this.#options
-        .log()
-        .info(
-          { unknown: name },
-          "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
-        );
+      this.#options.log.info(
+        { unknown: name },
+        "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
+      );
     }
   }
 }

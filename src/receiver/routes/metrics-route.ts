@@ -11,7 +11,7 @@ interface MetricsRouteOptions extends MetricsSource {
   /** Whether metrics are enabled. Default: `true` if `METRICS` is `1`. */
   isOn: boolean | undefined;
   ownerCheck: OwnerCheck;
-  log: () => Logger;
+  log: Logger;
 }
 
 /**
@@ -53,7 +53,7 @@ export class MetricsRoute {
         return await write();
       } catch (error) {
         if (!WebhookError.isInstance(error)) throw error;
-        log().error({ code: error.code, err: error.cause }, error.message);
+        log.error({ code: error.code, err: error.cause }, error.message);
         return toResponse(errorAnswer(error));
       }
     });

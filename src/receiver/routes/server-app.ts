@@ -25,7 +25,7 @@ const takenApps = new WeakSet<object>();
 export interface ServerAppOptions extends MountPointOptions {
   /** The user's app. Default: a new app. */
   app?: HonoApp;
-  log: () => Logger;
+  log: Logger;
 }
 
 /** The Hono app of a server: a new app, or an app to which the user has added middleware. */
@@ -104,7 +104,7 @@ export class ServerApp {
   #answerFailure(cause: unknown, context: Context): Response {
     const thrown = responseOf(cause);
     if (thrown) return context.newResponse(thrown.body, thrown);
-    this.#options.log().error({ err: cause }, "A page or a custom route failed.");
+    this.#options.log.error({ err: cause }, "A page or a custom route failed.");
     return toResponse(errorAnswer(internalError(cause)));
   }
 }

@@ -2,7 +2,7 @@ import type { Logger, LogMethod } from "../../core/logger.ts";
 import { readField } from "../../core/read-field.ts";
 
 interface RefusalLogOptions {
-  log: () => Logger;
+  log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
@@ -41,19 +41,19 @@ export class RefusalLog implements Logger {
   };
 
   get debug(): LogMethod {
-    return this.#options.log().debug;
+    return this.#options.log.debug;
   }
 
   get info(): LogMethod {
-    return this.#options.log().info;
+    return this.#options.log.info;
   }
 
   get error(): LogMethod {
-    return this.#options.log().error;
+    return this.#options.log.error;
   }
 
   child(bindings: Record<string, unknown>): Logger {
-    return this.#options.log().child(bindings);
+    return this.#options.log.child(bindings);
   }
 
   /** Logs the pending counts, such as before the server closes. */
@@ -74,10 +74,10 @@ export class RefusalLog implements Logger {
     if (open && isOver) this.#logSuppressed(open);
     if (!open || isOver) {
       this.#windows.set(key, { startedAt: now, lines: 1, suppressed: 0, fields: { code, status }, message });
-      this.#options.log().warn(fields, message);
+      this.#options.log.warn(fields, message);
     } else if (open.lines < maxLinesPerSecond) {
       open.lines += 1;
-      this.#options.log().warn(fields, message);
+      this.#options.log.warn(fields, message);
     } else {
       if (open.suppressed === 0) open.message = message;
       open.suppressed += 1;
@@ -87,7 +87,7 @@ export class RefusalLog implements Logger {
 
   #logSuppressed({ suppressed, fields, message }: Window): void {
     if (suppressed === 0) return;
-    this.#options.log().warn({ ...fields, count: suppressed }, `${suppressed} further ${inPlural(message)}`);
+    this.#options.log.warn({ ...fields, count: suppressed }, `${suppressed} further ${inPlural(message)}`);
   }
 }
 

@@ -65,7 +65,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
         leases,
         leaseMs,
         now: Date.now,
-        log: () => logger,
+        log: logger,
         onError,
       });
       workers.push(worker);

@@ -10,7 +10,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 const { STORE: url = "", LEASE_MS = "1000", MAX_BLOCKED_MS } = process.env;
 const inbox = await openBullmqInbox({
   url,
-  log: createMemoryLogger,
+  log: createMemoryLogger(),
   now: Date.now,
   leaseMs: Number(LEASE_MS),
   ...(MAX_BLOCKED_MS !== undefined && { maxBlockedMs: Number(MAX_BLOCKED_MS) }),

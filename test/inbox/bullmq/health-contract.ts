@@ -18,7 +18,7 @@ export function describeServerHealth(
   const open = async (options: Partial<OpenBullmqOptions> = {}) => {
     const logger = createMemoryLogger();
     const url = options.url ?? (await getServer().emptyDatabase());
-    const inbox = await openBullmqInbox({ log: () => logger, now: Date.now, ...options, url });
+    const inbox = await openBullmqInbox({ log: logger, now: Date.now, ...options, url });
     onTestFinished(async () => void (await inbox.close(0)));
     return { inbox, logger, url };
   };

@@ -17,7 +17,7 @@ export interface TestedServer {
 export function describeServerTrouble(getServer: () => TestedServer): void {
   const open = async ({ url, deadlineMs = 5_000 }: { url: string; deadlineMs?: number }) => {
     const logger = createMemoryLogger();
-    const inbox = await openBullmqInbox({ url, deadlineMs, log: () => logger, now: Date.now });
+    const inbox = await openBullmqInbox({ url, deadlineMs, log: logger, now: Date.now });
     onTestFinished(async () => void (await inbox.close(0)));
     return { inbox, logger };
   };
@@ -26,7 +26,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     test("is an error at the start, with its host and without its password", async () => {
       const url = Object.assign(new URL(await getServer().emptyDatabase()), { port: `${await freePort()}` });
       url.password = "Planted-5ecret";
-      const opening = openByUrl({ url: url.href, log: createMemoryLogger, now: Date.now });
+      const opening = openByUrl({ url: url.href, log: createMemoryLogger(), now: Date.now });
       await expect(opening).rejects.toMatchObject({
         code: "INBOX_UNUSABLE",
         message: expect.stringContaining(url.host),
@@ -68,7 +68,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
   describe("An inbox that must exist", () => {
     test("is not created", async () => {
       const url = await getServer().emptyDatabase();
-      const attempt = () => openByUrl({ url, log: createMemoryLogger, now: Date.now, mustExist: true });
+      const attempt = () => openByUrl({ url, log: createMemoryLogger(), now: Date.now, mustExist: true });
       for (const _once of [1, 2]) {
         await expect(attempt()).rejects.toMatchObject({
           code: "INBOX_UNUSABLE",

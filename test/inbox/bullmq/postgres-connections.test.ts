@@ -26,7 +26,7 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
 
   const open = async (url: string, options: { startMs?: number } = {}) => {
     const logger = createMemoryLogger();
-    const inbox = await openBullmqInbox({ ...options, url, log: () => logger, now: Date.now });
+    const inbox = await openBullmqInbox({ ...options, url, log: logger, now: Date.now });
     onTestFinished(async () => void (await inbox.close(0)));
     return { inbox, logger };
   };

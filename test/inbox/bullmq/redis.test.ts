@@ -115,7 +115,7 @@ describe.skipIf(!hasRedis)("A Redis without an inbox", () => {
     const countClients = async () => /connected_clients:(\d+)/.exec(await client.info("clients"))?.[1];
     const url = await server.emptyDatabase();
     const before = await countClients();
-    const opening = openBullmqInbox({ url, mustExist: true, log: () => createMemoryLogger(), now: Date.now });
+    const opening = openBullmqInbox({ url, mustExist: true, log: createMemoryLogger(), now: Date.now });
     await expect(opening).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
     await expect.poll(countClients).toBe(before);
   });

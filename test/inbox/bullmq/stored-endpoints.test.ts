@@ -44,7 +44,7 @@ describe.skipIf(!hasRedis)("The stored endpoints", () => {
   });
 
   test("and the queues of all endpoints are closed with the inbox", async () => {
-    const inbox = await openBullmqInbox({ url: await redis.emptyDatabase(), now: Date.now, log: createMemoryLogger });
+    const inbox = await openBullmqInbox({ url: await redis.emptyDatabase(), now: Date.now, log: createMemoryLogger() });
     await inbox.accept(incoming("a"));
     const close = vi.spyOn(Queue.prototype, "close");
     onTestFinished(() => close.mockRestore());
@@ -56,7 +56,7 @@ describe.skipIf(!hasRedis)("The stored endpoints", () => {
     const url = await redis.emptyDatabase();
     const open = async (laterMs: number) => {
       const now = () => Date.now() + laterMs;
-      const inbox = await openBullmqInbox({ url, now, log: createMemoryLogger });
+      const inbox = await openBullmqInbox({ url, now, log: createMemoryLogger() });
       onTestFinished(async () => void (await inbox.close(0)));
       return inbox;
     };

@@ -11,7 +11,7 @@ const inbox = new SqliteInbox({
   leaseMs: Number(LEASE_MS),
   maxBlockedMs: Number(MAX_BLOCKED_MS),
   now: Date.now,
-  log: createMemoryLogger,
+  log: createMemoryLogger(),
 });
 inbox.startWorker({
   endpoint: "retrain",

@@ -119,7 +119,7 @@ describe("A file that is not an inbox", () => {
     const before = readFileSync(file);
     const closed = vi.spyOn(DatabaseSync.prototype, "close");
     onTestFinished(() => closed.mockRestore());
-    expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger })).toThrow(
+    expect(() => new SqliteInbox({ file, now: Date.now, log: createMemoryLogger() })).toThrow(
       expect.objectContaining({ code: "INBOX_UNUSABLE" }),
     );
     expect(readFileSync(file).equals(before)).toBe(true);

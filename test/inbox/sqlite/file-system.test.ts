@@ -93,7 +93,7 @@ describe("A FUSE mount", () => {
     const folder = mountFuse();
     if (folder === undefined) return context.skip("A FUSE file system needs bindfs and root.");
     const file = join(folder, "not", "there", "inbox.db");
-    expect(() => new SqliteInbox({ file, now: Date.now, log: () => log })).toThrow(
+    expect(() => new SqliteInbox({ file, now: Date.now, log: log })).toThrow(
       expect.objectContaining({
         code: "INBOX_UNUSABLE",
         message: expect.stringMatching(
@@ -109,7 +109,7 @@ describe("A FUSE mount", () => {
     if (folder === undefined) return context.skip("A FUSE file system needs bindfs and root.");
     const logger = createMemoryLogger();
     const url = `sqlite:${folder}/inbox.db?unsafe-file-system=allow`;
-    const inbox = await openInbox({ url, now: Date.now, log: () => logger });
+    const inbox = await openInbox({ url, now: Date.now, log: logger });
     expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: false });
     await inbox.close(0);
     expect(logger.lines).toMatchObject([{ level: "warn", msg: expect.stringMatching(/\(fuse\b.*local disk/) }]);

@@ -11,7 +11,7 @@ import { incoming } from "./open-inbox.ts";
 function openFile() {
   const path = inboxFile();
   const exec = vi.spyOn(DatabaseSync.prototype, "exec");
-  const file = new InboxFile({ file: path, mustExist: false, log: createMemoryLogger });
+  const file = new InboxFile({ file: path, mustExist: false, log: createMemoryLogger() });
   // SQLite limits the size per connection.
   const connection = exec.mock.contexts.at(-1);
   exec.mockRestore();

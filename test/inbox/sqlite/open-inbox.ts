@@ -9,7 +9,7 @@ export { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 export function openInbox(options: Partial<SqliteInboxOptions> = {}) {
   const logger = createMemoryLogger();
   const file = options.file ?? inboxFile();
-  const inbox = new SqliteInbox({ now: Date.now, pollMs: 20, log: () => logger, ...options, file });
+  const inbox = new SqliteInbox({ now: Date.now, pollMs: 20, log: logger, ...options, file });
   onTestFinished(async () => void (await inbox.close(1_000)));
   return { inbox, file, logger };
 }

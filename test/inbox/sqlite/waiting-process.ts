@@ -23,7 +23,7 @@ const inbox = new SqliteInbox({
   pollMs: 20,
   leaseMs: Number(LEASE_MS),
   now: Date.now,
-  log: () => log,
+  log: log,
 });
 inbox.startWorker({
   endpoint: "retrain",

@@ -9,7 +9,7 @@ import { waitFor } from "../../support/wait-for.ts";
 
 test("Logs that a delivery is accepted before its handler runs, even if the inbox runs it earlier", async () => {
   const logger = createMemoryLogger();
-  const stored: Inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
+  const stored: Inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
   let queue: EndpointQueue | undefined;
   const early: Inbox = Object.assign(Object.create(stored), {
     startWorker: (options: EndpointQueue) => {

@@ -45,7 +45,7 @@ beforeEach(() => {
 
 test("An endpoint that is added after the server was closed does not run on the closed inbox", async () => {
   const logger = createMemoryLogger();
-  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
+  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
   const server = new WebhooksServer({ secret, inbox, logger });
   const run = vi.spyOn(inbox, "startWorker");
   server.webhook("retrain", { background: true }, () => {});
@@ -351,7 +351,7 @@ test("A finished delivery of a removed endpoint causes no warning", async () => 
 
 test("A server starts even if the deliveries of its inbox cannot be counted", async () => {
   const logger = createMemoryLogger();
-  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
+  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
   vi.spyOn(inbox, "counts").mockRejectedValueOnce(new Error("no luck"));
   const server = new WebhooksServer({ secret, inbox, logger });
   onTestFinished(() => server.close());
@@ -363,7 +363,7 @@ test("Closing after a failed opening keeps an inbox that was opened in the meant
   const log = createMemoryLogger();
   const run = async () => ({ status: "succeeded", result: undefined }) as const;
   const endpoints = new EndpointRegistry();
-  const background = new BackgroundWork({ endpoints, inbox: undefined, run, log: () => log, now: Date.now });
+  const background = new BackgroundWork({ endpoints, inbox: undefined, run, log: log, now: Date.now });
   vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
   const opened = background.open().catch(() => {
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);

@@ -7,7 +7,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 /** Opens a real inbox whose `counts` method tests can delay or make fail. */
 function openCounted({ timeoutMs = 10_000 } = {}) {
-  const inbox: Inbox = new SqliteInbox({ file: inboxFile(), log: createMemoryLogger, now: Date.now });
+  const inbox: Inbox = new SqliteInbox({ file: inboxFile(), log: createMemoryLogger(), now: Date.now });
   onTestFinished(async () => void (await inbox.close(0)));
   const ask = vi.spyOn(inbox, "counts");
   const clock = { now: 1_000_000 };

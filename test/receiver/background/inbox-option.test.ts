@@ -98,7 +98,7 @@ describe("The option inbox", () => {
 
   test("runs the deliveries of your own inbox, and closes it with the server", async () => {
     const file = inboxFile();
-    const inbox = new SqliteInbox({ file, now: Date.now, log: createMemoryLogger });
+    const inbox = new SqliteInbox({ file, now: Date.now, log: createMemoryLogger() });
     const server = openServer(inbox);
     expect((await server.fetch(delivery())).status).toBe(202);
     await waitFor(async () => expect(await server.inbox.get("first")).toMatchObject({ status: "succeeded" }));

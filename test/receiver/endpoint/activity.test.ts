@@ -321,7 +321,7 @@ describe("The landing page shows, for a background endpoint,", () => {
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);
     const { server, told } = serve({ background: true }, () => "done");
     await server.ready();
-    const inbox = new SqliteInbox({ file, log: createMemoryLogger, now: Date.now });
+    const inbox = new SqliteInbox({ file, log: createMemoryLogger(), now: Date.now });
     await inbox.accept({ id: "a", endpoint: "of-another-server", body: "{}", receivedAt: new Date() });
     await inbox.close(0);
     expect((await told()).activity.queue).toEqual({ queued: 0, running: 0 });

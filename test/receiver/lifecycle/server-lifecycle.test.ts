@@ -10,7 +10,7 @@ const local = { port: 0, host: "127.0.0.1" };
 /** Creates a server with a background endpoint and an inbox in memory. */
 function createBackgroundServer() {
   const logger = createMemoryLogger();
-  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: () => logger });
+  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
   const server = new WebhooksServer({ secret: "s3cret", inbox, logger });
   server.webhook("retrain", { background: true }, () => {});
   onTestFinished(() => server.close());

@@ -4,7 +4,7 @@ import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 /** Runs a receiver whose background handler never finishes. */
-const inbox = await openInbox({ url: "sqlite::memory:", log: () => createMemoryLogger(), now: Date.now });
+const inbox = await openInbox({ url: "sqlite::memory:", log: createMemoryLogger(), now: Date.now });
 const server = new WebhooksServer({ secret: false, inbox });
 server.webhook("retrain", { background: true }, (_payload, { log }) => {
   log.info("handler started");

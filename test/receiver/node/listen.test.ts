@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, Server } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ListenOptions } from "../../../src/receiver/node/listen.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { chunk, type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
 import { answered, openListener as open } from "./open-listener.ts";
 
@@ -87,7 +88,10 @@ describe("The direct path", () => {
     const broken = () => {
       throw new Error("The disk is full.");
     };
-    const { ask } = await open({ deliver: () => Promise.reject(new Error("not told")), log: broken });
+    const { ask } = await open({
+      deliver: () => Promise.reject(new Error("not told")),
+      log: { ...createMemoryLogger(), error: broken },
+    });
     expect((await ask()).status).toBe(500);
   });
 
@@ -196,7 +200,7 @@ describe("A body on the direct path", () => {
       const { port } = await listen({
         fetch: () => new Response(null, { status: 404 }),
         deliver: async (request) => ({ status: 200, content: await request.readBody(1_000) }),
-        ...{ host: "127.0.0.1", port: 0, log: () => console },
+        ...{ host: "127.0.0.1", port: 0, log: console },
         timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 },
       });
       console.log(port);`;

@@ -21,7 +21,7 @@ export async function openListener(options: Partial<ListenOptions> = {}) {
       await request.readBody(1_000);
       return answered;
     },
-    ...{ host: "127.0.0.1", port: 0, log: () => log },
+    ...{ host: "127.0.0.1", port: 0, log: log },
     timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 },
     ...options,
   });

@@ -3,7 +3,7 @@ import { WebhooksServer } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 /** Runs a receiver whose inbox cannot be closed. */
-const inbox = await openInbox({ url: "sqlite::memory:", log: () => createMemoryLogger(), now: Date.now });
+const inbox = await openInbox({ url: "sqlite::memory:", log: createMemoryLogger(), now: Date.now });
 inbox.close = () => Promise.reject(new Error("The disk is gone."));
 const server = new WebhooksServer({ secret: false, inbox });
 server.webhook("retrain", { background: true }, () => {});

@@ -28,7 +28,7 @@ function openServer({ background = true, ...options }: WebhooksServerOptions & {
 
 /** Creates a server on a real inbox that reports the problems set by the test. */
 function openTroubled() {
-  const inbox = new SqliteInbox({ file: inboxFile(), now: Date.now, log: createMemoryLogger });
+  const inbox = new SqliteInbox({ file: inboxFile(), now: Date.now, log: createMemoryLogger() });
   const clock = { now: 1_000_000 };
   const server = openServer({ inbox, now: () => clock.now });
   return { server, clock, problems: vi.spyOn(inbox, "problems") };

@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 function createLog() {
   const { lines, ...logger } = createMemoryLogger();
   const clock = { now: 1_000_000 };
-  const log = new RefusalLog({ log: () => ({ ...logger }), now: () => clock.now });
+  const log = new RefusalLog({ log: { ...logger }, now: () => clock.now });
   const refuse = (times: number, fields: object = invalid) => {
     for (let refused = 0; refused < times; refused += 1) log.warn({ endpoint: "retrain", ...fields }, message);
   };

@@ -37,7 +37,7 @@ export class InboxAccess {
         import("../../../inbox/open-inbox.ts"),
         import("../../../receiver/background/server-inbox.ts"),
       ]);
-      const inbox = await openInbox({ url, log: () => silent, now: Date.now, mustExist: true });
+      const inbox = await openInbox({ url, log: silent, now: Date.now, mustExist: true });
       try {
         await work(new ServerInbox(async () => inbox));
       } finally {

@@ -171,5 +171,5 @@ async function listenWith(store: Store, log = createMemoryLogger()) {
     await next();
   });
   auditLogApi.serve(app, { store, hubUrl: "http://127.0.0.1", now: () => 0, log });
-  return listen({ fetch: app.fetch, host: "127.0.0.1", port: 0, timeouts, log: () => log });
+  return listen({ fetch: app.fetch, host: "127.0.0.1", port: 0, timeouts, log: log });
 }
