@@ -132,11 +132,11 @@ export class EndpointWorker {
     const { queue, leases } = this.#options;
     this.#claimed += 1;
     this.#active += 1;
-    const release = leases.hold({ endpoint: queue.endpoint, jobId: job.id ?? "", token });
+    const endLease = leases.hold({ endpoint: queue.endpoint, jobId: job.id ?? "", token });
     try {
       return await this.#runAttempt(job, token);
     } finally {
-      release();
+      endLease();
       this.#active -= 1;
     }
   }
@@ -149,7 +149,7 @@ export class EndpointWorker {
     if (!data.success) throw new bullmqErrors.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
     // BullMQ can claim one more job while the worker closes.
-    if (this.#closing.signal.aborted) return this.#putBack(job, token);
+    if (this.#closing.signal.aborted) return this.#release(job, token);
     const fields = { endpoint: queue.endpoint, deliveryId: id };
     const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstClaim;
     if (hasSucceeded(history)) return this.#skip(job);
@@ -163,7 +163,7 @@ export class EndpointWorker {
     }
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
     const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
-    if (permit === "closing") return this.#putBack(job, token);
+    if (permit === "closing") return this.#release(job, token);
     if (permit === "already succeeded") return this.#skip(job);
     const counted = countedAttempts(history) + 1;
     const claimed: ClaimedDelivery = {
@@ -307,7 +307,7 @@ export class EndpointWorker {
   }
 
   /** Requeues a delivery that was claimed while the inbox was closing. The handler has not run. */
-  async #putBack(job: DeliveryJob, token: string): Promise<never> {
+  async #release(job: DeliveryJob, token: string): Promise<never> {
     await job.log(skippedEntry(job));
     return this.#requeue(job, token);
   }

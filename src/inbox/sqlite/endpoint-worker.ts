@@ -44,7 +44,8 @@ export class EndpointWorker {
   /** The running deliveries whose handlers have not ended. */
   readonly #inHandler = new Set<ClaimedRow>();
   readonly #stopped = new AbortController();
-  #claiming: Promise<void> | undefined;
+  /** Resolves when all claims in progress have ended. */
+  #claiming: Promise<unknown> | undefined;
   #isClaiming = false;
   #hasMore = false;
   #closing = false;
@@ -80,7 +81,7 @@ export class EndpointWorker {
     this.#hasMore = true;
     if (this.#isClaiming) return;
     this.#isClaiming = true;
-    this.#claiming = this.#claim();
+    this.#addClaim(this.#claim());
   }
 
   /** Runs the first suspect if it is due. Returns whether a suspect was claimed. Never rejects. */
@@ -92,7 +93,7 @@ export class EndpointWorker {
         table().claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
       ),
     );
-    this.#claiming = Promise.all([this.#claiming, claiming]).then(() => {});
+    this.#addClaim(claiming);
     const row = await claiming;
     if (!row) return false;
     gate.start();
@@ -120,8 +121,13 @@ export class EndpointWorker {
     const unfinished = [...this.#inHandler];
     this.#interrupted += unfinished.length;
     const stored = [...this.#running.values()].filter(({ row }) => !this.#inHandler.has(row)).map(({ done }) => done);
-    await Promise.all([...unfinished.map((row) => this.#putBack(row)), ...stored]);
+    await Promise.all([...unfinished.map((row) => this.#endInterrupted(row)), ...stored]);
     return this.#interrupted;
+  }
+
+  /** Makes `close` wait for a claim. A claim of a suspect can run at the same time as another claim. */
+  #addClaim(claim: Promise<unknown>): void {
+    this.#claiming = Promise.all([this.#claiming, claim]);
   }
 
   async #claim(): Promise<void> {
@@ -212,7 +218,7 @@ export class EndpointWorker {
     const next = nextStep(outcome, { claimed, isInterrupted: signal.aborted, now: this.#options.now() });
     if (next.status === "queued" && !next.counts) {
       if (this.#closing) this.#interrupted += 1;
-      return this.#putBack(row);
+      return this.#endInterrupted(row);
     }
     const attempt = {
       number,
@@ -238,8 +244,11 @@ export class EndpointWorker {
     }
   }
 
-  /** Requeues a delivery after an interrupted attempt. */
-  #putBack(row: ClaimedRow): Promise<void> {
+  /**
+   * Requeues a delivery after the closing inbox interrupted the attempt. After a lost lease, the row already belongs to another
+   * process, so nothing is stored and the error has no effect.
+   */
+  #endInterrupted(row: ClaimedRow): Promise<void> {
     const now = this.#options.now();
     const attempt = {
       number: row.attempt,

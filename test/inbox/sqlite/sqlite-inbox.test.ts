@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
@@ -56,6 +58,22 @@ describe("A worker", () => {
   });
 });
 
+/** Claims a delivery and recovers it as if the process had crashed, which makes the delivery a suspect. */
+function crashWhileRunning(file: string): void {
+  const database = openInboxDatabase(file);
+  const table = new DeliveryTable(database);
+  const onDamage = (error: unknown) => {
+    throw error;
+  };
+  const now = Date.now();
+  table.claim("retrain", { limit: 1, claimant: { processId: "crashed", now }, onDamage });
+  const [row] = table.leases.running("retrain", onDamage).rows;
+  if (!row) throw new Error("The delivery is not running.");
+  const policy = createRetryPolicy({ attempts: 3, backoff: { first: 1, max: 5 } });
+  table.leases.recover(row, { wasAlone: false, policy, now, lastHeartbeatAt: now });
+  database.close();
+}
+
 describe("An inbox that closes during a slow claim", () => {
   test("aborts the running handler immediately, and runs no handler for the claimed delivery", async () => {
     const { inbox, file } = openInbox({ pollMs: 3_600_000 });
@@ -86,6 +104,43 @@ describe("An inbox that closes during a slow claim", () => {
     expect((await reopened.list()).deliveries).toMatchObject([
       { id: "b", status: "queued", attempts: [] },
       { id: "a", status: "queued", attempts: [{ outcome: "abandoned", error: { code: "CLOSING" } }] },
+    ]);
+  });
+
+  test("waits for the claim of a suspect, even if another delivery arrives during the claim", async () => {
+    const { inbox: before, file } = openInbox({ pollMs: 3_600_000 });
+    await before.accept(incoming("suspect"));
+    await before.close(0);
+    crashWhileRunning(file);
+    const claims = vi.spyOn(DeliveryTable.prototype, "claimSuspect");
+    onTestFinished(() => claims.mockRestore());
+    const claiming = Promise.withResolvers<void>();
+    const claimed = Promise.withResolvers<void>();
+    const write = GroupCommit.prototype.write;
+    const writes = vi.spyOn(GroupCommit.prototype, "write");
+    onTestFinished(() => writes.mockRestore());
+    writes.mockImplementation(async function (this: GroupCommit, operation) {
+      const result = await write.call(this, operation);
+      const isClaim = result !== undefined && claims.mock.results.some(({ value }) => value === result);
+      if (isClaim) {
+        claiming.resolve();
+        await claimed.promise;
+      }
+      return result;
+    });
+    const { inbox } = openInbox({ file });
+    const runs = work(inbox, () => succeeded);
+    await claiming.promise;
+    await inbox.accept(incoming("other"));
+    const closed = inbox.close(10_000);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    claimed.resolve();
+    await closed;
+    expect(runs).toEqual([]);
+    const { inbox: reopened } = openInbox({ file });
+    expect((await reopened.list()).deliveries).toMatchObject([
+      { id: "other", status: "queued", attempts: [] },
+      { id: "suspect", status: "queued", attempts: [{ outcome: "abandoned", error: { code: "ABANDONED" } }] },
     ]);
   });
 
