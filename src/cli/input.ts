@@ -49,8 +49,9 @@ async function readSecret(shell: Shell): Promise<string> {
  */
 export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
   const job = await readJson({ option: "--job", file, shell });
-  const [{ webhookJobRequest }, { describeIssue, fieldProblems }, { acceptUnknown }] = await Promise.all([
+  const [{ webhookJobRequest }, { describeIssue }, { fieldProblems }, { acceptUnknown }] = await Promise.all([
     import("../hub/jobs.ts"),
+    import("../core/describe-issue.ts"),
     import("../hub/validation/field-problems.ts"),
     import("../hub/validation/lenient.ts"),
   ]);

@@ -1,10 +1,7 @@
-import { en } from "zod/locales";
+import { describeIssue } from "../core/describe-issue.ts";
 import { WebhookError } from "../core/errors.ts";
 import { readOwnField } from "../core/read-field.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
-
-// The locale is explicit because zod/mini, which keeps bundles small, does not include messages.
-const { localeError } = en();
 
 /** The maximum number of problems in an error message, which limits the length of the response. */
 const maxListedProblems = 3;
@@ -31,7 +28,7 @@ export function parsePayload(value: unknown): WebhookPayload {
 
 function assertPayload(value: unknown): asserts value is WebhookPayload {
   const { scope, type } = scopeAndType(value);
-  const result = schemaOf(scope, type).safeParse(value, { error: localeError });
+  const result = schemaOf(scope, type).safeParse(value, { error: describeIssue });
   if (!result.success) throw payloadInvalid(result.error.issues);
 }
 

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe-issue.ts";
 import type { Operation } from "../operation.ts";
 import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
-import { describeIssue, fieldProblems } from "../validation/field-problems.ts";
+import { fieldProblems } from "../validation/field-problems.ts";
 import { acceptUnknown } from "../validation/lenient.ts";
 import { findUnknownParts, type UnknownPart } from "../validation/unknown-parts.ts";
 import { createRedact, type Redact, secretsIn } from "./request-secrets.ts";

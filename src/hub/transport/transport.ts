@@ -1,10 +1,10 @@
 import type * as z from "zod/mini";
+import { describeIssue } from "../../core/describe-issue.ts";
 import { HubError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { CallOptions, InputOf, Operation, ResponseOf } from "../operation.ts";
 import { packageVersion } from "../package-version.ts";
 import { undocumentedBody } from "../schemas.ts";
-import { describeIssue } from "../validation/field-problems.ts";
 import { lenient } from "../validation/lenient.ts";
 import type { UnknownPart } from "../validation/unknown-parts.ts";
 import { UnknownPartWarnings } from "../validation/unknown-parts.ts";

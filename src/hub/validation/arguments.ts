@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe-issue.ts";
 import { HubError } from "../../core/errors.ts";
-import { describeIssue, type FieldProblem, fieldProblems } from "./field-problems.ts";
+import { type FieldProblem, fieldProblems } from "./field-problems.ts";
 import { acceptUnknown } from "./lenient.ts";
 
 /** The maximum number of invalid fields in a message. The field `fields` of the error contains all invalid fields. */

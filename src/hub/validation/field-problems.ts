@@ -8,7 +8,7 @@ export interface FieldProblem {
 }
 
 /**
- * Lists the invalid fields of a value that was parsed with {@link describeIssue}. Problems with the value as a whole are
+ * Lists the invalid fields of a value that was parsed with `describeIssue`. Problems with the value as a whole are
  * listed under `name`. The result never contains the invalid values.
  */
 export function fieldProblems(error: z.core.$ZodError, { name }: { name: string }): FieldProblem[] {
@@ -23,43 +23,6 @@ function problemsOf(issue: z.core.$ZodIssue, name: string): FieldProblem[] {
   }
   const problem = issue.code === "invalid_key" ? (issue.issues[0]?.message ?? issue.message) : issue.message;
   return [{ field: fieldName(issue.path) || name, problem }];
-}
-
-/**
- * Creates messages for issues whose schema does not define a message. Pass this function as `error` to the parser, because zod/mini
- * has no built-in messages, and zod's messages depend on zod's global configuration.
- */
-export function describeIssue(issue: z.core.$ZodRawIssue): string {
-  switch (issue.code) {
-    case "invalid_type":
-      if (issue.input === undefined) return "required";
-      // A query parameter that occurs more than once is parsed as an array.
-      if (issue.expected === "string" && Array.isArray(issue.input)) return "expected only one value";
-      return `expected ${issue.expected}, received ${typeName(issue.input)}`;
-    case "invalid_value":
-      return `expected ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`;
-    case "too_small":
-      if (issue.minimum === 1 && issue.origin === "array") return "expected at least one item";
-      if (issue.minimum === 1 && issue.origin === "string") return "must not be empty";
-      return `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unitOf(issue.origin)}`;
-    case "too_big":
-      return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unitOf(issue.origin)}`;
-    case "invalid_format":
-      return `invalid ${issue.format}`;
-    default:
-      return "invalid value";
-  }
-}
-
-function typeName(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  return typeof value === "number" && !Number.isFinite(value) ? String(value) : typeof value;
-}
-
-function unitOf(origin: string): string {
-  if (origin === "string") return " characters";
-  return origin === "array" ? " items" : "";
 }
 
 /** Formats the path of a field in JavaScript notation, such as `watched[0].type`. */

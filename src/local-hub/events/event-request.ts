@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe-issue.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { repoRef } from "../../hub/schemas.ts";
-import { describeIssue, fieldProblems } from "../../hub/validation/field-problems.ts";
+import { fieldProblems } from "../../hub/validation/field-problems.ts";
 import { isEditPath } from "../../payload/edit.ts";
 
 const edit = z

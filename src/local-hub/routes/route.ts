@@ -1,8 +1,9 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe-issue.ts";
 import type { Operation } from "../../hub/operation.ts";
-import { describeIssue, fieldProblems } from "../../hub/validation/field-problems.ts";
+import { fieldProblems } from "../../hub/validation/field-problems.ts";
 import { invalidRequest } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { ApiEnvironment } from "./authentication.ts";

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { describeIssue } from "../../../src/core/describe-issue.ts";
 import { memberOperations } from "../../../src/hub/organizations/members.ts";
 import { timestamp, wholeNumber } from "../../../src/hub/schemas.ts";
-import { describeIssue, fieldProblems } from "../../../src/hub/validation/field-problems.ts";
+import { fieldProblems } from "../../../src/hub/validation/field-problems.ts";
 
 /** Returns the problems that `fieldProblems` reports for a value. */
 function told(schema: z.core.$ZodType, value: unknown) {
