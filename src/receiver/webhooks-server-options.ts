@@ -9,7 +9,9 @@ export interface WebhooksServerOptions {
   /**
    * The secret of deliveries, several valid secrets during a rotation, or `false` to accept deliveries without a secret.
    * Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to everyone, and the
-   * server logs a warning. An empty secret, in the option or in the environment, is an error (`OPTION_INVALID`).
+   * server logs a warning. An empty secret, in the option or in the environment, is an error (`OPTION_INVALID`). So is an
+   * `undefined` option without the variables, because `secret: process.env.MY_SECRET` must not open the server if
+   * `MY_SECRET` is missing.
    */
   secret?: string | readonly string[] | false;
   /**

@@ -102,6 +102,7 @@ export class WebhooksServer {
     this.#activity = new Activity(this.#now);
     this.#secretCheck = new SecretCheck({
       secret: options.secret,
+      isSecretGiven: "secret" in options,
       secretInQuery: options.secretInQuery ?? false,
       now: this.#now,
       onSecret: (secret) => this.#redaction.add([secret]),

@@ -190,7 +190,7 @@ export async function openReceiver(options: OpenReceiverOptions = {}): Promise<L
   const { declare, now, ...plain } = options;
   if (!onBuiltPackage || declare || now) return openHere(options);
   inOwnProcess();
-  const hosted = await HostedReceiver.open({ secret, ...plain });
+  const hosted = await HostedReceiver.open(withDefaultSecret(plain));
   const { url, log, received } = hosted;
   const receiver = new LocalReceiver({
     url,
@@ -206,9 +206,17 @@ export async function openReceiver(options: OpenReceiverOptions = {}): Promise<L
   return receiver;
 }
 
+/** Adds the default secret. If `secret` is `undefined`, the receiver reads the environment instead. */
+function withDefaultSecret<T extends { secret?: unknown }>(
+  options: T,
+): Omit<T, "secret"> & Pick<WebhooksServerOptions, "secret"> {
+  const { secret: given, ...others } = { secret, ...options };
+  return given === undefined ? others : { secret: given, ...others };
+}
+
 async function openHere({ timeouts, declare, declared, ...options }: OpenReceiverOptions): Promise<LocalReceiver> {
   const logger = createMemoryLogger();
-  const server = new WebhooksServer({ secret, ...options, logger });
+  const server = new WebhooksServer({ ...withDefaultSecret(options), logger });
   const received: Delivery[] = [];
   server.webhook("target", (_payload, { delivery }) => {
     received.push(delivery);

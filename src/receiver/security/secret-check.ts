@@ -7,6 +7,8 @@ import { equalInConstantTime, GuessLimiter } from "./guess-limiter.ts";
 export interface SecretCheckOptions {
   /** One or several valid secrets, `false` to require no secret, or `undefined` to read the environment. */
   secret: string | readonly string[] | false | undefined;
+  /** Whether `secret` was passed, even as `undefined`. Default `false`. */
+  isSecretGiven?: boolean;
   /** Whether to accept `?secret=` from requests without the header. */
   secretInQuery: boolean;
   /** Milliseconds since the epoch. */
@@ -59,7 +61,10 @@ export class SecretCheck {
     return this.#secrets[0];
   }
 
-  /** Returns the reason why every delivery is refused: `OPTION_INVALID` if `WEBHOOK_SECRET` is empty. */
+  /**
+   * Returns the reason why every delivery is refused: `OPTION_INVALID` if `WEBHOOK_SECRET` is empty, or if it is not set and
+   * the `secret` option was passed as `undefined`.
+   */
   problem(bindings?: unknown): WebhookError | undefined {
     this.#refresh(bindings);
     return this.#problem;
@@ -105,8 +110,8 @@ export class SecretCheck {
   /**
    * Accepts requests with a valid secret, and every request if no secret is set.
    *
-   * @throws `SECRET_MISSING` (401); `SECRET_INVALID` (403); `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) when
-   * `WEBHOOK_SECRET` is empty.
+   * @throws `SECRET_MISSING` (401); `SECRET_INVALID` (403); `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) when there is
+   * a {@link problem}.
    */
   check(request: Pick<DeliveryRequest, "header" | "url" | "bindings">): void {
     this.#refresh(request.bindings);
@@ -143,9 +148,11 @@ export class SecretCheck {
     const [current, previous] = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS"].map(
       (name) => binding(bindings, name) ?? readRawEnvironment(name),
     );
-    // An empty variable is probably a mistake in the deployment, so it must not open the server.
-    if (current === "") this.#problem = variableEmpty();
     this.#secrets = [current, previous].filter((secret) => secret !== undefined).filter((secret) => secret !== "");
+    // An empty or misspelled variable is a mistake in the deployment, which must not open the server.
+    if (current === "") this.#problem = secretUnusable("WEBHOOK_SECRET is empty");
+    else if (this.#options.isSecretGiven && this.#secrets.length === 0)
+      this.#problem = secretUnusable('Option "secret" is undefined, and WEBHOOK_SECRET is not set');
   }
 }
 
@@ -172,9 +179,9 @@ function kindOf(value: unknown): string {
   return value === null || value === undefined ? String(value) : `of type ${typeof value}`;
 }
 
-function variableEmpty(): WebhookError {
+function secretUnusable(reason: string): WebhookError {
   return optionError(
-    "WEBHOOK_SECRET is empty. Set WEBHOOK_SECRET to the secret of your webhooks, or unset it and pass { secret: false } to accept deliveries without a secret.",
+    `${reason}. Set WEBHOOK_SECRET to the secret of your webhooks, or pass { secret: false } to accept deliveries without a secret.`,
   );
 }
 

@@ -232,6 +232,26 @@ describe("An empty WEBHOOK_SECRET", () => {
   });
 });
 
+describe("A secret option that is undefined", () => {
+  test("refuses deliveries without WEBHOOK_SECRET, because the variable that was passed is missing", async () => {
+    const { server } = createServer({ secret: undefined });
+    await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    expect((await server.fetch(withSecret("s3cret"))).status).toBe(503);
+  });
+
+  test("uses WEBHOOK_SECRET", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", "s3cret");
+    const { server } = createServer({ secret: undefined });
+    await server.ready();
+    expect((await server.fetch(withSecret("s3cret"))).status).toBe(200);
+  });
+
+  test("uses the binding of a worker", async () => {
+    const { server } = createServer({ secret: undefined });
+    expect((await server.fetch(withSecret("s3cret"), { WEBHOOK_SECRET: "s3cret" })).status).toBe(200);
+  });
+});
+
 describe("The secret in a worker", () => {
   test("is WEBHOOK_SECRET of each request's bindings", async () => {
     const { server } = createServer();
