@@ -52,6 +52,16 @@ export async function applySteps(
   return { done, failed };
 }
 
+/** Returns the updates that {@link applySteps} would fail without a request, because they would lose a secret. */
+export function findFailingUpdates(
+  steps: readonly RegistrationStep[],
+  unreadableSecretIds: ReadonlySet<string>,
+): readonly FailedStep[] {
+  return steps.flatMap((step) =>
+    step.action === "update" && unreadableSecretIds.has(step.id) ? [{ step, error: secretUnreadable(step.id) }] : [],
+  );
+}
+
 async function applyStep(step: RegistrationStep, options: ApplyOptions): Promise<RegistrationStep> {
   const { client, signal } = options;
   switch (step.action) {
@@ -149,7 +159,7 @@ function removePending(state: HubState, { key }: { key: string }): void {
 
 function secretUnreadable(id: string): HubError {
   return new HubError(
-    `Webhook ${id} was not updated: the Hub does not return its secret, and an update without the secret would remove it. Set WEBHOOK_SECRET, pass the secret with --secret-stdin, or remove it with --remove-secret (removeSecret: true in code).`,
+    `Webhook ${id} cannot be updated: the Hub does not return its secret, and an update without the secret would remove it. Set WEBHOOK_SECRET, pass the secret with --secret-stdin, or remove it with --remove-secret (removeSecret: true in code).`,
     { code: "VALUE_UNREADABLE", fields: ["secret"] },
   );
 }

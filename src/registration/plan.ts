@@ -39,8 +39,8 @@ export interface PlanInput {
 type Plan = {
   steps: RegistrationStep[];
   /**
-   * The IDs of webhooks whose update would lose the secret, because the update must send the current secret but the Hub
-   * does not return it. These updates fail after the other steps of the plan are tried.
+   * The IDs of webhooks whose secret an update would lose, because the update must send the current secret but the Hub
+   * does not return it. `apply.ts` fails the updates of these webhooks, and continues with the other webhooks.
    */
   unreadableSecretIds: Set<string>;
   skipped: SkippedWebhook[];

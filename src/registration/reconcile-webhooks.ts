@@ -1,5 +1,5 @@
 import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
-import { applySteps } from "./apply.ts";
+import { applySteps, findFailingUpdates } from "./apply.ts";
 import { toDesiredWebhook } from "./desired-webhook.ts";
 import type { HubConnection } from "./hub-connection.ts";
 import { recordResolved, resolvePending } from "./pending.ts";
@@ -67,7 +67,7 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
     isTemporary: session !== undefined,
   });
   const report = { hubUrl: client.hubUrl, publicUrl, ...plan };
-  if (dryRun) return { ...report, done: [], failed: [] };
+  if (dryRun) return { ...report, done: [], failed: findFailingUpdates(plan.steps, unreadableSecretIds) };
 
   const existingIds = listed.map(({ id }) => id);
   const applied = await applySteps(plan.steps, {

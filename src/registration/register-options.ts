@@ -17,7 +17,7 @@ export interface RegisterOptions {
   secret?: string | undefined;
   /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
   removeSecret?: boolean | undefined;
-  /** Reports the steps without executing them. Default `false`. */
+  /** Reports the steps without executing them, including the steps that are known to fail. Default `false`. */
   dryRun?: boolean | undefined;
   /** Deletes managed webhooks whose endpoint no longer exists. By default, these webhooks are reported as skipped. */
   prune?: boolean | undefined;

@@ -14,7 +14,10 @@ export interface RegistrationReport {
   readonly steps: readonly RegistrationStep[];
   /** The steps that succeeded. Empty in a dry run. */
   readonly done: readonly RegistrationStep[];
-  /** The steps that failed, with the errors. Later steps for the same webhook were skipped. */
+  /**
+   * The steps that failed, with the errors. Later steps for the same webhook were skipped. In a dry run, the steps that
+   * would fail without a request to the Hub.
+   */
   readonly failed: readonly FailedStep[];
   /** The endpoints and webhooks that were not changed but need your attention. */
   readonly skipped: readonly SkippedWebhook[];
@@ -71,7 +74,7 @@ export type FieldChange =
   | { readonly field: "url" | "watched" | "domains"; readonly before: string; readonly after: string }
   | { readonly field: "secret"; readonly change: SecretChange };
 
-/** A step that failed, and the error. Steps for other webhooks were still tried. */
+/** A step that failed, or that would fail in a dry run, and the error. Steps for other webhooks were still tried. */
 export interface FailedStep {
   readonly step: RegistrationStep;
   readonly error: HubError;

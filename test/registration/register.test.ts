@@ -293,6 +293,8 @@ describe("The secret", () => {
     const rotated = await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret: "next" }));
     expect(rotated.done).toMatchObject([{ changes: [{ field: "secret", change: "changed" }] }]);
     expect(await testHub.webhooks()).toMatchObject([{ secret: "next" }]);
+    const preview = await testHub.register(serverOf({ retrain }, { secret: false }), { dryRun: true });
+    expect(preview).toMatchObject({ failed: [{ step: { action: "update" }, error: { code: "VALUE_UNREADABLE" } }] });
     const kept = await testHub.register(serverOf({ retrain }, { secret: false }));
     expect(kept).toMatchObject({ done: [], failed: [{ error: { code: "VALUE_UNREADABLE", fields: ["secret"] } }] });
     expect(await testHub.webhooks()).toMatchObject([{ secret: "next", watched: [{ type: "model" }] }]);

@@ -168,7 +168,7 @@ function checkCleanOptions(file: string | undefined, options: SyncOptions): void
 
 /** Prints the changes as a diff, as JSON, or as IDs. */
 async function printReport(output: Output, report: RegistrationReport, { dryRun }: { dryRun: boolean }): Promise<void> {
-  const steps = dryRun ? report.steps : report.done;
+  const steps = dryRun ? report.steps.filter((step) => !isBlocked(step, report)) : report.done;
   if (output.isText) {
     const { formatStepDetails } = await import("../../registration/step-text.ts");
     const { unchanged } = report;
@@ -185,9 +185,16 @@ async function printReport(output: Output, report: RegistrationReport, { dryRun 
   }
   for (const { message } of report.skipped) output.log(`note: ${message}`);
   for (const { step, error } of report.failed) {
-    output.log(`error: Could not ${verbs[step.action]} the webhook of endpoint "${step.endpoint}". ${error.message}`);
+    output.log(
+      `error: ${dryRun ? "Cannot" : "Could not"} ${verbs[step.action]} the webhook of endpoint "${step.endpoint}". ${error.message}`,
+    );
   }
-  if (report.failed.length > 0) output.log("To retry the failed changes, run sync again.");
+  if (report.failed.length > 0 && !dryRun) output.log("To retry the failed changes, run sync again.");
+}
+
+/** Whether a step failed, or was skipped because an earlier step for the same webhook failed. */
+function isBlocked({ id }: RegistrationStep, { failed }: RegistrationReport): boolean {
+  return id !== undefined && failed.some(({ step }) => step.id === id);
 }
 
 const verbs: Readonly<Record<RegistrationStep["action"], string>> = {

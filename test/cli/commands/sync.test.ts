@@ -7,6 +7,7 @@ import { root } from "../../support/project-folder.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
+import { startStandInHub, wireWebhook } from "../stand-in-hub.ts";
 
 const publicUrl = "http://127.0.0.1:7860";
 
@@ -211,6 +212,18 @@ describe("hub-webhooks sync", () => {
     expect(stderr).toMatch(
       /^error: Could not update the webhook of endpoint "retrain"\. .*read access only.*\nTo retry .* run sync again\.\n$/,
     );
+  });
+
+  test("lists updates that would lose a hidden secret as errors with --dry-run, and exits with 1", async () => {
+    const project = await openProject();
+    const hub = await startStandInHub([wireWebhook({ url: `${publicUrl}/webhooks/retrain`, hasSecret: true })]);
+    project.write({ retrain: '{ watch: "user:me" }', fresh: '{ watch: "model:me/net" }' }, "{ secret: false }");
+    const argv = ["sync", project.file, "--public-url", publicUrl, "--state", project.state, "--adopt", "--dry-run"];
+    const { exitCode, stdout, stderr } = await runCommand(argv, { hub });
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("+ fresh\n");
+    expect(stdout).not.toContain("~ retrain");
+    expect(stderr).toMatch(/^error: Cannot update the webhook of endpoint "retrain"\. .*--secret-stdin.*\n$/m);
   });
 
   test("never shows a secret", async () => {
