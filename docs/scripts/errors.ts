@@ -3,6 +3,7 @@ const places = {
   response: "Responses to requests",
   thrown: "Thrown by this package",
   hub: "Calls of the Hub",
+  logged: "Logged and stored with an attempt",
 };
 
 interface ErrorCode {
@@ -14,7 +15,7 @@ interface ErrorCode {
 /** Renders the page of error codes from the doc comments of `WebhookErrorCodes`. */
 export function renderErrors(source: string): string {
   const [, body = ""] = /export interface WebhookErrorCodes \{\n(.*?)\n\}/s.exec(source) ?? [];
-  const codes = [...body.matchAll(/\/\*\*\s*(.*?)\s*\*\/\s*(\w+): ([^;]+);/gs)].map(
+  const codes = [...body.matchAll(/\/\*\*(?:\s|\*\s)*(.*?)\s*\*\/\s*(\w+): ([^;]+);/gs)].map(
     ([, comment = "", code = "", where = ""]): ErrorCode => ({
       code,
       place: /"(\w+)"/.exec(where)?.[1] ?? "",

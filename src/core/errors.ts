@@ -4,7 +4,8 @@ import { readField } from "./read-field.ts";
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
  * The type of each code lists where the code occurs: in the `response` to a delivery or a browser, in an error that is
- * `thrown` by a function of this package, or in a failed call of the `hub` API.
+ * `thrown` by this package or by a handler, in a failed call of the `hub` API, or in an error that is only `logged` and
+ * stored with an attempt.
  */
 export interface WebhookErrorCodes {
   /** 401: the delivery has no secret. Set the same secret on the server and on the webhook in the Hub. */
@@ -76,7 +77,7 @@ export interface WebhookErrorCodes {
   DECORATOR_INVALID: "thrown";
   /** An option or environment variable has an invalid value. The message contains its name and the valid values. */
   OPTION_INVALID: "response" | "thrown" | "hub";
-  /** A middleware was added after a route that it should run before. Add the middleware before the first endpoint. */
+  /** A middleware was added to an app after the server was created for it. Add the middleware before `new WebhooksServer()`. */
   MIDDLEWARE_TOO_LATE: "thrown";
   /** The server has several endpoints, and the call does not choose one. Pass the option `endpoint`. */
   ENDPOINT_REQUIRED: "thrown";
@@ -90,7 +91,7 @@ export interface WebhookErrorCodes {
   TUNNEL_FAILED: "thrown";
   /** Another client uses the requested tunnel name. Choose another `subdomain`. */
   TUNNEL_NAME_TAKEN: "thrown";
-  /** The registration file cannot be read or written. Fix or delete the file in the message. */
+  /** The state file of managed webhooks cannot be read or written. Fix the file in the message, or move it away. */
   STATE_UNUSABLE: "thrown";
   /** The state file of a local Hub cannot be opened. Follow the message, or choose another file. */
   LOCAL_HUB_STATE_UNUSABLE: "thrown";
@@ -109,11 +110,14 @@ export interface WebhookErrorCodes {
   /** The abort reason of a handler's signal: another process took over the delivery. Stop processing the delivery. */
   LEASE_LOST: "thrown";
   /** A handler threw a `NonRetriableError`. The delivery is not retried. */
-  NON_RETRIABLE: "response" | "thrown";
+  NON_RETRIABLE: "thrown";
   /** A handler threw a `RetryAfterError`. The delivery is retried at the requested time. */
-  RETRY_LATER: "response" | "thrown";
-  /** A handler requested a retry at an invalid time. Pass a duration or a valid date to `RetryAfterError`. */
-  RETRY_TIME_INVALID: "response" | "thrown";
+  RETRY_LATER: "thrown";
+  /**
+   * A handler requested a retry at an invalid date or beyond the retention of the delivery. Pass a valid date or a shorter
+   * duration to `RetryAfterError`, or raise `retention`.
+   */
+  RETRY_TIME_INVALID: "logged";
   /** Deliveries were still queued or running when `settled()` timed out. Raise its `timeout`, or shorten `backoff`. */
   NOT_SETTLED: "thrown";
   /** An argument has an invalid value. The message and `fields` contain the name of the argument. */

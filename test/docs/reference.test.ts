@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { renderErrors } from "../../docs/scripts/errors.ts";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -50,6 +51,12 @@ describe("The page of options lists", () => {
     expect(fields.length).toBeGreaterThan(3);
     expect(optionsIn(text).sort()).toEqual([...fields].sort());
   });
+});
+
+test("The page of errors joins the lines of a doc comment", () => {
+  const source = ["export interface WebhookErrorCodes {", "  /**", "   * 503: one", "   * two.", "   */"];
+  const page = renderErrors([...source, '  SAMPLE: "response";', "}"].join("\n"));
+  expect(page).toContain("| `SAMPLE` | 503: one two. |");
 });
 
 describe("The page of answers", () => {
