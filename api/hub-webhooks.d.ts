@@ -2291,43 +2291,48 @@ declare class EndpointActivity {
 interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
   /**
-   * Aborts at the timeout. If the handler runs before the response, also aborts when the client disconnects. In the
-   * background, also aborts when the server shuts down, which leaves the handler up to `shutdownGrace` to finish, and when
-   * the lease of the delivery is lost. A background handler that then fails or does not finish runs again, and the attempt
-   * does not count. Pass this signal to `fetch`.
+   * Aborts when the endpoint's `timeout` ends. Before the response, also aborts when the client disconnects. In the
+   * background, also aborts when the inbox loses the delivery's lease or the server shuts down. During a shutdown, the
+   * handler has up to `shutdownGrace` to finish. If the handler fails or does not finish after a lost lease or during a
+   * shutdown, it runs again, and the attempt does not count. Pass this signal to `fetch`.
    */
   readonly signal: AbortSignal;
   /** A logger that adds the endpoint and the delivery ID to each line. */
   readonly log: Logger;
-  /** The HTTP request, whose body is already read. Missing for background endpoints and for deliveries without HTTP. */
+  /**
+   * A copy of the HTTP request without the body, the `X-Webhook-Secret` header, and the `secret` query parameter.
+   * Missing for background endpoints and for deliveries without HTTP.
+   */
   readonly request?: Request | undefined;
 }
 /**
- * A function that handles deliveries. Its return value is the response: JSON, a `Response`, or `undefined` for status 200
- * with an empty body.
+ * A function that handles deliveries. Its return value becomes the response: a `Response`, a value to send as JSON, or
+ * `undefined` for status 200 with an empty body. The return value of a background handler is not sent, but an error
+ * `Response` counts as a failure.
  */
 type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
 /** Options of an endpoint. */
 interface EndpointOptions extends FilterOptions {
   /**
-   * The maximum duration of a handler run. After this time, the delivery fails with 504. Default `"25s"`, because the Hub
-   * waits 30 s for a response. Default for background endpoints: `"10m"`.
+   * The maximum duration of a handler run. After this time, the delivery fails with status 504, or the background
+   * attempt fails. Default `"25s"`, because the Hub waits 30 s for a response. Default for background endpoints:
+   * `"10m"`.
    */
   timeout?: Duration;
   /**
-   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that arrives
-   * twice runs once. The options `attempts`, `backoff`, `concurrency` and `retention` require `background: true`. Default
-   * `false`.
+   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that
+   * arrives twice runs once. The `attempts`, `backoff`, `concurrency`, and `retention` options require `background:
+   * true`. Default `false`.
    */
   background?: boolean;
   /** The maximum number of attempts per delivery. Default `10`, or one more than the number of waits in a `backoff` list. */
   attempts?: number;
   /**
-   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
-   * 22 h in total. Each further attempt waits 12 h.
+   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h, and 12 h,
+   * about 22 h in total. Each further attempt waits 12 h.
    */
   backoff?: Backoff;
-  /** The maximum number of deliveries that run at the same time on this server. Default `4`. */
+  /** The maximum number of the endpoint's deliveries that run at the same time on this server. Default `4`. */
   concurrency?: number;
   /**
    * How long a succeeded or dead delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
@@ -2335,10 +2340,10 @@ interface EndpointOptions extends FilterOptions {
    */
   retention?: Duration;
   /**
-   * The schema of the body. Default: the payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body
-   * must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must be a
-   * payload of the Hub too. With `null`, any body is accepted, even an empty one: the payload is `null`, and `delivery.body`
-   * is the text.
+   * The schema of the body. Default: the schema of Hub payloads. With a Standard Schema (zod, valibot, arktype, …), the
+   * body must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must
+   * also be a Hub payload. With `null`, any body is accepted, even an empty one: the payload is `null`, and
+   * `delivery.body` is the text.
    */
   schema?: StandardSchemaV1 | null;
   /**
@@ -2371,9 +2376,9 @@ interface Endpoint {
   readonly warnings: readonly string[];
   /** The scopes that the filter accepts. An empty list accepts all scopes. */
   readonly scopes: readonly string[];
-  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
+  /** The repository patterns that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
-  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
+  /** The items that the endpoint's webhook watches. Empty if the endpoint has no `watch` option. */
   readonly watch: readonly WatchedItem[];
   /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
@@ -2395,7 +2400,7 @@ interface Endpoint {
 /** A delivery whose body was validated and filtered. If the filter ignores the delivery, the endpoint's own schema is not applied. */
 interface ParsedDelivery {
   readonly delivery: Delivery<unknown>;
-  /** The payload of the Hub. Missing if only a schema was applied to the body. */
+  /** The body as a Hub payload. Missing for an endpoint that has a `schema` option but no filter. */
   readonly hubPayload?: WebhookPayload;
   /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
   readonly ignored?: string | undefined;
@@ -2414,7 +2419,10 @@ interface EndpointDetails extends Pick<Endpoint, "name" | "watch" | "domains" | 
 interface ServerDescription {
   /** The endpoints in the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
-  /** The first valid secret of deliveries. Reading this property throws `OPTION_INVALID` if the secret is invalid. */
+  /**
+   * The first of the secrets that deliveries can use, or `undefined` if no secret is required. Reading this property
+   * throws `OPTION_INVALID` if `WEBHOOK_SECRET` is empty.
+   */
   readonly secret?: string | undefined;
 }
 /** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
@@ -2441,7 +2449,7 @@ interface ServerControl {
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
   /**
-   * Runs an endpoint once and logs the outcome. A background endpoint runs immediately.
+   * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *
    * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
    * is invalid.
@@ -2702,7 +2710,7 @@ interface Tunnel {
 declare function openTunnel(options: OpenTunnelOptions): Promise<Tunnel>;
 /** Options of `launch()`. */
 interface LaunchOptions {
-  /** The port to listen on, or 0 for any free port. Default: `PORT`, else `7860`, the port of a Space. */
+  /** The port to listen on, or 0 for any free port. Default: `PORT`, else `7860`, the default port of a Space. */
   port?: number;
   /**
    * The host to listen on. Default: `HOST`, else `0.0.0.0` in a Space, else `127.0.0.1`, to which only this machine can
@@ -2710,9 +2718,10 @@ interface LaunchOptions {
    */
   host?: string;
   /**
-   * Opens a tunnel with a temporary public URL for `/webhooks/*`, which closes after 72 hours. Default: `TUNNEL` (`1` or the
-   * name of a provider), else no tunnel. If no secret is set, the server creates and prints a secret for the session. An
-   * `existingUrl` in these options is the URL of your own tunnel: it must point to the port of the server and is monitored.
+   * Whether to open a tunnel, or the options of the tunnel. The tunnel has a temporary public URL for `/webhooks/*`,
+   * and closes after 72 hours. Default: `TUNNEL` (`1` or the name of a provider), else no tunnel. If no secret is set,
+   * the server creates and prints a secret for the session. If the options contain an `existingUrl`, no tunnel is
+   * opened: the server only polls this URL, which must point to the server's port.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
@@ -2747,16 +2756,21 @@ interface LaunchOptions {
    */
   maxRequestsPerSocket?: number;
   /**
-   * How long `close()`, SIGTERM and SIGINT wait for running handlers: first for requests in progress, and in the remaining
-   * time for background handlers, whose `signal` is aborted when this wait starts. Background deliveries that do not finish
-   * are queued again. Default `"30s"`.
+   * How long `close()`, SIGTERM, and SIGINT wait for running handlers. The server first waits for requests in progress.
+   * In the remaining time, it aborts the `signal` of background handlers and waits for them. Background deliveries that
+   * do not finish are queued again. Default `"30s"`.
    */
   shutdownGrace?: Duration;
   /**
-   * Whether the server manages the process. If `true`, SIGTERM and SIGINT let running requests finish and exit the process
-   * with code 0, or with code 1 if requests do not finish within `shutdownGrace` (a second signal exits immediately), unhandled rejections are logged and do not crash the process, and a
-   * failed launch logs one line and exits with code 1. If `false`, a failed `launch()` rejects, and the process is
-   * unchanged. Default `true`, but `false` under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   * Whether the server handles signals and errors of the process. Default `true`, but `false` under a test runner (vitest,
+   * `node --test`, or `NODE_ENV=test`). If `true`:
+   *
+   * - SIGTERM and SIGINT let running requests finish, and exit the process with code 0, or with code 1 if requests do not
+   *   finish within `shutdownGrace`. A second signal exits immediately.
+   * - Unhandled rejections are logged and do not crash the process.
+   * - A failed launch logs one line and exits the process with code 1.
+   *
+   * If `false`, a failed `launch()` rejects, and signals and rejections are not handled.
    */
   handleSignals?: boolean;
 }
@@ -2766,7 +2780,10 @@ interface LaunchedServer {
   port: number;
   /** The URL of the server on this machine, without a trailing slash. */
   url: string;
-  /** The public URL, from the Space or tunnel if there is one, else the same as `url`. The URL of a tunnel may change. */
+  /**
+   * The public URL: from the `publicUrl` option or `PUBLIC_URL`, else from the Space or tunnel, else the same as `url`.
+   * The URL of a tunnel can change.
+   */
   publicUrl: string;
 }
 /** A line that the child process prints. */
@@ -2781,16 +2798,19 @@ interface DevEndpoint {
   url: string;
   /** The items that the webhook watches, as `type:name`. Empty if the endpoint has no webhook. */
   watch: readonly string[];
-  /** The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Absent on the real Hub. */
+  /**
+   * The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Absent on the real Hub and for an
+   * endpoint without a webhook.
+   */
   trigger?: readonly string[];
 }
 /** The current URLs and endpoints of a session. */
 interface DevState {
   /** The local URL, without a trailing slash. */
   url: string;
-  /** The URL to which the Hub posts deliveries. The same as `url` if there is no tunnel. */
+  /** The URL to which the Hub sends deliveries. The same as `url` if there is no tunnel and no `publicUrl` option. */
   publicUrl: string;
-  /** The Hub that has the webhooks of the session. */
+  /** The Hub on which the session's webhooks are registered. */
   hub: {
     kind: "local" | "real";
     url: string;
@@ -2817,7 +2837,7 @@ type DevEvent =
   event: "up";
   publicUrl: string;
 } |
-/** The public URL has changed. The webhooks of the session are being updated. */
+/** The public URL has changed. The session then updates its webhooks. */
 {
   event: "urlChanged";
   publicUrl: string;
@@ -2827,12 +2847,15 @@ type DevEvent =
   event: "reloading";
   files: readonly string[];
 } |
-/** The server is running again, and its webhooks are in sync. */
+/** The server is running again. Webhooks that could not be updated are reported as `problem` events. */
 {
   event: "reloaded";
   endpoints: readonly DevEndpoint[];
 } |
-/** The server failed to load, or its process exited. Deliveries receive status 503, and the Hub retries them. */
+/**
+ * The server failed to load, or its process exited. If `isRestarted` is true, deliveries wait for the restart.
+ * Otherwise, deliveries receive status 503, and the Hub retries them.
+ */
 {
   event: "broken";
   reason: string;
@@ -2845,12 +2868,12 @@ type DevEvent =
 ({
   event: "delivery";
 } & ProxiedDelivery) |
-/** The webhooks of the session were changed. `steps` describes the changes for display. */
+/** The session changed its webhooks. `steps` describes the changes for display. */
 {
   event: "webhooks";
   steps: readonly string[];
 } |
-/** An action failed. The session retries the action, or the message describes how to fix the problem. */
+/** A problem that does not end the session. `message` describes the problem and, where you can act, how to fix it. */
 {
   event: "problem";
   code: string;
@@ -2917,7 +2940,9 @@ interface StartDevOptions {
    * an endpoint without a watch list has no webhook.
    */
   watch?: readonly Watch[];
-  /** The token for the real Hub. Default: the token that `HubClient` finds. */
+  /**
+   * The token for the real Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, or the token that `hf auth login` saved.
+   */
   token?: string;
   /** The URL of the real Hub. Default: `HF_ENDPOINT`, otherwise `https://huggingface.co`. */
   hubUrl?: string;
@@ -2928,7 +2953,7 @@ interface StartDevOptions {
   state?: string;
   /** Whether to wait for a change if the file does not load at the start. By default, `startDev` rejects. */
   waitForFile?: boolean;
-  /** The interval at which changes to the webhooks are reverted and suspended webhooks are enabled. Default `"1m"`. */
+  /** How often the session reverts other changes to its webhooks and enables suspended webhooks. Default `"1m"`. */
   repairInterval?: Duration;
   /** Called with every event. If the function throws, the session continues. */
   onEvent?: (event: DevEvent) => void;
@@ -2943,15 +2968,15 @@ interface DevSession extends AsyncDisposable {
   /** The current URLs and endpoints. */
   readonly state: DevState;
   /**
-   * The secret that was generated for this session. `undefined` if the server has its own secret or is public. Set the
-   * header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and `hub-webhooks trigger` set
-   * the header automatically.
+   * The secret that was generated for this session. `undefined` if the server has its own secret or the session has a
+   * public URL. Set the header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and
+   * `hub-webhooks trigger` set the header automatically.
    */
   readonly secret: string | undefined;
   /**
    * Sends the latest delivery again with a new ID. Returns `undefined` if there is no delivery yet.
    *
-   * @throws `SERVER_FILE_INVALID` while the file does not load.
+   * @throws `SERVER_FILE_INVALID` while the file does not load; `NO_RESPONSE` if the server does not answer.
    */
   replay(): Promise<ReplayResult | undefined>;
   /** Deletes the webhooks of the session, closes the tunnel, and stops the server. Safe to call twice. */
@@ -3013,7 +3038,8 @@ declare class ServerInbox {
   /** Returns the number of deliveries by endpoint and status. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /**
-   * Deletes deliveries whose retention period has ended, which also happens every hour. Returns the number of deliveries.
+   * Deletes deliveries whose retention period has ended, which also happens every hour. Returns the number of deleted
+   * deliveries.
    */
   prune(): Promise<number>;
 }
@@ -3023,15 +3049,15 @@ declare class ServerInbox {
  */
 type WebhookDecorator<Payload> = <This, Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown>(method: Method, context: ClassMethodDecoratorContext<This, Method>) => void;
 /**
- * Registers handlers as endpoints. The type of the payload is inferred from the options. Slashes at both ends of a name are
- * removed, so `"/retrain/"` becomes `"retrain"`.
+ * Registers handlers as endpoints. The type of the payload is inferred from the options. Leading and trailing slashes
+ * are removed from a name, so `"/retrain/"` becomes `"retrain"`.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
  * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
  */
 interface WebhookFunction {
   /**
-   * Registers a named function. The name of the function is the name of the endpoint.
+   * Registers a named function. The endpoint has the name of the function.
    *
    * @example
    * ```ts
@@ -3267,11 +3293,11 @@ interface WebhooksServerOptions {
    */
   logger?: Logger;
   /**
-   * A Hono app with middleware, such as a rate limit, an allow list or tracing. The built-in routes are added after the
-   * routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page, `/health`,
-   * `/metrics` and the dashboard, and the app's routes take precedence. The app keeps its `onError` and `notFound` handlers.
-   * Add middleware before you create the server: afterward, `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app
-   * without middleware.
+   * A Hono app with middleware, such as a rate limit, an allow list, or tracing. The built-in routes are added after
+   * the routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page,
+   * `/health`, `/metrics` and the dashboard, and the app's routes take precedence. The app keeps its `onError` and
+   * `notFound` handlers. Add middleware before you create the server: afterward, `app.use()` throws
+   * `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
    *
    * @example
    * ```ts
@@ -3302,7 +3328,7 @@ interface WebhooksServerOptions {
    * Default `false`.
    */
   trustProxy?: boolean;
-  /** The maximum size of a body in bytes. Default: 10 MiB, because the payload of a bucket may list 10,000 files. */
+  /** The maximum size of a body in bytes. Default: 10 MiB, because a bucket payload can list 10,000 files. */
   bodyLimit?: number;
   /**
    * The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for no page. Default: the
@@ -3316,7 +3342,8 @@ interface WebhooksServerOptions {
   metrics?: boolean;
 }
 /**
- * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result.
+ * Receives Hub webhooks: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result, or stores
+ * the delivery for a background endpoint.
  *
  * Until you launch the server, it requires no Node APIs: `server.fetch` runs on every runtime that Hono supports.
  *
@@ -3335,7 +3362,7 @@ declare class WebhooksServer {
   /** Registers handlers as endpoints, before or after the launch. See {@link WebhookFunction}. */
   readonly webhook: WebhookFunction;
   /**
-   * The Hono app, to which you can add routes. This is the app in the option `app`, or else a new app. You cannot add
+   * The Hono app, to which you can add routes. This is the app from the `app` option, or a new app. You cannot add
    * middleware: `server.app.use()` throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are already registered.
    */
   readonly app: Hono;
@@ -3363,7 +3390,7 @@ declare class WebhooksServer {
    * Validates and filters a payload and runs the handler, without HTTP and without a secret, for tests. You can omit
    * `endpoint` if the server has only one endpoint.
    *
-   * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `PAYLOAD_INVALID`.
+   * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    * @example
    * ```ts
    * const outcome = await server.receive(webhookPayload("repo.content"), { endpoint: "retrain" });
@@ -3397,7 +3424,10 @@ declare class WebhooksServer {
    * ```
    */
   launch(options?: LaunchOptions): Promise<LaunchedServer>;
-  /** Stops accepting requests, waits for requests in progress, and closes the tunnel and inbox. Safe to call twice. */
+  /**
+   * Stops accepting requests, waits up to `shutdownGrace` for running handlers, and closes the tunnel and inbox. Safe
+   * to call twice.
+   */
   close(): Promise<void>;
   /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;

@@ -11,7 +11,7 @@ export interface ObservedDelivery {
    * replayed.
    */
   keepBody(): void;
-  /** Sets the reason why the server does not answer. */
+  /** Records why the server did not answer. The reason is part of the reported delivery. */
   setFailure(reason: string): void;
 }
 
@@ -23,26 +23,26 @@ interface RecordedDelivery {
 
 /** The timeout of a replay. It is longer than the timeout of a handler that answers inline. */
 const replayTimeoutMs = 60_000;
-/** The maximum size of a body to keep. Payloads of the Hub are smaller. */
+/** The maximum size of a body that is kept, in bytes. Hub payloads are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
 /**
- * Response statuses that mean that the client was not authenticated or the request was not a delivery. These requests
- * are not kept for a replay.
+ * Response statuses for requests that were not authenticated or were not deliveries. These requests are not kept for a
+ * replay.
  */
 const notReplayable: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
-/** Headers that the replaying request sets, in addition to the hop-by-hop headers. */
+/** Headers to drop from a replay in addition to the hop-by-hop headers, because `fetch` sets or rejects them. */
 const replacedHeaders: readonly string[] = ["content-length", "expect", "host"];
 
 /**
- * Reports answered deliveries, and keeps the latest one for a replay. The delivery is kept only in memory, because it
- * contains the secret.
+ * Reports answered deliveries, and keeps the latest authenticated delivery for a replay. The delivery is kept only in
+ * memory, because its headers contain the secret.
  */
 export class DeliveryObserver {
   #latest: RecordedDelivery | undefined;
 
   /**
-   * Starts to observe a request, and reports the delivery when it is answered. Returns `undefined` if the request is
-   * not a delivery.
+   * Starts to observe a request, and calls `onAnswered` when the delivery is answered. Returns `undefined` if the
+   * request is not a delivery.
    */
   observe({
     incoming,
@@ -92,7 +92,7 @@ export class DeliveryObserver {
    * Sends the latest delivery to the server on this port with a new ID. Returns `undefined` if there is no delivery
    * yet.
    *
-   * @throws `NO_RESPONSE` if the server stops during the replay or does not answer in time.
+   * @throws `NO_RESPONSE` if the server stops during the replay or does not answer within 60 s.
    */
   async replay(port: number): Promise<ReplayResult | undefined> {
     if (!this.#latest) return undefined;

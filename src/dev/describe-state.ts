@@ -11,7 +11,7 @@ import { effectiveWatch } from "./watched-items.ts";
 /** The internal state of a session that {@link describeState} converts to a {@link DevState}. */
 export interface StateSource {
   config: Pick<DevConfig, "isReal" | "watch">;
-  /** The local URL of the server. Empty while the session starts. */
+  /** The local URL of the server. Empty until the session listens on its port. */
   url: string;
   publicUrl: string;
   hubUrl: string;

@@ -7,7 +7,10 @@ export interface DevEndpoint {
   url: string;
   /** The items that the webhook watches, as `type:name`. Empty if the endpoint has no webhook. */
   watch: readonly string[];
-  /** The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Absent on the real Hub. */
+  /**
+   * The arguments of `hub-webhooks trigger` that send a test event to the endpoint. Absent on the real Hub and for an
+   * endpoint without a webhook.
+   */
   trigger?: readonly string[];
 }
 
@@ -15,9 +18,9 @@ export interface DevEndpoint {
 export interface DevState {
   /** The local URL, without a trailing slash. */
   url: string;
-  /** The URL to which the Hub posts deliveries. The same as `url` if there is no tunnel. */
+  /** The URL to which the Hub sends deliveries. The same as `url` if there is no tunnel and no `publicUrl` option. */
   publicUrl: string;
-  /** The Hub that has the webhooks of the session. */
+  /** The Hub on which the session's webhooks are registered. */
   hub: {
     kind: "local" | "real";
     url: string;
@@ -37,13 +40,16 @@ export type DevEvent =
   | { event: "down"; reason: string }
   /** Deliveries arrive again. */
   | { event: "up"; publicUrl: string }
-  /** The public URL has changed. The webhooks of the session are being updated. */
+  /** The public URL has changed. The session then updates its webhooks. */
   | { event: "urlChanged"; publicUrl: string }
   /** Source files have changed. New deliveries wait until the server is reloaded. */
   | { event: "reloading"; files: readonly string[] }
-  /** The server is running again, and its webhooks are in sync. */
+  /** The server is running again. Webhooks that could not be updated are reported as `problem` events. */
   | { event: "reloaded"; endpoints: readonly DevEndpoint[] }
-  /** The server failed to load, or its process exited. Deliveries receive status 503, and the Hub retries them. */
+  /**
+   * The server failed to load, or its process exited. If `isRestarted` is true, deliveries wait for the restart.
+   * Otherwise, deliveries receive status 503, and the Hub retries them.
+   */
   | {
       event: "broken";
       reason: string;
@@ -54,9 +60,9 @@ export type DevEvent =
     }
   /** A delivery was answered. */
   | ({ event: "delivery" } & ProxiedDelivery)
-  /** The webhooks of the session were changed. `steps` describes the changes for display. */
+  /** The session changed its webhooks. `steps` describes the changes for display. */
   | { event: "webhooks"; steps: readonly string[] }
-  /** An action failed. The session retries the action, or the message describes how to fix the problem. */
+  /** A problem that does not end the session. `message` describes the problem and, where you can act, how to fix it. */
   | { event: "problem"; code: string; message: string }
   /** A line of the server's output: JSON from the logger, or text that your code prints. */
   | ({ event: "output" } & OutputLine);

@@ -5,10 +5,13 @@ import { LocalHub } from "../local-hub/local-hub.ts";
 import type { DevConfig } from "./dev-options.ts";
 import { listenOnFreePort } from "./listen-on-free-port.ts";
 
-/** The limits are low, because closing a session must not take minutes. The session has its own retries. */
+/**
+ * Limits for requests to the real Hub. They are low, because closing a session must not take minutes, and the session
+ * retries failed updates itself.
+ */
 const clientLimits = { timeout: "10s", attempts: 2 } as const;
 
-/** The Hub of a session. */
+/** The real Hub or local Hub that a session uses. */
 export interface DevHub {
   client: HubClient;
   /** Environment variables for the server process. */

@@ -40,7 +40,9 @@ export interface StartDevOptions {
    * an endpoint without a watch list has no webhook.
    */
   watch?: readonly Watch[];
-  /** The token for the real Hub. Default: the token that `HubClient` finds. */
+  /**
+   * The token for the real Hub. Default: `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, or the token that `hf auth login` saved.
+   */
   token?: string;
   /** The URL of the real Hub. Default: `HF_ENDPOINT`, otherwise `https://huggingface.co`. */
   hubUrl?: string;
@@ -51,7 +53,7 @@ export interface StartDevOptions {
   state?: string;
   /** Whether to wait for a change if the file does not load at the start. By default, `startDev` rejects. */
   waitForFile?: boolean;
-  /** The interval at which changes to the webhooks are reverted and suspended webhooks are enabled. Default `"1m"`. */
+  /** How often the session reverts other changes to its webhooks and enables suspended webhooks. Default `"1m"`. */
   repairInterval?: Duration;
   /** Called with every event. If the function throws, the session continues. */
   onEvent?: (event: DevEvent) => void;
@@ -59,7 +61,7 @@ export interface StartDevOptions {
   signal?: AbortSignal;
 }
 
-/** The options that a session uses as they are. The functions that they are passed to have the defaults. */
+/** The options that a session passes on unchanged. The functions that receive them apply the defaults. */
 type PassedOptions = {
   [Name in "port" | "hubPort" | "token" | "hubUrl" | "state" | "onEvent"]: StartDevOptions[Name];
 };

@@ -43,9 +43,9 @@ const maxConnections = 1_000;
  * proxy listens on two sockets: one for this machine, and one for a tunnel, which serves only webhooks.
  */
 export class DevProxy {
-  /** The port for this machine. */
+  /** The port for clients on this machine. */
   readonly port: number;
-  /** The port for a tunnel. */
+  /** The port to which a tunnel forwards requests. */
   readonly publicPort: number;
   readonly #options: DevProxyOptions;
   readonly #servers: readonly Server[];
@@ -110,7 +110,7 @@ export class DevProxy {
    * Sends the latest delivery again. The delivery has a new ID, because the inbox would treat the same ID as a
    * duplicate. Returns `undefined` if there is no delivery yet.
    *
-   * @throws `SERVER_FILE_INVALID` while the server does not load.
+   * @throws `SERVER_FILE_INVALID` while the server does not load; `NO_RESPONSE` if the server does not answer.
    */
   async replay(): Promise<ReplayResult | undefined> {
     return this.#observer.replay(await this.#options.serverPort());
@@ -160,7 +160,9 @@ function rejectHost({ incoming, outgoing }: ProxiedExchange): void {
   outgoing.end(page?.html ?? JSON.stringify({ error, code }));
 }
 
-/** Creates an HTTP server with the limits and checks of a deployed server. No request can cause an uncaught error. */
+/**
+ * Creates an HTTP server that checks requests like a deployed server. If `answer` fails, the response has status 502.
+ */
 function createProxyServer(
   { onProblem, probeIntervalMs }: DevProxyOptions,
   timeouts: ServerOptions,

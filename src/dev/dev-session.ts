@@ -25,15 +25,15 @@ export interface DevSession extends AsyncDisposable {
   /** The current URLs and endpoints. */
   readonly state: DevState;
   /**
-   * The secret that was generated for this session. `undefined` if the server has its own secret or is public. Set the
-   * header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and `hub-webhooks trigger` set
-   * the header automatically.
+   * The secret that was generated for this session. `undefined` if the server has its own secret or the session has a
+   * public URL. Set the header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and
+   * `hub-webhooks trigger` set the header automatically.
    */
   readonly secret: string | undefined;
   /**
    * Sends the latest delivery again with a new ID. Returns `undefined` if there is no delivery yet.
    *
-   * @throws `SERVER_FILE_INVALID` while the file does not load.
+   * @throws `SERVER_FILE_INVALID` while the file does not load; `NO_RESPONSE` if the server does not answer.
    */
   replay(): Promise<ReplayResult | undefined>;
   /** Deletes the webhooks of the session, closes the tunnel, and stops the server. Safe to call twice. */
@@ -186,7 +186,7 @@ class Session implements DevSession {
     return server;
   }
 
-  /** Opens the tunnel. Without a tunnel, only checks that the fixed public URL is reachable. */
+  /** Opens the tunnel. Without a tunnel, only checks that the public URL, or else the local URL, is reachable. */
   async #openPublicAddress(proxy: DevProxy): Promise<Tunnel> {
     const { tunnel: tunnelOptions, publicUrl } = this.#config;
     const options =

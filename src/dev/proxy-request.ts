@@ -183,8 +183,8 @@ function renderPage(
 const alwaysForwarded: readonly string[] = ["content-length", "host"];
 
 /**
- * Returns the headers of the forwarded request. `Via` and `Connection` indicate HTTP/1.0 and connections that are not
- * kept alive. The server treats HTTP/1.0 as a sign of a proxy, and does not show private pages to a proxy.
+ * Returns the headers of the forwarded request. Adds `Via` for HTTP/1.0, and `Connection: close` for a connection that
+ * is not kept alive. The server treats both as signs of a proxy, and does not show private pages to a proxy.
  */
 function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): string[] {
   const { rawHeaders, httpVersion, headers } = incoming;
@@ -201,8 +201,8 @@ function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): st
 }
 
 /**
- * Returns the headers of the response without framing headers. Node sets them, because an HTTP/1.0 client does not
- * support chunks.
+ * Returns the response headers without hop-by-hop headers such as `Transfer-Encoding`. Node chooses the framing,
+ * because an HTTP/1.0 client does not support chunks.
  */
 function responseHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
   const dropped = new Set(hopByHopHeaders(headers.connection));

@@ -7,11 +7,14 @@ import { SourceWatcher } from "./source-watcher.ts";
 
 export interface ReloadingServerOptions
   extends Pick<ServerProcessOptions, "path" | "launchResult" | "environment" | "onOutput"> {
-  /** The secret of the session, which replaces the secrets of the server or is added to them. */
+  /**
+   * The session's secret. Depending on its mode, it replaces the server's secrets, is added to them, or is used only if
+   * the server has no secret.
+   */
   secret: SessionSecret | undefined;
   /** The URL of the inbox. Overrides the inbox of the server. */
   inbox?: string | undefined;
-  /** Called each time the server has started, including the first time. */
+  /** Called each time the server starts, including the first time. */
   onServing: (description: ServerDescription) => void;
   /** Called with the changed files before the server is reloaded. */
   onReload: (paths: readonly string[]) => void;
@@ -44,7 +47,7 @@ export class ReloadingServer {
   #loading: Promise<void> | undefined;
   /** Whether a source file changed after the load started. */
   #isStale = false;
-  /** Whether a file changed during the load that is not loaded yet, but could be a missing import. */
+  /** Whether a file that was never loaded changed during the load. Such a file can be a missing import. */
   #mayBeFixed = false;
   #isClosed = false;
   #restart: NodeJS.Timeout | undefined;
@@ -66,7 +69,7 @@ export class ReloadingServer {
   /**
    * Resolves with the current port of the server after the server is loaded.
    *
-   * @throws `SERVER_FILE_INVALID` while the file does not load.
+   * @throws `SERVER_FILE_INVALID` while the file does not load or the server exits soon after its start.
    */
   waitForPort(): Promise<number> {
     return this.#port.promise;
@@ -177,9 +180,12 @@ function createPort(): PromiseWithResolvers<number> {
 }
 
 function unexpectedExit(): WebhookError {
-  return new WebhookError("The server process exited unexpectedly. See the last output of the server.", {
-    code: "SERVER_FILE_INVALID",
-  });
+  return new WebhookError(
+    "The server process exited unexpectedly. Check the last lines of the server's output, and fix the cause.",
+    {
+      code: "SERVER_FILE_INVALID",
+    },
+  );
 }
 
 function toWebhookError(error: unknown): WebhookError {

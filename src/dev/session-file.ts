@@ -19,7 +19,7 @@ export interface SessionRecord {
   folder: string;
   /** The URL of the session's local Hub. Absent if the session uses the real Hub. */
   localHubUrl?: string;
-  /** The secret that the server requires. Absent if the server is open. */
+  /** The secret that the server requires. Absent if the server accepts deliveries without a secret. */
   secret?: string;
 }
 

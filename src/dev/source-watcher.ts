@@ -40,7 +40,7 @@ export class SourceWatcher {
       const watcher = watch(folder, (_event, name) => {
         if (name !== null) this.#recordChange(join(folder, basename(name)));
       });
-      // The folder was deleted, for example.
+      // The watcher fails if its folder is deleted, for example.
       watcher.on("error", () => watcher.close());
       this.#folders.set(folder, watcher);
     } catch {

@@ -14,8 +14,8 @@ export function effectiveWatch(
 }
 
 /**
- * Derives the default watch list of an endpoint on a local Hub: the repositories and owners in the filter of the
- * endpoint, or all repositories of the local user if the filter has none. There is no such default on the real Hub.
+ * Derives the default watch list of an endpoint for a local Hub: the repositories and owners in the endpoint's filter,
+ * or all repositories of `local-user` if the filter has none. There is no such default on the real Hub.
  *
  * @example
  * ```ts

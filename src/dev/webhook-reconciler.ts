@@ -11,15 +11,15 @@ import { deleteStaleWebhooks } from "../registration/stale-webhooks.ts";
 import { formatStep } from "../registration/step-text.ts";
 import { type ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 
-/** Listeners for changes to the webhooks of a session, and for failures. */
+/** Callbacks for changes to a session's webhooks, and for failures. */
 export interface WebhookListeners {
-  /** Called with the completed steps as text. */
+  /** Called with descriptions of the changes that were made. */
   onSteps: (steps: readonly string[]) => void;
-  /** Called for each failure, and once for each skipped webhook. */
+  /** Called for each failure, and once for each different message about a skipped webhook. */
   onProblem: (problem: { code: string; message: string }) => void;
 }
 
-/** Reconciles the webhooks of a session with its endpoints, and retries if the Hub fails. */
+/** Reconciles a session's webhooks with its endpoints, and retries after retryable failures. */
 export class WebhookReconciler {
   readonly #webhooks: TemporaryWebhooks;
   readonly #listeners: WebhookListeners;
@@ -29,7 +29,10 @@ export class WebhookReconciler {
   #input: ReconcileInput | undefined;
   #retrying: Promise<void> | undefined;
 
-  /** @param options `retryDelaysMs` are the delays before retries. The last delay repeats. */
+  /**
+   * @param options `retryDelaysMs` lists the delays before the first, second, and later retries. The last delay
+   * repeats.
+   */
   constructor({
     webhooks,
     retryDelaysMs = [2_000, 5_000, 15_000, 30_000],
@@ -41,10 +44,10 @@ export class WebhookReconciler {
   }
 
   /**
-   * Creates the webhooks. Does not report the creation as steps.
+   * Creates the webhooks, without passing the created webhooks to `onSteps`. If only some webhooks fail, passes the
+   * failures to `onProblem` and retries retryable failures in the background.
    *
-   * @throws `HubError` if the Hub is not reachable or rejects every webhook. If the Hub rejects only some webhooks, the
-   * failures are reported.
+   * @throws `HubError` if the webhooks cannot be listed or every webhook fails; `STATE_UNUSABLE`.
    */
   async start(input: ReconcileInput): Promise<void> {
     this.#input = input;
@@ -55,19 +58,25 @@ export class WebhookReconciler {
     if (failed.some(({ error }) => error.retryable)) this.#retryLater();
   }
 
-  /** Updates the webhooks. Failures are reported and retried in the background. */
+  /**
+   * Updates the webhooks. Never rejects: passes failures to `onProblem`, and retries retryable failures in the
+   * background.
+   */
   async update(input: ReconcileInput): Promise<void> {
     this.#input = input;
     await this.repair();
   }
 
-  /** Reverts changes to the webhooks that were not made by the session. */
+  /** Reverts changes that others made to the webhooks. Handles failures like {@link update}. */
   async repair(): Promise<void> {
     if (this.#closing.signal.aborted || (await this.#reconcile())) return;
     this.#retryLater();
   }
 
-  /** Deletes the webhooks. Webhooks that cannot be deleted are deleted by the next session. */
+  /**
+   * Deletes the webhooks, and passes a failure to `onProblem`. On the real Hub, the next session with the same state
+   * file deletes webhooks that could not be deleted.
+   */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#retrying;
@@ -92,7 +101,7 @@ export class WebhookReconciler {
     }
   }
 
-  /** Reconciles the webhooks. Resolves with `true` if no retry is necessary. */
+  /** Reconciles the webhooks. Resolves with `false` if a retry can succeed after a failure. */
   async #reconcile(): Promise<boolean> {
     if (!this.#input) return true;
     try {
@@ -120,9 +129,9 @@ export class WebhookReconciler {
 }
 
 /**
- * Opens the state file of the temporary webhooks of a session, without creating a webhook. Returns the webhooks, and the
- * function that releases the state file. On the real Hub, deletes the webhooks that earlier sessions left behind. On a
- * local Hub, which stops with the session, the state file is temporary.
+ * Opens the state file for a session's temporary webhooks, without creating webhooks. On the real Hub, first deletes
+ * webhooks that earlier sessions left behind. With a local Hub, which stops with the session, the state file is in a
+ * temporary folder. `release` deletes this folder.
  *
  * @throws `STATE_UNUSABLE`, and the signal's abort reason.
  */
@@ -139,7 +148,7 @@ export async function openWebhookState({
   /** Whether the webhooks are on the real Hub, which keeps them after the session. */
   isReal: boolean;
   state: string | undefined;
-  /** A request that other sessions send to check whether this session is running. */
+  /** The URL that other sessions request to check whether this session is running, and the expected response. */
   alive: { url: string; answer: string };
   signal: AbortSignal;
 }): Promise<{ webhooks: TemporaryWebhooks; release(): Promise<void> }> {
@@ -158,6 +167,6 @@ export async function openWebhookState({
 
 function toWebhookError(error: unknown): WebhookError {
   if (WebhookError.isInstance(error)) return error;
-  const message = `The webhooks of this session cannot be updated (${messageOf(error)}). Restart the session.`;
+  const message = `The webhooks of this session could not be changed (${messageOf(error)}). Restart the session.`;
   return new WebhookError(message, { code: "INTERNAL", cause: error });
 }

@@ -93,7 +93,10 @@ export async function settled(
   }
 }
 
-/** Describes the unfinished deliveries of each endpoint, such as `retrain (2 queued, 1 running)`. */
+/**
+ * Returns a text such as `retrain (2 queued, 1 running)` for each endpoint with unfinished deliveries. If `endpoint` is
+ * set, only checks that endpoint.
+ */
 async function waitingIn({ inbox }: Pick<WebhooksServer, "inbox">, endpoint: string | undefined): Promise<string[]> {
   return Object.entries(await inbox.counts())
     .filter(([name, { queued, running }]) => (endpoint ?? name) === name && queued + running > 0)

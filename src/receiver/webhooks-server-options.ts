@@ -35,11 +35,11 @@ export interface WebhooksServerOptions {
    */
   logger?: Logger;
   /**
-   * A Hono app with middleware, such as a rate limit, an allow list or tracing. The built-in routes are added after the
-   * routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page, `/health`,
-   * `/metrics` and the dashboard, and the app's routes take precedence. The app keeps its `onError` and `notFound` handlers.
-   * Add middleware before you create the server: afterward, `app.use()` throws `MIDDLEWARE_TOO_LATE`. Default: an app
-   * without middleware.
+   * A Hono app with middleware, such as a rate limit, an allow list, or tracing. The built-in routes are added after
+   * the routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page,
+   * `/health`, `/metrics` and the dashboard, and the app's routes take precedence. The app keeps its `onError` and
+   * `notFound` handlers. Add middleware before you create the server: afterward, `app.use()` throws
+   * `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
    *
    * @example
    * ```ts
@@ -70,7 +70,7 @@ export interface WebhooksServerOptions {
    * Default `false`.
    */
   trustProxy?: boolean;
-  /** The maximum size of a body in bytes. Default: 10 MiB, because the payload of a bucket may list 10,000 files. */
+  /** The maximum size of a body in bytes. Default: 10 MiB, because a bucket payload can list 10,000 files. */
   bodyLimit?: number;
   /**
    * The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for no page. Default: the

@@ -32,7 +32,8 @@ import { ServerRedaction } from "./security/server-redaction.ts";
 import { checkServerOptions, type WebhooksServerOptions } from "./webhooks-server-options.ts";
 
 /**
- * Receives webhooks of the Hub: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result.
+ * Receives Hub webhooks: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result, or stores
+ * the delivery for a background endpoint.
  *
  * Until you launch the server, it requires no Node APIs: `server.fetch` runs on every runtime that Hono supports.
  *
@@ -50,7 +51,7 @@ export class WebhooksServer {
   /** Registers handlers as endpoints, before or after the launch. See {@link WebhookFunction}. */
   readonly webhook: WebhookFunction;
   /**
-   * The Hono app, to which you can add routes. This is the app in the option `app`, or else a new app. You cannot add
+   * The Hono app, to which you can add routes. This is the app from the `app` option, or a new app. You cannot add
    * middleware: `server.app.use()` throws `MIDDLEWARE_TOO_LATE`, because the built-in routes are already registered.
    */
   readonly app: Hono;
@@ -161,7 +162,7 @@ export class WebhooksServer {
    * Validates and filters a payload and runs the handler, without HTTP and without a secret, for tests. You can omit
    * `endpoint` if the server has only one endpoint.
    *
-   * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `PAYLOAD_INVALID`.
+   * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    * @example
    * ```ts
    * const outcome = await server.receive(webhookPayload("repo.content"), { endpoint: "retrain" });
@@ -205,7 +206,10 @@ export class WebhooksServer {
     return this.#lifecycle.launch(options);
   }
 
-  /** Stops accepting requests, waits for requests in progress, and closes the tunnel and inbox. Safe to call twice. */
+  /**
+   * Stops accepting requests, waits up to `shutdownGrace` for running handlers, and closes the tunnel and inbox. Safe
+   * to call twice.
+   */
   async close(): Promise<void> {
     await this.#lifecycle.close();
   }
@@ -317,7 +321,7 @@ export class WebhooksServer {
     const background = () => this.#endpoints.backgroundEndpoints;
     const shared = { mountPoint: this.#serverApp.mountPoint, now: this.#now };
     app.all(`${webhooksPath}*`, async (context) => {
-      // A parent app calls this route without `fetch`, which would otherwise log the report.
+      // A parent app calls this route directly, not through `fetch`, so the report must also be logged here.
       this.#report.log(context.env);
       return toResponse(await this.#pipeline.handle(new RoutedRequest(context)));
     });

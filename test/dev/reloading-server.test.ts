@@ -160,7 +160,9 @@ describe.concurrent("A reloading server", () => {
     await expect(deliver("die")).rejects.toThrow();
     await expect
       .poll(() => events.slice(1), pollOptions)
-      .toContain("restarts: The server process exited unexpectedly. See the last output of the server.");
+      .toContain(
+        "restarts: The server process exited unexpectedly. Check the last lines of the server's output, and fix the cause.",
+      );
     expect(await deliver("word")).toEqual(["one", "first"]);
     // The exit of a server that is closed is not reported.
     await server.close();

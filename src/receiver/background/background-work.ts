@@ -10,18 +10,20 @@ interface BackgroundWorkOptions {
   endpoints: EndpointRegistry;
   /** The URL of the inbox, or an open inbox. Default `INBOX_URL`. */
   inbox: string | Inbox | undefined;
-  /** Runs the handler of an endpoint. Never rejects. */
+  /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** Opens the inbox of a server when it is first needed, and runs the background endpoints on it. */
+/** Opens the server's inbox when the inbox is first needed, and runs its deliveries for background endpoints. */
 export class BackgroundWork {
   readonly #options: BackgroundWorkOptions;
   #opening: Promise<Inbox> | undefined;
-  /** The inbox that runs the endpoints, including endpoints that are added later. */
+  /**
+   * The open inbox, which runs the deliveries of all background endpoints, including endpoints that are added later.
+   */
   #inbox: Inbox | undefined;
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
   /** The URL that overrides the URL in the options. */
@@ -50,7 +52,10 @@ export class BackgroundWork {
     return this.#opening;
   }
 
-  /** Opens the inbox if there is a background endpoint. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
+  /**
+   * Opens the inbox if there is a background endpoint, and warns about orphaned deliveries. @throws `OPTION_INVALID`,
+   * `INBOX_UNUSABLE`.
+   */
   async openIfNeeded(): Promise<void> {
     if (this.#options.endpoints.backgroundEndpoints.length === 0) return;
     await this.#warnOrphaned(await this.open());
@@ -103,7 +108,10 @@ export class BackgroundWork {
     );
   }
 
-  /** Warns about deliveries of renamed or removed endpoints, which stay queued unless another server runs them. */
+  /**
+   * Warns about unfinished deliveries for endpoints that this server does not run in the background, such as renamed
+   * endpoints. These deliveries stay in the inbox until another server runs them.
+   */
   async #warnOrphaned(inbox: Inbox): Promise<void> {
     const { endpoints, log } = this.#options;
     const counts = await inbox.counts().catch(() => ({}));
@@ -112,7 +120,7 @@ export class BackgroundWork {
       if (waiting === 0 || endpoints.byName.get(endpoint)?.queue) continue;
       log.warn(
         { endpoint, waiting },
-        "The inbox contains deliveries for a background endpoint that this server does not have. Register the endpoint again, unless another server on the same inbox runs it.",
+        "The inbox contains unfinished deliveries for an endpoint that this server does not run in the background. Register the endpoint with background: true, unless another server runs the deliveries of this inbox.",
       );
     }
   }
@@ -144,7 +152,7 @@ export class BackgroundWork {
 
 function unsupported({ name }: Endpoint): WebhookError {
   return new WebhookError(
-    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.`,
+    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun, or Deno.`,
     { code: "INBOX_UNUSABLE" },
   );
 }

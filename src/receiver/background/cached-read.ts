@@ -25,7 +25,7 @@ export class CachedRead<Value> {
     this.#options = options;
   }
 
-  /** Returns the value of `source`. `read` must not reject. */
+  /** Returns the value that `read` reads from `source`, or the fallback after the timeout. `read` must not reject. */
   async get<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
     const { timeoutMs, fallback } = this.#options;
     const waited = Promise.withResolvers<Value>();

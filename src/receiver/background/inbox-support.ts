@@ -1,5 +1,5 @@
 /**
- * Whether this runtime can open an inbox, which requires modules of Node. Bun and Deno support these modules. In a bundle
+ * Whether this runtime can open an inbox, which requires Node modules. Bun and Deno support these modules. In a bundle
  * for a worker or browser, the "browser" field of package.json replaces this file with `node/unavailable.ts`, where the
  * value is `false`.
  */

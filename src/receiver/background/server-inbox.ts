@@ -65,7 +65,8 @@ export class ServerInbox {
   }
 
   /**
-   * Deletes deliveries whose retention period has ended, which also happens every hour. Returns the number of deliveries.
+   * Deletes deliveries whose retention period has ended, which also happens every hour. Returns the number of deleted
+   * deliveries.
    */
   async prune(): Promise<number> {
     return (await this.#open()).prune();

@@ -30,8 +30,8 @@ const hoursKept = 24;
 const runsKept = 1_024;
 
 /**
- * Counts the deliveries of a server since the server started, in constant memory. Every delivery is counted, so counting
- * only updates existing arrays.
+ * Counts a server's deliveries since the server started. The memory per endpoint is constant. Counting only updates
+ * arrays, because it runs for every delivery.
  */
 export class Activity {
   readonly startedAt: Date;
@@ -71,7 +71,7 @@ export class Activity {
     this.#observeRun = observe;
   }
 
-  /** The last 24 clock hours, oldest first; hours before the server started are omitted. */
+  /** Returns the last 24 clock hours, oldest first. Omits hours before the server started. */
   hours(): readonly ActivityHour[] {
     const present = hourOf(this.#now());
     const first = Math.min(Math.max(hourOf(this.startedAt.getTime()), present - hoursKept + 1), present);
@@ -82,7 +82,7 @@ export class Activity {
     });
   }
 
-  /** The durations of the latest 1,024 handler runs, or `undefined` before the first run. */
+  /** Returns percentiles of the latest 1,024 handler durations, or `undefined` before the first run. */
   handlerTime(): HandlerTime | undefined {
     const runs = Math.min(this.#runs, runsKept);
     if (runs === 0) return undefined;
@@ -143,8 +143,8 @@ export class EndpointActivity {
 }
 
 /**
- * Counts for each kind in each of the last 24 clock hours. The first count in an hour replaces the counts of the same hour
- * of the previous day, so no timer is necessary, and the clock may be set back.
+ * Counts events of each kind in each of the last 24 clock hours. The first count in an hour clears the counts of the
+ * same hour of the previous day, so no timer is necessary.
  */
 class HourlyCounts {
   readonly #kinds: number;

@@ -18,7 +18,6 @@ export class EndpointRegistry {
     return [...this.#byName.keys()];
   }
 
-  /** The background endpoints. */
   get backgroundEndpoints(): readonly Endpoint[] {
     return this.all.filter(({ queue }) => queue !== undefined);
   }

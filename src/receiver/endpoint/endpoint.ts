@@ -24,45 +24,50 @@ import { readDomainsOption, readWatchOption } from "./watch-options.ts";
 export interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
   /**
-   * Aborts at the timeout. If the handler runs before the response, also aborts when the client disconnects. In the
-   * background, also aborts when the server shuts down, which leaves the handler up to `shutdownGrace` to finish, and when
-   * the lease of the delivery is lost. A background handler that then fails or does not finish runs again, and the attempt
-   * does not count. Pass this signal to `fetch`.
+   * Aborts when the endpoint's `timeout` ends. Before the response, also aborts when the client disconnects. In the
+   * background, also aborts when the inbox loses the delivery's lease or the server shuts down. During a shutdown, the
+   * handler has up to `shutdownGrace` to finish. If the handler fails or does not finish after a lost lease or during a
+   * shutdown, it runs again, and the attempt does not count. Pass this signal to `fetch`.
    */
   readonly signal: AbortSignal;
   /** A logger that adds the endpoint and the delivery ID to each line. */
   readonly log: Logger;
-  /** The HTTP request, whose body is already read. Missing for background endpoints and for deliveries without HTTP. */
+  /**
+   * A copy of the HTTP request without the body, the `X-Webhook-Secret` header, and the `secret` query parameter.
+   * Missing for background endpoints and for deliveries without HTTP.
+   */
   readonly request?: Request | undefined;
 }
 
 /**
- * A function that handles deliveries. Its return value is the response: JSON, a `Response`, or `undefined` for status 200
- * with an empty body.
+ * A function that handles deliveries. Its return value becomes the response: a `Response`, a value to send as JSON, or
+ * `undefined` for status 200 with an empty body. The return value of a background handler is not sent, but an error
+ * `Response` counts as a failure.
  */
 export type Handler<Payload = WebhookPayload> = (payload: Payload, context: HandlerContext<Payload>) => unknown;
 
 /** Options of an endpoint. */
 export interface EndpointOptions extends FilterOptions {
   /**
-   * The maximum duration of a handler run. After this time, the delivery fails with 504. Default `"25s"`, because the Hub
-   * waits 30 s for a response. Default for background endpoints: `"10m"`.
+   * The maximum duration of a handler run. After this time, the delivery fails with status 504, or the background
+   * attempt fails. Default `"25s"`, because the Hub waits 30 s for a response. Default for background endpoints:
+   * `"10m"`.
    */
   timeout?: Duration;
   /**
-   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that arrives
-   * twice runs once. The options `attempts`, `backoff`, `concurrency` and `retention` require `background: true`. Default
-   * `false`.
+   * Whether the server stores each delivery, answers 202, and then runs the handler with retries. A delivery that
+   * arrives twice runs once. The `attempts`, `backoff`, `concurrency`, and `retention` options require `background:
+   * true`. Default `false`.
    */
   background?: boolean;
   /** The maximum number of attempts per delivery. Default `10`, or one more than the number of waits in a `backoff` list. */
   attempts?: number;
   /**
-   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h and 12 h, about
-   * 22 h in total. Each further attempt waits 12 h.
+   * The waits between attempts, which vary by ±20%. Default: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 6 h, and 12 h,
+   * about 22 h in total. Each further attempt waits 12 h.
    */
   backoff?: Backoff;
-  /** The maximum number of deliveries that run at the same time on this server. Default `4`. */
+  /** The maximum number of the endpoint's deliveries that run at the same time on this server. Default `4`. */
   concurrency?: number;
   /**
    * How long a succeeded or dead delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
@@ -70,10 +75,10 @@ export interface EndpointOptions extends FilterOptions {
    */
   retention?: Duration;
   /**
-   * The schema of the body. Default: the payload of the Hub. With a Standard Schema (zod, valibot, arktype, …), the body
-   * must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must be a
-   * payload of the Hub too. With `null`, any body is accepted, even an empty one: the payload is `null`, and `delivery.body`
-   * is the text.
+   * The schema of the body. Default: the schema of Hub payloads. With a Standard Schema (zod, valibot, arktype, …), the
+   * body must be JSON, and the handler receives the schema's output. If the endpoint also has a filter, the body must
+   * also be a Hub payload. With `null`, any body is accepted, even an empty one: the payload is `null`, and
+   * `delivery.body` is the text.
    */
   schema?: StandardSchemaV1 | null;
   /**
@@ -113,9 +118,9 @@ export interface Endpoint {
   readonly warnings: readonly string[];
   /** The scopes that the filter accepts. An empty list accepts all scopes. */
   readonly scopes: readonly string[];
-  /** The patterns of repositories that the filter accepts. An empty list accepts all repositories. */
+  /** The repository patterns that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
-  /** The items that the endpoint's webhook watches. Empty if the endpoint does not declare them. */
+  /** The items that the endpoint's webhook watches. Empty if the endpoint has no `watch` option. */
   readonly watch: readonly WatchedItem[];
   /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
@@ -138,7 +143,7 @@ export interface Endpoint {
 /** A delivery whose body was validated and filtered. If the filter ignores the delivery, the endpoint's own schema is not applied. */
 export interface ParsedDelivery {
   readonly delivery: Delivery<unknown>;
-  /** The payload of the Hub. Missing if only a schema was applied to the body. */
+  /** The body as a Hub payload. Missing for an endpoint that has a `schema` option but no filter. */
   readonly hubPayload?: WebhookPayload;
   /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
   readonly ignored?: string | undefined;
@@ -166,7 +171,7 @@ export function createEndpoint(declaration: {
   const { schema } = options;
   if (schema === null && filter) {
     throw optionError(
-      `Endpoint "${name}" has "schema: null" and a filter. A filter requires a payload of the Hub, but "schema: null" accepts any body. Remove "schema: null" or the filter.`,
+      `Endpoint "${name}" has "schema: null" and a filter. A filter requires a Hub payload, but "schema: null" accepts any body. Remove "schema: null" or the filter.`,
     );
   }
   const scopes = listOf(options.scope);
@@ -260,7 +265,10 @@ function withPayload(
 /** Allows only characters that URLs never encode, so that paths can be compared without decoding. */
 const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
 
-/** Reads a name, and removes slashes at both ends, because names in the Hub's Python library may start with a slash. */
+/**
+ * Reads a name, and removes leading and trailing slashes, because names in the Hub's Python library can start with a
+ * slash.
+ */
 function readName(given: string | undefined): string {
   if (!given) {
     throw new WebhookError(

@@ -4,7 +4,7 @@ import { coversScope } from "../../payload/scope.ts";
 import { parseDomain, parseWatch, type WatchedItem, type WebhookDomain, webhookDomains } from "../../payload/watch.ts";
 
 /**
- * Reads the option `watch` of an endpoint, without duplicates.
+ * Reads an endpoint's `watch` option, and removes duplicates.
  *
  * @throws `OPTION_INVALID`
  */
@@ -23,7 +23,7 @@ export function readWatchOption(option: string | readonly string[] | undefined):
 }
 
 /**
- * Reads the option `domains` of an endpoint. Default: the domains that the filter covers.
+ * Reads an endpoint's `domains` option. Default: the domains of the endpoint's scopes.
  *
  * @throws `OPTION_INVALID` when a domain is unknown, or when the filter would ignore every delivery.
  */

@@ -23,15 +23,15 @@ export type WebhookDecorator<Payload> = <
 ) => void;
 
 /**
- * Registers handlers as endpoints. The type of the payload is inferred from the options. Slashes at both ends of a name are
- * removed, so `"/retrain/"` becomes `"retrain"`.
+ * Registers handlers as endpoints. The type of the payload is inferred from the options. Leading and trailing slashes
+ * are removed from a name, so `"/retrain/"` becomes `"retrain"`.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
  * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
  */
 export interface WebhookFunction {
   /**
-   * Registers a named function. The name of the function is the name of the endpoint.
+   * Registers a named function. The endpoint has the name of the function.
    *
    * @example
    * ```ts
@@ -168,8 +168,8 @@ function checkDecorated(context: unknown): void {
   if (kind === "method") return;
   throw new WebhookError(
     kind === undefined
-      ? 'The decorator @webhook requires standard decorators. Remove "experimentalDecorators" from tsconfig.json.'
-      : `The decorator @webhook cannot be applied to a ${String(kind)}. Apply it to a method of the class.`,
+      ? 'The @webhook decorator requires standard decorators. Remove "experimentalDecorators" from tsconfig.json.'
+      : `The @webhook decorator cannot be applied to a ${String(kind)}. Apply it to a method of the class.`,
     { code: "DECORATOR_INVALID" },
   );
 }

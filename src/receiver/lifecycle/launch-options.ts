@@ -3,7 +3,7 @@ import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 
 /** Options of `launch()`. */
 export interface LaunchOptions {
-  /** The port to listen on, or 0 for any free port. Default: `PORT`, else `7860`, the port of a Space. */
+  /** The port to listen on, or 0 for any free port. Default: `PORT`, else `7860`, the default port of a Space. */
   port?: number;
   /**
    * The host to listen on. Default: `HOST`, else `0.0.0.0` in a Space, else `127.0.0.1`, to which only this machine can
@@ -11,9 +11,10 @@ export interface LaunchOptions {
    */
   host?: string;
   /**
-   * Opens a tunnel with a temporary public URL for `/webhooks/*`, which closes after 72 hours. Default: `TUNNEL` (`1` or the
-   * name of a provider), else no tunnel. If no secret is set, the server creates and prints a secret for the session. An
-   * `existingUrl` in these options is the URL of your own tunnel: it must point to the port of the server and is monitored.
+   * Whether to open a tunnel, or the options of the tunnel. The tunnel has a temporary public URL for `/webhooks/*`,
+   * and closes after 72 hours. Default: `TUNNEL` (`1` or the name of a provider), else no tunnel. If no secret is set,
+   * the server creates and prints a secret for the session. If the options contain an `existingUrl`, no tunnel is
+   * opened: the server only polls this URL, which must point to the server's port.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
@@ -43,16 +44,21 @@ export interface LaunchOptions {
    */
   maxRequestsPerSocket?: number;
   /**
-   * How long `close()`, SIGTERM and SIGINT wait for running handlers: first for requests in progress, and in the remaining
-   * time for background handlers, whose `signal` is aborted when this wait starts. Background deliveries that do not finish
-   * are queued again. Default `"30s"`.
+   * How long `close()`, SIGTERM, and SIGINT wait for running handlers. The server first waits for requests in progress.
+   * In the remaining time, it aborts the `signal` of background handlers and waits for them. Background deliveries that
+   * do not finish are queued again. Default `"30s"`.
    */
   shutdownGrace?: Duration;
   /**
-   * Whether the server manages the process. If `true`, SIGTERM and SIGINT let running requests finish and exit the process
-   * with code 0, or with code 1 if requests do not finish within `shutdownGrace` (a second signal exits immediately), unhandled rejections are logged and do not crash the process, and a
-   * failed launch logs one line and exits with code 1. If `false`, a failed `launch()` rejects, and the process is
-   * unchanged. Default `true`, but `false` under a test runner (vitest, `node --test`, or `NODE_ENV=test`).
+   * Whether the server handles signals and errors of the process. Default `true`, but `false` under a test runner (vitest,
+   * `node --test`, or `NODE_ENV=test`). If `true`:
+   *
+   * - SIGTERM and SIGINT let running requests finish, and exit the process with code 0, or with code 1 if requests do not
+   *   finish within `shutdownGrace`. A second signal exits immediately.
+   * - Unhandled rejections are logged and do not crash the process.
+   * - A failed launch logs one line and exits the process with code 1.
+   *
+   * If `false`, a failed `launch()` rejects, and signals and rejections are not handled.
    */
   handleSignals?: boolean;
 }
@@ -63,6 +69,9 @@ export interface LaunchedServer {
   port: number;
   /** The URL of the server on this machine, without a trailing slash. */
   url: string;
-  /** The public URL, from the Space or tunnel if there is one, else the same as `url`. The URL of a tunnel may change. */
+  /**
+   * The public URL: from the `publicUrl` option or `PUBLIC_URL`, else from the Space or tunnel, else the same as `url`.
+   * The URL of a tunnel can change.
+   */
   publicUrl: string;
 }

@@ -18,7 +18,10 @@ export interface EndpointDetails
 export interface ServerDescription {
   /** The endpoints in the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
-  /** The first valid secret of deliveries. Reading this property throws `OPTION_INVALID` if the secret is invalid. */
+  /**
+   * The first of the secrets that deliveries can use, or `undefined` if no secret is required. Reading this property
+   * throws `OPTION_INVALID` if `WEBHOOK_SECRET` is empty.
+   */
   readonly secret?: string | undefined;
 }
 
@@ -47,7 +50,7 @@ export interface ServerControl {
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
   /**
-   * Runs an endpoint once and logs the outcome. A background endpoint runs immediately.
+   * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *
    * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
    * is invalid.

@@ -68,7 +68,9 @@ export class ServerLifecycle {
     this.#options.server.report({ announce: true });
   }
 
-  /** Prepares the server and listens. Further calls return the first launch until the server is closed. */
+  /**
+   * Prepares the server and listens. Until the server is closed, further calls return the result of the first launch.
+   */
   async launch(options: LaunchOptions): Promise<LaunchedServer> {
     this.#launching ??= this.#launch(options);
     const launched = await this.#launching;

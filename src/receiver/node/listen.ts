@@ -29,7 +29,7 @@ import { DirectRequestParser } from "./direct-request-parser.ts";
 
 /** The timeouts for clients. They are set explicitly, because Node's defaults differ between versions. */
 export interface ListenTimeouts {
-  /** The maximum time to receive the headers of a request, from the start of the connection. */
+  /** The maximum time to receive the headers of a request. */
   headersMs: number;
   /** The maximum time to receive a whole request. */
   requestMs: number;
@@ -103,7 +103,7 @@ export async function listen({
     if (outgoing.headersSent) outgoing.destroy();
     else sendJson(outgoing, errorAnswer(internalError(error)));
     try {
-      log.error({ err: error, status: 500 }, "The response to a delivery could not be sent.");
+      log.error({ err: error, status: 500 }, "The response to a request could not be sent.");
     } catch {
       // The logger failed, so the error cannot be reported.
     }
@@ -146,7 +146,12 @@ export async function listen({
   });
   handleClientErrors(server, { connections, log });
   const boundPort = await openSocket(server, { host, port, optionNames: options.optionNames });
-  server.on("error", (error) => log.error({ err: error }, "A connection could not be accepted."));
+  server.on("error", (error) =>
+    log.error(
+      { err: error },
+      "A connection could not be accepted. If the error code is EMFILE, raise the limit on open files (ulimit -n).",
+    ),
+  );
   return {
     port: boundPort,
     get connectionCount() {

@@ -36,14 +36,14 @@ export async function openConfiguredInbox({ url, log, now }: ConfiguredInboxOpti
   }
   const wanted = chosen ?? defaultInboxUrl;
   const inbox = await openInbox({ url: wanted, log, now });
-  log.info({ inbox: maskUrl(wanted) }, "Background deliveries are stored in this inbox.");
+  log.info({ inbox: maskUrl(wanted) }, "Opened the inbox for background deliveries.");
   return { inbox };
 }
 
-/** Opens an inbox in memory, so that a test neither runs queued deliveries of a server in the same folder nor stores any. */
+/** Opens an inbox in memory, so that a test does not share an inbox file with a server in the same folder. */
 async function openTestInbox({ log, now }: Pick<ConfiguredInboxOptions, "log" | "now">): Promise<Inbox> {
   log.info(
-    'The inbox is in memory, because a test runner is active. Set INBOX_URL or the option "inbox" to use another inbox.',
+    'The inbox is in memory, because a test runner is active. Set INBOX_URL or the "inbox" option to use another inbox.',
   );
   const { SqliteInbox } = await import("../../inbox/sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file: ":memory:", log, now });

@@ -17,7 +17,7 @@ const timeouts = { headersMs: lifetimeMs, requestMs: lifetimeMs, keepAliveMs: li
 /** The number of requests per connection is not limited, because the tunnel server keeps its connections open. */
 const limits = { maxRequestsPerSocket: Number.POSITIVE_INFINITY };
 
-/** The public access to a server through a tunnel. */
+/** A tunnel to a server, or the user's own public URL. */
 export interface PublicListener {
   /** The public URL, which may change. `undefined` after the tunnel is closed. */
   readonly url: string | undefined;
@@ -63,7 +63,7 @@ async function openAny(options: PublicListenerOptions): Promise<PublicListener> 
   if (options.tunnel.existingUrl === undefined) return openTemporary(options);
   const tunnel = await openTunnel({ ...options.tunnel, port: serverPort });
   logEvents(tunnel, log);
-  log.info({ url: tunnel.url }, "The server is reachable at your public URL.");
+  log.info({ url: tunnel.url }, "Using your public URL. Check that your tunnel or proxy forwards it to this server.");
   return {
     get url() {
       return tunnel.url;
@@ -111,7 +111,7 @@ async function openTemporary({
   logEvents(tunnel, log);
   log.info(
     { url: tunnel.url, closesAt: new Date(Date.now() + lifetimeMs).toISOString() },
-    "The webhooks of this server are reachable through a tunnel.",
+    "This server's webhooks are reachable through a tunnel.",
   );
   return {
     get url() {

@@ -23,7 +23,7 @@ export function handleSignals({ close, log }: SignalOptions): () => void {
       (complete) => {
         if (!complete) {
           log.error(
-            "Some requests did not finish within the time of the option shutdownGrace and were interrupted. Increase shutdownGrace if your handlers need more time.",
+            'Some requests did not finish within "shutdownGrace" and were interrupted. Increase "shutdownGrace" if your handlers need more time.',
           );
         }
         process.exit(complete ? 0 : 1);
@@ -35,7 +35,10 @@ export function handleSignals({ close, log }: SignalOptions): () => void {
     );
   };
   const onRejection = (reason: unknown) => {
-    log.error({ err: reason }, "Unhandled promise rejection. The server keeps running.");
+    log.error(
+      { err: reason },
+      "Unhandled promise rejection. The server keeps running. Await the promise, or handle its rejection.",
+    );
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal).on("unhandledRejection", onRejection);
   return () => {

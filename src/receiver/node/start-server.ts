@@ -16,7 +16,7 @@ import type { PublicListener } from "./public-listener.ts";
 /** The parts of a server that are necessary to start it. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   endpoints: EndpointRegistry;
-  /** The inbox in the options of the server. */
+  /** The `inbox` option of the server. */
   inbox: string | Inbox | undefined;
   secretCheck: SecretCheck;
   ownerCheck: OwnerCheck;
@@ -162,6 +162,6 @@ function logSpaceAdvice({ endpoints, inbox, log }: ServerParts): void {
   );
   if (endpoints.backgroundEndpoints.length === 0 || !isInboxOnDisk(inbox)) return;
   log.warn(
-    "The inbox is on the disk of this Space, which every restart erases, including queued deliveries. Set INBOX_URL to a Redis or PostgreSQL server (Settings, Variables and secrets). A Space can only connect to ports 80, 443 and 8080.",
+    "The inbox is on the disk of this Space. Every restart erases the disk, including queued deliveries. Set INBOX_URL (Settings, Variables and secrets) to a Redis or PostgreSQL server on port 80, 443, or 8080. A Space cannot connect to other ports.",
   );
 }

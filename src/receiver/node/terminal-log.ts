@@ -9,7 +9,7 @@ const levels: Readonly<Record<number, { label: string; color: "gray" | "green" |
   60: { label: "fatal", color: "red" },
 };
 
-/** The fields of a delivery in display order. Other fields follow. */
+/** The fields of a delivery's log line, in display order. Other fields follow. */
 const deliveryFields = ["status", "endpoint", "repo", "scope", "action", "ms", "code", "reason", "deliveryId"];
 
 /**

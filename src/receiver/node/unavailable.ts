@@ -22,7 +22,7 @@ export const canOpenInbox = false;
 /** @throws `INBOX_UNUSABLE`, always. */
 export function openConfiguredInbox(): never {
   throw new WebhookError(
-    "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun or Deno.",
+    "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun, or Deno.",
     { code: "INBOX_UNUSABLE", status: 503 },
   );
 }
@@ -30,7 +30,7 @@ export function openConfiguredInbox(): never {
 /** @throws `OPTION_INVALID`, always. */
 export function openMetrics(): never {
   throw optionError(
-    "Metrics require Node and prom-client, which this runtime does not support. Remove the option `metrics` and METRICS.",
+    "Metrics require Node and prom-client, which this runtime does not support. Remove the `metrics` option and METRICS.",
   );
 }
 
@@ -45,7 +45,7 @@ export class Dashboard {
 
 function refuseDashboard(): Response {
   const error = new WebhookError(
-    "The dashboard requires Node, Bun or Deno. In this runtime, list deliveries with server.inbox.list().",
+    "The dashboard requires Node, Bun, or Deno. In this runtime, list deliveries with server.inbox.list().",
     { code: "NOT_FOUND", status: 404 },
   );
   return toResponse(errorAnswer(error));

@@ -31,7 +31,7 @@ export interface DeliveryLogFields {
 }
 
 /**
- * Records the end of each delivery and attempt: writes one log line and updates the activity.
+ * Records the outcome of each delivery and attempt: writes one log line and updates the activity.
  *
  * | end | `outcome` in the log | counted as | status in the inbox |
  * |---|---|---|---|

@@ -16,7 +16,7 @@ export interface DeliveryRequest {
   readonly headers: Headers;
   /** Aborts when the client disconnects before the response is sent. */
   readonly signal: AbortSignal;
-  /** The value that the runtime passes with the request. On edge workers, this is the bindings. */
+  /** The value that the runtime passes with the request. On edge workers, this value is the bindings. */
   readonly bindings: unknown;
   /** Returns the value of a header, or `null`. Pass the name in lowercase. */
   header(name: string): string | null;

@@ -48,8 +48,8 @@ export class RetryAfterError extends WebhookError {
 }
 
 /**
- * Errors of the Hub that require a change of the request or token, so that a retry cannot succeed. Missing (404) and
- * conflicting (409) resources may change, so these errors are retried.
+ * Hub errors that require a different request or token, so a retry cannot succeed. Missing (404) and conflicting (409)
+ * resources can change, so these errors are retried.
  */
 const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>([
   "ARGUMENT_INVALID",
@@ -60,7 +60,10 @@ const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErro
   "HUB_FORBIDDEN",
 ]);
 
-/** Limits a `Retry-After` of a proxy in front of the Hub. The rate limits of the Hub itself reset within minutes. */
+/**
+ * The maximum `Retry-After` of a Hub response, in seconds. The Hub's own rate limits reset within minutes, but a proxy
+ * in front of the Hub can send any value.
+ */
 const maxRetryAfterSeconds = 3600;
 
 /** Whether a retry cannot succeed after the error that a handler threw. */
@@ -69,7 +72,7 @@ export function isNonRetriable(thrown: unknown): boolean {
   return WebhookError.isInstance(thrown) && thrown.code === "NON_RETRIABLE";
 }
 
-/** Returns the retry time that a thrown error requests: its `retryAt`, or the `Retry-After` of a response of the Hub. */
+/** Returns the retry time that a thrown error requests: its `retryAt`, or the `Retry-After` of the Hub's response. */
 export function retryTimeOf(thrown: unknown): Date | undefined {
   const retryAt = readField(thrown, "retryAt");
   if (isDate(retryAt)) return retryAt;

@@ -14,13 +14,13 @@ import {
 const defaultBodyLimit = 10 * 1024 * 1024;
 
 /**
- * Reads the option `bodyLimit`, in bytes. Default: 10 MiB.
+ * Reads the `bodyLimit` option, in bytes. Default: 10 MiB.
  *
  * @throws `OPTION_INVALID`
  */
 export function readBodyLimit(option: number = defaultBodyLimit): number {
   if (Number.isInteger(option) && option > 0) return option;
-  throw optionError({ option: "bodyLimit", value: option, expected: "a whole number of bytes above zero" });
+  throw optionError({ option: "bodyLimit", value: option, expected: "a positive integer (in bytes)" });
 }
 
 /**

@@ -1,6 +1,8 @@
 import { WebhookError } from "../../core/errors.ts";
 
-/** Limits nesting, because deeply nested JSON overflows the stack of recursive code. Payloads of the Hub are far flatter. */
+/**
+ * Limits nesting, because deeply nested JSON overflows the stack of recursive code. Hub payloads have far fewer levels.
+ */
 const maxNesting = 100;
 
 /**

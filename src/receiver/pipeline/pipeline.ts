@@ -124,7 +124,7 @@ export class DeliveryPipeline {
   }
 
   /**
-   * Runs the delivery that started a job. A background endpoint runs immediately.
+   * Runs the delivery that started a job. The handler of a background endpoint also runs immediately.
    *
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
@@ -145,7 +145,7 @@ export class DeliveryPipeline {
   }
 
   /**
-   * Runs a delivery of `server.receive()`, which is not recorded.
+   * Runs a delivery from `server.receive()`, which is not logged or counted.
    *
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
@@ -205,7 +205,10 @@ export class DeliveryPipeline {
     return runHandler({ endpoint, delivery, log: this.#options.log, request, signal });
   }
 
-  /** Runs a delivery, or joins its run in progress. The Hub sends a delivery again if it does not receive the response. */
+  /**
+   * Runs a delivery, or waits for the same delivery if it is already running. The Hub resends a delivery if it receives
+   * no response.
+   */
   #runOnce(
     endpoint: Endpoint,
     parsed: ParsedDelivery,

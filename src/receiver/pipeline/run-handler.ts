@@ -197,7 +197,10 @@ const ownProperties: ProxyHandler<RunContext> = {
       : Reflect.getOwnPropertyDescriptor(context, key),
 };
 
-/** Returns the request without its secret, so that handlers can safely log or return it. */
+/**
+ * Creates a `Request` without the body, the `X-Webhook-Secret` header, and the `secret` query parameter, so that
+ * handlers can safely log it.
+ */
 function withoutSecret({ url, method, headers: given, signal }: NonNullable<RunSource["request"]>): Request {
   const headers = new Headers(given);
   headers.delete("x-webhook-secret");

@@ -15,7 +15,8 @@ interface MetricsRouteOptions extends MetricsSource {
 }
 
 /**
- * The route `GET /metrics`, which only the owner can read. Without metrics, the path does not exist, and nothing is loaded.
+ * The route `GET /metrics`, which only the owner can read. If metrics are disabled, the route does not exist, and
+ * nothing is loaded.
  */
 export class MetricsRoute {
   readonly #options: MetricsRouteOptions;
@@ -73,5 +74,5 @@ export class MetricsRoute {
 
 function mistakeIn(setting: string | undefined): WebhookError | undefined {
   if (setting === undefined || ["0", "1", "false", "true"].includes(setting)) return undefined;
-  return optionError(`METRICS is ${JSON.stringify(setting)}. Set METRICS to 1 to enable GET /metrics, or to 0.`);
+  return optionError(`METRICS is ${JSON.stringify(setting)}. Set METRICS to 1 or 0 to enable or disable GET /metrics.`);
 }

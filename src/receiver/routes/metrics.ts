@@ -49,7 +49,7 @@ export async function openMetrics(
 
   new Counter({
     name: "hub_webhooks_deliveries_total",
-    help: "Deliveries by outcome. Failed background attempts count as retrying, or as dead after the last attempt.",
+    help: "Deliveries by outcome. Failed background attempts count as retrying, or as dead if they are not retried.",
     labelNames: ["endpoint", "outcome"],
     registers,
     collect() {

@@ -102,7 +102,10 @@ function isHost(text: string): boolean {
   return /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(text) && URL.canParse(`http://${text}`);
 }
 
-/** Returns the first of several values. Each proxy appends a value, so the first value describes the client's request. */
+/**
+ * Returns the first of several comma-separated values. Each proxy appends a value, so the first value describes the
+ * client's request.
+ */
 function firstValue(context: Context, header: string): string {
   return context.req.header(header)?.split(",")[0]?.trim() ?? "";
 }

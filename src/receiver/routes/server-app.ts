@@ -140,7 +140,7 @@ function hasDefaultErrorHandler(app: Hono): boolean {
   return readOwnField(app, "errorHandler") === readOwnField(new Hono(), "errorHandler");
 }
 
-/** Returns Hono's two default functions that read the path of a request, with and without the option `strict`. */
+/** Returns Hono's two default functions that read the path of a request, with and without the `strict` option. */
 function defaultGetPaths(): readonly unknown[] {
   return [new Hono().getPath, new Hono({ strict: false }).getPath];
 }
@@ -175,7 +175,7 @@ function nothingFound(): WebhookError {
 
 function routesRefused(cause: unknown): WebhookError {
   return optionError(
-    `Hono refused to add the built-in routes (${messageOf(cause)}). Create the server before the option "app" answers its first request.`,
+    `Hono refused to add the built-in routes (${messageOf(cause)}). Create the server before the app answers its first request.`,
     { cause },
   );
 }

@@ -1,4 +1,4 @@
-/** The number of wrong guesses per window that are not limited. */
+/** The number of wrong guesses that are allowed per window. */
 const guessesPerWindow = 100;
 const windowMs = 60_000;
 

@@ -14,8 +14,8 @@ export interface OwnerCheckOptions {
   /** Logs wrong tokens. */
   refusalLog: Logger;
   /**
-   * Whether the pages have a public URL. Requests through a proxy that adds no headers would then appear local. Default:
-   * {@link isPubliclyReachable} without launch options.
+   * Whether the pages have a public URL. If they do, a request without a token is never treated as local, because a
+   * proxy that adds no headers may have forwarded it. Default: {@link isPubliclyReachable} without launch options.
    */
   isPublic?: () => boolean;
 }

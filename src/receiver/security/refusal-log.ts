@@ -15,7 +15,7 @@ const windowMs = 1_000;
 interface Window {
   startedAt: number;
   lines: number;
-  /** Number of refused requests that were counted but not logged. */
+  /** The number of refused requests that were counted but not logged. */
   suppressed: number;
   /** The `code` and `status` of the refused requests. */
   fields: object;
@@ -56,7 +56,7 @@ export class RefusalLog implements Logger {
     return this.#options.log.child(bindings);
   }
 
-  /** Logs the pending counts, such as before the server closes. */
+  /** Logs the counts that are not logged yet, for example before the server closes. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

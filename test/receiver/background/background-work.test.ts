@@ -312,11 +312,11 @@ describe("A background endpoint", () => {
   });
 });
 
-describe("A stored delivery of a removed endpoint", () => {
+describe("A server with a stored delivery that it does not run", () => {
   test.each([
-    ["is", () => {}],
-    ["that now responds immediately is", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
-  ])("%s told at the start: nobody works on it", async (_what, change) => {
+    ["was removed", () => {}],
+    ["no longer runs in the background", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
+  ])("logs a warning if the endpoint %s", async (_what, change) => {
     const first = openServer();
     const handler = () => Promise.reject(new Error("later"));
     first.server.webhook("renamed", { background: true, backoff: { first: "1h" } }, handler);
@@ -331,7 +331,7 @@ describe("A stored delivery of a removed endpoint", () => {
         level: "warn",
         endpoint: "renamed",
         waiting: 1,
-        msg: expect.stringContaining("Register the endpoint again"),
+        msg: expect.stringContaining("Register the endpoint with background: true"),
       }),
     );
   });

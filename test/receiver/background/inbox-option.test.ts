@@ -49,7 +49,7 @@ describe("The default inbox of a server", () => {
     expect(logger.lines).toContainEqual({
       level: "info",
       inbox: url,
-      msg: "Background deliveries are stored in this inbox.",
+      msg: "Opened the inbox for background deliveries.",
     });
   });
 

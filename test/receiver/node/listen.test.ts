@@ -32,7 +32,11 @@ describe("A listener", () => {
     const errors = [new Error("accept EMFILE"), new Error("accept ENFILE")];
     for (const error of errors) server.emit("error", error);
     expect(log.lines).toEqual(
-      errors.map((err) => ({ level: "error", msg: "A connection could not be accepted.", err })),
+      errors.map((err) => ({
+        level: "error",
+        msg: "A connection could not be accepted. If the error code is EMFILE, raise the limit on open files (ulimit -n).",
+        err,
+      })),
     );
     expect((await ask({ body: "{}" })).status).toBe(200);
   });
@@ -81,7 +85,7 @@ describe("The direct path", () => {
       500,
       { code: "INTERNAL", error: expect.stringContaining("the server's log") },
     ]);
-    expect(log.lines).toMatchObject([{ level: "error", msg: "The response to a delivery could not be sent." }]);
+    expect(log.lines).toMatchObject([{ level: "error", msg: "The response to a request could not be sent." }]);
   });
 
   test("answers 500 even if the logger throws", async () => {

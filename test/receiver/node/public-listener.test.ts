@@ -257,7 +257,9 @@ describe("A server launched with a tunnel", () => {
     await using server = serverWithSecret("s3cret-of-ours");
     const launched = await server.launch({ port: 0, host: "127.0.0.1", tunnel: { existingUrl: publicUrl } });
     expect(launched.publicUrl).toBe(publicUrl);
-    expect(said("info")).toContain("The server is reachable at your public URL.");
+    expect(said("info")).toContain(
+      "Using your public URL. Check that your tunnel or proxy forwards it to this server.",
+    );
     expect(logger.lines.find(({ endpoints }) => endpoints)).toMatchObject({
       endpoints: [`POST ${publicUrl}/webhooks/hello`],
     });
