@@ -22,7 +22,7 @@ function withoutToggles({ text, link, items = [] }: SidebarItem): SidebarItem {
 
 export default defineConfig({
   title: "hub-webhooks",
-  description: "Receive, manage and develop webhooks of the Hugging Face Hub in TypeScript.",
+  description: "Receive, manage, and develop Hugging Face Hub webhooks in TypeScript.",
   cleanUrls: true,
   // Part of llms.txt.
   srcExclude: ["node_modules/**", "llms-intro.md"],
