@@ -90,7 +90,7 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: "2026-07-01",
-    what: "resource groups: `resources` replaces `repos` in responses, and adds collections, blog articles, jobs and scheduled jobs; requests still use `repos`",
+    what: "resource groups: `resources` replaces `repos` in responses, and adds collections, blog articles, jobs, and scheduled jobs; requests still use `repos`",
     client: "returns `resources`; derives it from `repos` if the Hub returns that",
     localHub: "returns both; its example data has a few of the new resources",
     parts: [
