@@ -1,8 +1,8 @@
 /**
- * The outcome of a delivery or attempt. `retrying` is a failed background attempt that will be retried. `failed` is a
- * failure that will not be retried.
+ * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
+ * that will be retried, and `dead` is one that will not.
  */
-export type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
+export type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed" | "dead";
 
 /** Every outcome, in display order. */
 export const activityOutcomes = [
@@ -10,6 +10,7 @@ export const activityOutcomes = [
   "ignored",
   "retrying",
   "failed",
+  "dead",
 ] as const satisfies readonly ActivityOutcome[];
 
 /** The number of deliveries and attempts with each outcome in one clock hour. */
@@ -77,8 +78,8 @@ export class Activity {
     const first = Math.min(Math.max(hourOf(this.startedAt.getTime()), present - hoursKept + 1), present);
     return Array.from({ length: present - first + 1 }, (_, index) => {
       const hour = first + index;
-      const [succeeded = 0, ignored = 0, retrying = 0, failed = 0] = this.#ends.of(hour);
-      return { startedAt: new Date(hour * millisecondsPerHour), succeeded, ignored, retrying, failed };
+      const [succeeded = 0, ignored = 0, retrying = 0, failed = 0, dead = 0] = this.#ends.of(hour);
+      return { startedAt: new Date(hour * millisecondsPerHour), succeeded, ignored, retrying, failed, dead };
     });
   }
 

@@ -1,10 +1,11 @@
 import { html } from "hono/html";
 import type { Markup } from "../../console/markup.ts";
-import { type ActivityOutcome, activityOutcomes } from "../endpoint/activity.ts";
-import type { LandingHour } from "./info.ts";
+import type { LandingHour, LandingOutcome } from "./info.ts";
 
 /** The outcomes in the order in which a bar stacks them, from bottom to top. */
-const words: Readonly<Record<ActivityOutcome, string>> = {
+const outcomes: readonly LandingOutcome[] = ["succeeded", "ignored", "retrying", "failed"];
+
+const words: Readonly<Record<LandingOutcome, string>> = {
   succeeded: "succeeded",
   ignored: "ignored",
   retrying: "retrying",
@@ -27,7 +28,7 @@ export function activityChart(hours: readonly LandingHour[]): Markup {
       <figcaption>
         <h3 id="chart-title">Deliveries an hour</h3>
         <ul class="legend">
-          ${activityOutcomes.map((outcome) => legendEntry(outcome, hours))}
+          ${outcomes.map((outcome) => legendEntry(outcome, hours))}
         </ul>
       </figcaption>
       <p class="scale">${tallest.toLocaleString("en")}</p>
@@ -51,7 +52,7 @@ export function activityChart(hours: readonly LandingHour[]): Markup {
     </figure>`;
 }
 
-function legendEntry(outcome: ActivityOutcome, hours: readonly LandingHour[]): Markup {
+function legendEntry(outcome: LandingOutcome, hours: readonly LandingHour[]): Markup {
   const sum = hours.reduce((total, hour) => total + hour[outcome], 0);
   return html`<li>
       <svg class="key" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">${part(outcome, { x: 0, y: 0, width: 12, height: 12 })}</svg>
@@ -62,7 +63,7 @@ function legendEntry(outcome: ActivityOutcome, hours: readonly LandingHour[]): M
 function bar(hour: LandingHour, place: number, tallest: number): Markup {
   const total = totalOf(hour);
   if (total === 0) return html``;
-  const shown = activityOutcomes.filter((outcome) => hour[outcome] > 0);
+  const shown = outcomes.filter((outcome) => hour[outcome] > 0);
   const x = place * shape.hourWidth + (shape.hourWidth - shape.barWidth) / 2;
   const heights = shown.map((outcome) => Math.max(shape.leastPart, (hour[outcome] / tallest) * shape.height));
   // Minimum heights must not make a bar taller than the chart, so the largest part shrinks by the excess.
@@ -80,7 +81,7 @@ function bar(hour: LandingHour, place: number, tallest: number): Markup {
 }
 
 function part(
-  outcome: ActivityOutcome,
+  outcome: LandingOutcome,
   { x, y, width, height }: { x: number; y: number; width: number; height: number },
 ): Markup {
   const fill = outcome === "retrying" ? html`fill="url(#stripes)"` : html`class="${outcome}"`;
@@ -91,13 +92,13 @@ function table(hours: readonly LandingHour[]): Markup {
   return html`<table>
       <caption>Deliveries by the hour in which they ended, in UTC, the latest first</caption>
       <thead>
-        <tr><th scope="col">Hour</th>${activityOutcomes.map((outcome) => html`<th scope="col">${words[outcome]}</th>`)}</tr>
+        <tr><th scope="col">Hour</th>${outcomes.map((outcome) => html`<th scope="col">${words[outcome]}</th>`)}</tr>
       </thead>
       <tbody>
         ${hours.toReversed().map(
           (hour) => html`<tr>
           <th scope="row"><time datetime="${hour.startedAt}">${clock(hour)}</time></th>
-          ${activityOutcomes.map((outcome) => html`<td>${hour[outcome].toLocaleString("en")}</td>`)}
+          ${outcomes.map((outcome) => html`<td>${hour[outcome].toLocaleString("en")}</td>`)}
         </tr>`,
         )}
       </tbody>
@@ -105,7 +106,7 @@ function table(hours: readonly LandingHour[]): Markup {
 }
 
 function totalOf(hour: LandingHour): number {
-  return activityOutcomes.reduce((total, outcome) => total + hour[outcome], 0);
+  return outcomes.reduce((total, outcome) => total + hour[outcome], 0);
 }
 
 /** Formats the clock hour of an ISO 8601 time, such as `09:00`. */

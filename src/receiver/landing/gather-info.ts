@@ -2,7 +2,8 @@ import type { Context } from "hono";
 import { webhooksPath } from "../../core/paths.ts";
 import { readSpace } from "../../core/space.ts";
 import type { InboxCounts } from "../background/inbox-counts.ts";
-import type { LandingActivity, LandingInfo } from "./info.ts";
+import type { EndpointActivity } from "../endpoint/activity.ts";
+import type { LandingActivity, LandingEndpoint, LandingInfo } from "./info.ts";
 import type { LandingSource } from "./source.ts";
 
 /** Collects the content of the landing page. */
@@ -23,7 +24,7 @@ export async function gatherInfo(context: Context, source: LandingSource): Promi
       scopes,
       deliveries: activity.deliveries,
       lastDay: source.activity.lastDay(activity),
-      ...(activity.last && { last: { outcome: activity.last.outcome, at: activity.last.at.toISOString() } }),
+      ...(activity.last && { last: lastOutcome(activity.last) }),
     })),
     secretIsSet: source.secretIsSet(context.env),
     baseUrl,
@@ -35,12 +36,20 @@ export async function gatherInfo(context: Context, source: LandingSource): Promi
   };
 }
 
+function lastOutcome({ outcome, at }: NonNullable<EndpointActivity["last"]>): LandingEndpoint["last"] {
+  return { outcome: outcome === "dead" ? "failed" : outcome, at: at.toISOString() };
+}
+
 async function gatherActivity({ activity, endpoints, inbox }: LandingSource): Promise<LandingActivity> {
   const handlerTime = activity.handlerTime();
   const background = [...endpoints.values()].filter((endpoint) => endpoint.queue).map(({ name }) => name);
   const counts = background.length > 0 ? await inbox.read() : undefined;
   return {
-    hours: activity.hours().map(({ startedAt, ...counted }) => ({ startedAt: startedAt.toISOString(), ...counted })),
+    hours: activity.hours().map(({ startedAt, dead, ...counted }) => ({
+      startedAt: startedAt.toISOString(),
+      ...counted,
+      failed: counted.failed + dead,
+    })),
     ...(handlerTime && { handlerTime }),
     ...(counts && { queue: queueOf(background, counts) }),
   };

@@ -1,5 +1,8 @@
 import type { ActivityOutcome, HandlerTime } from "../endpoint/activity.ts";
 
+/** The outcomes on the landing page, where `failed` includes dead background deliveries. */
+export type LandingOutcome = Exclude<ActivityOutcome, "dead">;
+
 /** An endpoint on the landing page. The page is public, so no value comes from a payload. */
 export interface LandingEndpoint {
   /** The part of the path after `/webhooks/`. */
@@ -20,11 +23,11 @@ export interface LandingEndpoint {
    */
   lastDay: number;
   /** The outcome of the latest delivery or attempt, and its time (ISO 8601). Absent before the first. */
-  last?: { outcome: ActivityOutcome; at: string };
+  last?: { outcome: LandingOutcome; at: string };
 }
 
 /** The number of deliveries and attempts with each outcome in one clock hour. */
-export interface LandingHour extends Readonly<Record<ActivityOutcome, number>> {
+export interface LandingHour extends Readonly<Record<LandingOutcome, number>> {
   /** The start of the hour (ISO 8601). */
   startedAt: string;
 }

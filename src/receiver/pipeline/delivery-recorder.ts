@@ -39,7 +39,7 @@ export interface DeliveryLogFields {
  * | the filter did not match | `ignored` | `ignored` | `succeeded` |
  * | failed before the response | `failed` | `failed` | not stored |
  * | failed in the background, to be retried | `retrying` | `retrying` | `queued` |
- * | failed in the background, not retried | `dead` | `failed` (`dead` in the metrics) | `dead` |
+ * | failed in the background, not retried | `dead` | `dead` | `dead` |
  * | interrupted in the background | `abandoned` | not counted | `queued` |
  */
 export class DeliveryRecorder {
@@ -151,7 +151,7 @@ export class DeliveryRecorder {
   ): void {
     const { code, cause: err, message } = error;
     if (next.status !== "queued") {
-      this.#activity.ended(endpoint.activity, "failed");
+      this.#activity.ended(endpoint.activity, "dead");
       const dead: DeliveryLogFields = { ...fields, outcome: "dead", code, err };
       this.#log.error(
         dead,

@@ -56,10 +56,10 @@ export async function openMetrics(
       this.reset();
       for (const endpoint of endpoints.values()) {
         for (const outcome of activityOutcomes) {
+          if (outcome === "failed" && endpoint.queue) continue;
+          if ((outcome === "retrying" || outcome === "dead") && !endpoint.queue) continue;
           // Includes zeros, because rate() ignores the first delivery of a series that starts at one.
-          if (outcome === "retrying" && !endpoint.queue) continue;
-          const label = outcome === "failed" && endpoint.queue ? "dead" : outcome;
-          this.inc({ endpoint: endpoint.name, outcome: label }, endpoint.activity.countOf(outcome));
+          this.inc({ endpoint: endpoint.name, outcome }, endpoint.activity.countOf(outcome));
         }
       }
     },

@@ -26,9 +26,10 @@ describe("Activity.hours()", () => {
     activity.ended(endpoint, "retrying");
     activity.ended(endpoint, "failed");
     activity.ended(endpoint, "failed");
+    activity.ended(endpoint, "dead");
     expect(activity.hours()).toEqual([
-      { startedAt: new Date("2026-09-01T12:00Z"), succeeded: 1, ignored: 1, retrying: 0, failed: 0 },
-      { startedAt: new Date("2026-09-01T13:00Z"), succeeded: 0, ignored: 0, retrying: 1, failed: 2 },
+      { startedAt: new Date("2026-09-01T12:00Z"), succeeded: 1, ignored: 1, retrying: 0, failed: 0, dead: 0 },
+      { startedAt: new Date("2026-09-01T13:00Z"), succeeded: 0, ignored: 0, retrying: 1, failed: 2, dead: 1 },
     ]);
   });
 
