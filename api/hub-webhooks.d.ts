@@ -2257,10 +2257,10 @@ interface Scoped<Wanted extends string> {
  */
 declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
 /**
- * The outcome of a delivery or attempt. `retrying` is a failed background attempt that will be retried. `failed` is a
- * failure that will not be retried.
+ * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
+ * that will be retried, and `dead` is one that will not.
  */
-type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed";
+type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed" | "dead";
 /** Median and 95th percentile of handler durations, in milliseconds. */
 interface HandlerTime {
   readonly p50: number;
@@ -3118,6 +3118,8 @@ interface WebhookFunction {
   /** Returns a decorator for a method, with a name and options. */
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
+/** The outcomes on the landing page, where `failed` includes dead background deliveries. */
+type LandingOutcome = Exclude<ActivityOutcome, "dead">;
 /** An endpoint on the landing page. The page is public, so no value comes from a payload. */
 interface LandingEndpoint {
   /** The part of the path after `/webhooks/`. */
@@ -3139,12 +3141,12 @@ interface LandingEndpoint {
   lastDay: number;
   /** The outcome of the latest delivery or attempt, and its time (ISO 8601). Absent before the first. */
   last?: {
-    outcome: ActivityOutcome;
+    outcome: LandingOutcome;
     at: string;
   };
 }
 /** The number of deliveries and attempts with each outcome in one clock hour. */
-interface LandingHour extends Readonly<Record<ActivityOutcome, number>> {
+interface LandingHour extends Readonly<Record<LandingOutcome, number>> {
   /** The start of the hour (ISO 8601). */
   startedAt: string;
 }

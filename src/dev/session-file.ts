@@ -11,9 +11,9 @@ const sessionFile = z.object({
   secret: z.optional(z.string()),
 });
 
-/** The properties of a running dev session that `hub-webhooks trigger` reads. */
+/** The properties of a running `dev` session or local Hub (`hub`) that `hub-webhooks trigger` reads. */
 export interface SessionRecord {
-  /** The port of the session's server. */
+  /** The port of the session's server, or of the local Hub. */
   port: number;
   /** The working directory of the session. */
   folder: string;
@@ -48,7 +48,7 @@ export function findSessionSecret(url: string): string | undefined {
 }
 
 /**
- * Returns the URL of the local Hub of a session that was started in this folder. If several sessions are running, uses
+ * Returns the URL of the local Hub that `dev` or `hub` started in this folder. If several sessions are running, uses
  * the latest one. Returns `undefined` if no such session is running.
  */
 export function findSessionHub(folder: string): string | undefined {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { defaultHubPort, defaultPort } from "../../core/defaults.ts";
+import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { plainJson } from "../../core/terminal-text.ts";
@@ -40,12 +41,27 @@ export function addHub(program: Command, invocation: Invocation): void {
       const hub = await LocalHub.launch({ port, state, runJobs, allowRemote, logger }).catch((error: unknown) => {
         throw withPortAdvice(error, port);
       });
+      const removeSession = await storeSession(output, hub);
       const stopped = shell.untilStopped();
       output.print(readyText(output, { hub, tokens: developmentTokens }));
       await stopped;
       output.log("Stopping the local Hub. Press Ctrl+C again to exit immediately.");
+      removeSession();
       await hub.close();
     });
+}
+
+/** Stores the URL for `trigger` in the same folder. Returns a function that deletes the stored URL. */
+async function storeSession(output: Output, { url, port }: { url: string; port: number }): Promise<() => void> {
+  const { writeSessionFile } = await import("../../dev/session-file.ts");
+  try {
+    return writeSessionFile({ port, folder: process.cwd(), localHubUrl: url });
+  } catch (error) {
+    output.log(
+      `warning: The URL of the local Hub could not be stored for hub-webhooks trigger. ${messageOf(error)}. Pass it with --hub-url ${url}`,
+    );
+    return () => {};
+  }
 }
 
 /** Replaces a `PORT_IN_USE` error with an error whose message mentions `--port`. Returns other errors unchanged. */

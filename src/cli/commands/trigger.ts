@@ -47,7 +47,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
       helpWithoutHubOptions(
         new Option(
           "--hub-url <url>",
-          `URL of the local Hub (default: HF_ENDPOINT, else the dev session in this folder, else ${defaultLocalHubUrl})`,
+          `URL of the local Hub (default: HF_ENDPOINT, else the local Hub that was started in this folder, else ${defaultLocalHubUrl})`,
         ),
       ),
     )

@@ -1,11 +1,12 @@
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { findSessionHub } from "../../../src/dev/session-file.ts";
 import { HubClient } from "../../../src/hub/client.ts";
 import { listen } from "../../support/listen.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, type CommandProcess, startCommand } from "../command-process.ts";
-import { runCommand } from "../run-command.ts";
+import { runCommand, runTrigger } from "../run-command.ts";
 
 /** Returns the URL in the first line that a local Hub prints with `--format json`. */
 async function addressOf(command: CommandProcess): Promise<string> {
@@ -46,6 +47,22 @@ describe("hub-webhooks hub", () => {
     stop.resolve();
     expect(await running).toMatchObject({ exitCode: 0, stdout: `${url}\n` });
     await expect(client.webhooks.list()).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+  });
+
+  test("is found by trigger in the same folder, on any port", async () => {
+    vi.stubEnv("TMPDIR", createFolder());
+    const stop = Promise.withResolvers<void>();
+    const ready = Promise.withResolvers<string>();
+    const running = runCommand(["hub", "--port", "0", "--format", "quiet"], {
+      stopped: stop.promise,
+      onOutput: ready.resolve,
+    });
+    const url = (await ready.promise).trim();
+    const { stderr } = await runTrigger(["dataset:me/data", "--dry-run"]);
+    expect(stderr).toContain(`The local Hub at ${url} has no webhooks`);
+    stop.resolve();
+    await running;
+    expect(findSessionHub(process.cwd())).toBeUndefined();
   });
 
   test("prints its address, its dashboard, its tokens and an example command", async () => {

@@ -65,14 +65,14 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
 }
 
 /**
- * Returns the URL of the local Hub of the dev session in this folder, or the default URL of a local Hub if no session
- * is running.
+ * Returns the URL of the local Hub that `dev` or `hub` runs in this folder, or the default URL of a local Hub if none is
+ * running.
  */
 async function findDefaultHub(output: Output): Promise<string> {
   const { findSessionHub } = await import("../../../dev/session-file.ts");
   const sessionHub = findSessionHub(process.cwd());
   if (sessionHub === undefined || sessionHub === defaultLocalHubUrl) return defaultLocalHubUrl;
-  output.log(`note: Using ${sessionHub}, the local Hub of the dev session in this folder.`);
+  output.log(`note: Using ${sessionHub}, the local Hub that was started in this folder.`);
   return sessionHub;
 }
 
