@@ -233,6 +233,7 @@ export class WebhooksServer {
       useSecret: (secret, mode) => secretCheck.use(secret, mode),
       useInbox: (url) => this.#backgroundWork.useInbox(url),
       limitRetryWaits: (maxMs) => this.#backgroundWork.limitRetryWaits(maxMs),
+      launch: (launchOptions) => this.#lifecycle.launch(launchOptions, { mayExit: false }),
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#lifecycle.prepare();
         return this.#pipeline.runJob(this.#endpoints.find(endpoint), delivery);

@@ -56,7 +56,7 @@ async function run(command: Command): Promise<void> {
     if (inbox !== undefined) control.useInbox(inbox);
     control.limitRetryWaits(maxRetryWaitMs);
     const description = describe(control);
-    const { port } = await server.launch({
+    const { port } = await control.launch({
       port: 0,
       host: "127.0.0.1",
       tunnel: false,

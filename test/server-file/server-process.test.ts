@@ -3,7 +3,7 @@ import { getEventListeners, once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { describeServerFile, ServerProcess } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
@@ -41,6 +41,13 @@ function processIn(lines: readonly string[]): number {
 const deliver = (port: number, endpoint: string, secret = "the session's") =>
   fetch(deliveryRequest({ endpoint, payload: webhookPayload("repo"), baseUrl: `http://127.0.0.1:${port}`, secret }));
 
+/** Removes the variables that make a child process of this test a test run, in which servers do not handle signals. */
+function removeTestRunner(): void {
+  vi.stubEnv("NODE_ENV", undefined);
+  vi.stubEnv("VITEST", undefined);
+  onTestFinished(() => void vi.unstubAllEnvs());
+}
+
 let project: Project;
 beforeAll(async () => {
   project = await makeProject({
@@ -52,6 +59,13 @@ beforeAll(async () => {
       process.on("exit", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100));
       throw new Error("no luck");
       export {};`,
+    "not-a-database": "This is not a SQLite database.".repeat(100),
+    "background.ts": `
+      import { WebhooksServer } from "hub-webhooks";
+      const server = new WebhooksServer({ secret: false });
+      server.webhook("retrain", { background: true }, () => {});
+      server.webhook("reject", () => { void Promise.reject(new Error("rejected later")); return "done"; });
+      export default server;`,
     "failing.ts": `
       import { WebhooksServer } from "hub-webhooks";
       const server = new WebhooksServer({ inbox: "sqlite::memory:" });
@@ -129,6 +143,24 @@ describe("ServerProcess", () => {
     const { description } = await started.serving();
     expect(description.secret).toBe("the file's own");
     expect(lines).toContain("inbox sqlite::memory:");
+  });
+
+  test("reports why the server does not launch, outside a test runner", async () => {
+    removeTestRunner();
+    const { started } = serve("background.ts", { inbox: `sqlite:${join(project.path, "not-a-database")}` });
+    await expect(started.serving()).rejects.toMatchObject({
+      code: "SERVER_FILE_INVALID",
+      message: expect.stringMatching(/^background\.ts failed to load\. .*not-a-database/),
+    });
+  });
+
+  test("logs an unhandled rejection and keeps running, outside a test runner", async () => {
+    removeTestRunner();
+    const { started, lines } = serve("background.ts", { inbox: "sqlite::memory:", secret: undefined });
+    const { port } = await started.serving();
+    expect(await (await deliver(port, "reject")).json()).toBe("done");
+    await expect.poll(() => lines.join("\n")).toContain("rejected later");
+    expect(await (await deliver(port, "reject")).json()).toBe("done");
   });
 
   test("prints an uncaught error of a running server, and exits", async () => {

@@ -1,5 +1,6 @@
 import type { Outcome } from "../../payload/delivery.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 
 /**
  * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
@@ -49,6 +50,8 @@ export interface ServerControl {
   useInbox(url: string): void;
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
+  /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
+  launch(options: LaunchOptions): Promise<LaunchedServer>;
   /**
    * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *

@@ -1,7 +1,7 @@
 import { type Duration, toMilliseconds } from "../../core/duration.ts";
-import { WebhookError } from "../../core/errors.ts";
 import { isTestRun } from "../../core/test-run.ts";
 import type { BackgroundWork } from "../background/background-work.ts";
+import type { ProcessManager } from "../node/signals.ts";
 import type { RunningServer, ServerParts } from "../node/start-server.ts";
 import type { MetricsRoute } from "../routes/metrics-route.ts";
 import { isPubliclyReachable } from "../security/public-access.ts";
@@ -24,11 +24,13 @@ export class ServerLifecycle {
   /** The launch that is in progress or succeeded. */
   #launching: Promise<RunningServer> | undefined;
   #running: RunningServer | undefined;
-  #stopHandlingSignals: (() => void) | undefined;
+  /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
+  #processManager: ProcessManager | undefined;
   #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
   /** The options of the last launch. */
   #launchOptions: LaunchOptions = {};
-  #isClosed = false;
+  /** Aborted when the server closes. */
+  #closing = new AbortController();
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
@@ -41,7 +43,7 @@ export class ServerLifecycle {
 
   /** Whether the server is closed or closing. */
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#closing.signal.aborted;
   }
 
   /** The addresses of the launched server; `undefined` while it is not listening. */
@@ -64,16 +66,19 @@ export class ServerLifecycle {
 
   /** Prepares the server and opens the inbox if necessary, without listening. */
   async ready(): Promise<void> {
+    this.#reopen();
     await this.#open();
     this.#options.server.report({ announce: true });
   }
 
   /**
-   * Prepares the server and listens. Until the server is closed, further calls return the result of the first launch.
+   * Prepares the server and listens. Until the server is closed, further calls return the result of the first launch. With
+   * `mayExit`, a failed launch of a server that manages the process exits the process.
    */
-  async launch(options: LaunchOptions): Promise<LaunchedServer> {
-    this.#launching ??= this.#launch(options);
+  async launch(options: LaunchOptions, { mayExit = true } = {}): Promise<LaunchedServer> {
+    this.#launching ??= this.#launch(options, mayExit);
     const launched = await this.#launching;
+    await this.#processManager?.exiting;
     return {
       port: launched.port,
       url: launched.url,
@@ -90,7 +95,7 @@ export class ServerLifecycle {
    */
   async close(): Promise<boolean> {
     const { background, server } = this.#options;
-    this.#isClosed = true;
+    this.#closing.abort();
     const startedAt = performance.now();
     const launching = this.#launching;
     const launched = await launching?.catch(() => undefined);
@@ -101,7 +106,7 @@ export class ServerLifecycle {
     if (launched && this.#launching === launching) {
       this.#launching = undefined;
       this.#running = undefined;
-      this.#stopHandlingSignals?.();
+      this.#processManager?.release();
     }
     return complete;
   }
@@ -109,37 +114,41 @@ export class ServerLifecycle {
   /** Prepares the server and opens the inbox if there is a background endpoint. */
   async #open(): Promise<void> {
     const { background, server } = this.#options;
-    this.#isClosed = false;
     await this.prepare();
     server.secretCheck.assertUsable();
     await background.openIfNeeded();
   }
 
-  async #launch(options: LaunchOptions): Promise<RunningServer> {
+  #reopen(): void {
+    if (this.isClosed) this.#closing = new AbortController();
+  }
+
+  async #launch(options: LaunchOptions, mayExit: boolean): Promise<RunningServer> {
     const { background, server } = this.#options;
-    const { log } = server;
-    const handlesSignals = options.handleSignals ?? !isTestRun();
     const wasOpen = background.opened !== undefined;
     this.#launchOptions = options;
+    this.#reopen();
+    const { signal } = this.#closing;
+    let processManager: ProcessManager | undefined;
     try {
+      if (options.handleSignals ?? !isTestRun()) {
+        const { manageProcess } = await import("../node/signals.ts");
+        // Before the inbox opens, because queued deliveries then run while the tunnel opens.
+        processManager = manageProcess({ close: () => this.close(), log: server.log });
+      }
+      this.#processManager = processManager;
       await this.#open();
       const { startServer } = await import("../node/start-server.ts");
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
-      const running = await startServer(server, options, { graceMs: this.#graceMs });
-      this.#running = running;
-      if (handlesSignals) {
-        const { handleSignals } = await import("../node/signals.ts");
-        this.#stopHandlingSignals = handleSignals({ close: () => this.close(), log });
-      }
-      return running;
+      this.#running = await startServer(server, options, { graceMs: this.#graceMs, signal });
+      return this.#running;
     } catch (error) {
       this.#launching = undefined;
       // A server that is not listening must not run deliveries.
       if (!wasOpen) await background.close(this.#graceMs);
-      const mayExit = handlesSignals && typeof process !== "undefined";
-      if (!WebhookError.isInstance(error) || !mayExit) throw error;
-      log.error({ code: error.code }, error.message);
-      process.exit(1);
+      processManager?.release();
+      if (mayExit) processManager?.exitAfter(error);
+      throw error;
     }
   }
 }

@@ -1,9 +1,23 @@
+import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 
-interface SignalOptions {
+interface ProcessOptions {
   /** Closes the server. Returns whether all requests in progress finished in time. */
   close: () => Promise<boolean>;
   log: Logger;
+}
+
+/** Handles the signals and unhandled rejections of the process for a server. */
+export interface ProcessManager {
+  /**
+   * `undefined` until a signal closes the server. Then a promise that never settles: code that awaits it does not run in the
+   * time until the process exits.
+   */
+  readonly exiting: Promise<never> | undefined;
+  /** Logs the error of a failed launch and exits the process with code 1. Returns if the error is not a `WebhookError`. */
+  exitAfter(error: unknown): void;
+  /** Removes all handlers. */
+  release(): void;
 }
 
 /**
@@ -11,13 +25,13 @@ interface SignalOptions {
  * code is 1 if requests were interrupted at the end of the grace period, because their clients received no response.
  * Otherwise, the exit code is 0, even if background deliveries were interrupted, because these deliveries run again. The
  * second signal exits the process immediately with code 1. Unhandled rejections, such as rejections of promises that a
- * handler does not await, are logged and do not crash the process. Returns a function that removes all handlers.
+ * handler does not await, are logged and do not crash the process.
  */
-export function handleSignals({ close, log }: SignalOptions): () => void {
-  let stopping = false;
+export function manageProcess({ close, log }: ProcessOptions): ProcessManager {
+  let exiting: Promise<never> | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (exiting) process.exit(1);
+    exiting = new Promise(() => {});
     log.info(`Received ${signal}. Waiting for running deliveries. Send the signal again to exit immediately.`);
     close().then(
       (complete) => {
@@ -41,7 +55,17 @@ export function handleSignals({ close, log }: SignalOptions): () => void {
     );
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal).on("unhandledRejection", onRejection);
-  return () => {
-    process.off("SIGTERM", onSignal).off("SIGINT", onSignal).off("unhandledRejection", onRejection);
+  return {
+    get exiting() {
+      return exiting;
+    },
+    exitAfter(error) {
+      if (!WebhookError.isInstance(error)) return;
+      log.error({ code: error.code }, error.message);
+      process.exit(1);
+    },
+    release() {
+      process.off("SIGTERM", onSignal).off("SIGINT", onSignal).off("unhandledRejection", onRejection);
+    },
   };
 }

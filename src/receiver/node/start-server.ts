@@ -34,14 +34,15 @@ export interface RunningServer extends LaunchedServer {
 }
 
 /**
- * Listens, opens the tunnel, and logs the URLs of the server. Closing waits up to `graceMs` for requests in progress.
+ * Listens, opens the tunnel, and logs the URLs of the server. Closing waits up to `graceMs` for requests in progress. If
+ * `signal` is aborted, the tunnel is not opened and no URLs are logged.
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
 export async function startServer(
   server: ServerParts,
   options: LaunchOptions,
-  { graceMs }: { graceMs: number },
+  { graceMs, signal }: { graceMs: number; signal: AbortSignal },
 ): Promise<RunningServer> {
   const space = readSpace();
   const { host, port, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
@@ -67,19 +68,21 @@ export async function startServer(
         log: server.log,
         refusalLog: server.refusalLog,
         secretCheck: server.secretCheck,
-        tunnel,
+        tunnel: { ...tunnel, signal: tunnel.signal ? AbortSignal.any([tunnel.signal, signal]) : signal },
         graceMs,
         serverPort: listener.port,
       });
     } catch (error) {
-      await listener.close(graceMs);
-      throw error;
+      if (!signal.aborted) {
+        await listener.close(graceMs);
+        throw error;
+      }
     }
   }
   const publicUrl = () => configuredUrl() ?? space?.url ?? publicListener?.url ?? url;
   const announce = options.announce ?? true;
-  server.report({ announce });
-  if (announce) {
+  if (!signal.aborted) server.report({ announce });
+  if (announce && !signal.aborted) {
     const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
     logReady(server, { publicUrl: publicUrl(), isLocalOnly });
     // Does not log the URL of the tunnel, which only serves webhooks.

@@ -52,6 +52,6 @@ function refuseDashboard(): Response {
 }
 
 /** Does nothing, because edge workers do not receive signals. */
-export function handleSignals(): () => void {
-  return () => {};
+export function manageProcess(): undefined {
+  return undefined;
 }

@@ -305,6 +305,18 @@ describe("A server launched with a tunnel", () => {
     await waitFor(() => expect(host.connections).toBe(0));
   });
 
+  test("stops opening the tunnel when it is closed", async () => {
+    await using host = await startLocaltunnelServer({ mode: "silent" });
+    const server = serverWithSecret("s3cret-of-ours");
+    const launching = launchThrough(server, host);
+    await waitFor(() => expect(host.registrations).toHaveLength(1));
+    await server.close();
+    const { url, publicUrl } = await launching;
+    expect(publicUrl).toBe(url);
+    await expect(deliver(url)).rejects.toThrow();
+    expect(logger.text()).not.toContain("The server is ready");
+  });
+
   test("closes the tunnel after 72 hours, and logs the time at the start", async () => {
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
