@@ -21,7 +21,8 @@ const limits = { maxRequestsPerSocket: Number.POSITIVE_INFINITY };
 export interface PublicListener {
   /** The public URL, which may change. `undefined` after the tunnel is closed. */
   readonly url: string | undefined;
-  close(): Promise<void>;
+  /** Waits for requests in progress, then closes the tunnel. Returns whether all of them finished in time. */
+  close(): Promise<boolean>;
 }
 
 interface PublicListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
@@ -68,7 +69,10 @@ async function openAny(options: PublicListenerOptions): Promise<PublicListener> 
     get url() {
       return tunnel.url;
     },
-    close: () => tunnel.close(),
+    close: async () => {
+      await tunnel.close();
+      return true;
+    },
   };
 }
 
@@ -98,9 +102,18 @@ async function openTemporary({
     await listener.close(graceMs);
     throw error;
   }
-  const close = async () => {
+  const closeOnce = async () => {
     clearTimeout(expiry);
-    await Promise.all([tunnel.close(), listener.close(graceMs)]);
+    stopLogging();
+    const complete = await listener.close(graceMs);
+    // Closing the tunnel interrupts its requests, so it is closed last.
+    await tunnel.close();
+    return complete;
+  };
+  let closed: Promise<boolean> | undefined;
+  const close = () => {
+    closed ??= closeOnce();
+    return closed;
   };
   let isExpired = false;
   const expiry = setTimeout(() => {
@@ -108,7 +121,7 @@ async function openTemporary({
     log.warn("The tunnel was open for 72 hours and is now closed. Launch the server again to open a new tunnel.");
     void close();
   }, lifetimeMs);
-  logEvents(tunnel, log);
+  const stopLogging = logEvents(tunnel, log);
   log.info(
     { url: tunnel.url, closesAt: new Date(Date.now() + lifetimeMs).toISOString() },
     "This server's webhooks are reachable through a tunnel.",
@@ -121,28 +134,34 @@ async function openTemporary({
   };
 }
 
-function logEvents(tunnel: Tunnel, log: Logger): void {
+/** Logs the events of a tunnel. Returns a function that stops logging. */
+function logEvents(tunnel: Tunnel, log: Logger): () => void {
   let urlBefore = tunnel.url;
-  tunnel.on("down", (error) => {
-    log.error(
-      { url: tunnel.url, err: error },
-      "The tunnel is down. The server is not publicly reachable until the tunnel reconnects.",
-    );
-  });
-  tunnel.on("error", (error) => {
-    // Other errors are failed attempts to reconnect, which follow a logged "down" event.
-    if (error.code === "TUNNEL_NAME_TAKEN") log.warn({ url: tunnel.url }, error.message);
-  });
-  tunnel.on("urlChanged", (url) => {
-    log.warn(
-      { url, urlBefore, endpoints: `POST ${url}${webhooksPath}<name>`, register: webhookSettingsUrl },
-      "THE TUNNEL HAS A NEW URL. Update your webhooks on the Hub, because the old URL no longer works.",
-    );
-    urlBefore = url;
-  });
-  tunnel.on("up", () => {
-    log.info({ url: tunnel.url }, "The tunnel is up again.");
-  });
+  const removers = [
+    tunnel.on("down", (error) => {
+      log.error(
+        { url: tunnel.url, err: error },
+        "The tunnel is down. The server is not publicly reachable until the tunnel reconnects.",
+      );
+    }),
+    tunnel.on("error", (error) => {
+      // Other errors are failed attempts to reconnect, which follow a logged "down" event.
+      if (error.code === "TUNNEL_NAME_TAKEN") log.warn({ url: tunnel.url }, error.message);
+    }),
+    tunnel.on("urlChanged", (url) => {
+      log.warn(
+        { url, urlBefore, endpoints: `POST ${url}${webhooksPath}<name>`, register: webhookSettingsUrl },
+        "THE TUNNEL HAS A NEW URL. Update your webhooks on the Hub, because the old URL no longer works.",
+      );
+      urlBefore = url;
+    }),
+    tunnel.on("up", () => {
+      log.info({ url: tunnel.url }, "The tunnel is up again.");
+    }),
+  ];
+  return () => {
+    for (const remove of removers) remove();
+  };
 }
 
 /** Prints the secret of the session. The secret is not logged, because logs may be stored. */

@@ -96,8 +96,8 @@ export async function startServer(
       return publicUrl();
     },
     async close() {
-      const [complete] = await Promise.all([listener.close(graceMs), publicListener?.close()]);
-      return complete;
+      const complete = await Promise.all([listener.close(graceMs), publicListener?.close() ?? true]);
+      return complete.every(Boolean);
     },
   };
 }

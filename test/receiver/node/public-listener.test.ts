@@ -305,6 +305,26 @@ describe("A server launched with a tunnel", () => {
     await waitFor(() => expect(host.connections).toBe(0));
   });
 
+  test("exits with 1 at a signal if a request through the tunnel did not finish in time", async () => {
+    await using host = await startLocaltunnelServer();
+    const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+    const server = serverWithSecret("s3cret-of-ours");
+    const started = Promise.withResolvers<void>();
+    server.webhook("endless", () => {
+      started.resolve();
+      return new Promise(() => {});
+    });
+    const own = { port: 0, host: "127.0.0.1", handleSignals: true, shutdownGrace: 50 };
+    const { publicUrl } = await server.launch({ ...own, tunnel: { host: host.url, timeout: "15s" } });
+    const payload = webhookPayload("repo");
+    const request = deliveryRequest({ endpoint: "endless", payload, baseUrl: publicUrl, secret: "s3cret-of-ours" });
+    const broken = fetch(request).catch(() => {});
+    await started.promise;
+    process.emit("SIGTERM", "SIGTERM");
+    await waitFor(() => expect(exit).toHaveBeenCalledExactlyOnceWith(1));
+    await broken;
+  });
+
   test("stops opening the tunnel when it is closed", async () => {
     await using host = await startLocaltunnelServer({ mode: "silent" });
     const server = serverWithSecret("s3cret-of-ours");
