@@ -2405,215 +2405,6 @@ interface ParsedDelivery {
   /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
   readonly ignored?: string | undefined;
 }
-/**
- * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
- * registered symbol is shared by the copies of this package in a tool and in the user's project.
- */
-declare const serverControl: unique symbol;
-/** The description of a registered endpoint. */
-interface EndpointDetails extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
-  /** Whether the server stores deliveries and runs the handler later. */
-  readonly background: boolean;
-}
-/** The endpoints and the secret of a server. */
-interface ServerDescription {
-  /** The endpoints in the order of their registration. */
-  readonly endpoints: readonly EndpointDetails[];
-  /**
-   * The first of the secrets that deliveries can use, or `undefined` if no secret is required. Reading this property
-   * throws `OPTION_INVALID` if `WEBHOOK_SECRET` is empty.
-   */
-  readonly secret?: string | undefined;
-}
-/** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
-interface JobDelivery {
-  /** The name of the endpoint. */
-  endpoint: string;
-  /** The payload as a JSON text. */
-  body: string;
-  /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
-  id: string | undefined;
-  /** Aborts the handler's signal. */
-  signal: AbortSignal;
-}
-/** Describes and controls a server for the tools of this package. */
-interface ServerControl {
-  /** Whether `secret: false` opens the server to everyone. */
-  readonly isSecretDisabled: boolean;
-  /** Describes the server. The secret is only read when it is accessed, because a job does not require a secret. */
-  describe(): ServerDescription;
-  /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
-  useSecret(secret: string, mode: "add" | "replace"): void;
-  /** Sets the URL of the inbox, which overrides the option and `INBOX_URL`. Call this method before the launch. */
-  useInbox(url: string): void;
-  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
-  limitRetryWaits(maxMs: number): void;
-  /**
-   * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
-   *
-   * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
-   * is invalid.
-   */
-  runJob(delivery: JobDelivery): Promise<Outcome>;
-}
-/** A `WebhooksServer` of any copy of this package. */
-interface ControllableServer {
-  /** The names of the endpoints, in the order of their registration. */
-  readonly endpointNames: readonly string[];
-  readonly [serverControl]: ServerControl;
-}
-/** The options of `register`. */
-interface RegisterOptions {
-  /**
-   * The public URL of the server, such as `https://me-bot.hf.space`. The webhooks point to `/webhooks/…` below this
-   * URL.
-   */
-  publicUrl: string;
-  /**
-   * The path of the file that records the managed webhooks. Keep this file between runs, and use a separate file for
-   * each server. Default `.hub-webhooks/registrations.json` in the working directory.
-   */
-  state?: string | undefined;
-  /**
-   * The secret of the webhooks. Default: the first secret of the server. Without a secret, new webhooks have no secret,
-   * so anyone who knows the URL of an endpoint can send requests to the endpoint. Existing webhooks keep their secrets.
-   */
-  secret?: string | undefined;
-  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
-  removeSecret?: boolean | undefined;
-  /** Reports the steps without executing them, including the steps that are known to fail. Default `false`. */
-  dryRun?: boolean | undefined;
-  /** Deletes managed webhooks whose endpoint no longer exists. By default, these webhooks are reported as skipped. */
-  prune?: boolean | undefined;
-  /**
-   * Adopts webhooks that deliver to one of the endpoints but were created elsewhere. By default, these webhooks are
-   * reported as skipped.
-   */
-  adopt?: boolean | undefined;
-  /** Cancels the registration between two steps or during a request to the Hub. */
-  signal?: AbortSignal | undefined;
-}
-/** The webhook that an endpoint declares, with the same fields as a webhook on the Hub. */
-interface DesiredWebhook {
-  /** The name of the endpoint. */
-  endpoint: string;
-  url: string;
-  watched: EndpointDetails["watch"];
-  domains: EndpointDetails["domains"];
-}
-/** The result of a registration, or its preview in a dry run. */
-interface RegistrationReport {
-  /** The URL of the Hub. */
-  readonly hubUrl: string;
-  /** The public URL of the server. */
-  readonly publicUrl: string;
-  /**
-   * The steps that resolve the differences between the endpoints and the Hub, in the order of execution. Empty if all
-   * webhooks are in sync.
-   */
-  readonly steps: readonly RegistrationStep[];
-  /** The steps that succeeded. Empty in a dry run. */
-  readonly done: readonly RegistrationStep[];
-  /**
-   * The steps that failed, with the errors. Later steps for the same webhook were skipped. In a dry run, the steps that
-   * would fail without a request to the Hub.
-   */
-  readonly failed: readonly FailedStep[];
-  /** The endpoints and webhooks that were not changed but need your attention. */
-  readonly skipped: readonly SkippedWebhook[];
-  /** The webhooks that are in sync. */
-  readonly unchanged: readonly {
-    readonly endpoint: string;
-    readonly id: string;
-  }[];
-}
-/** One change to a webhook on the Hub. */
-type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
-/** Creates a webhook. */
-interface CreateStep extends DesiredWebhook {
-  readonly action: "create";
-  /** Whether the webhook is created with a secret. */
-  readonly secretIsSet: boolean;
-  /** The ID of the webhook. Absent before the webhook is created. */
-  readonly id?: string;
-}
-/** Updates a webhook. */
-interface UpdateStep {
-  readonly action: "update";
-  readonly endpoint: string;
-  readonly id: string;
-  readonly changes: readonly FieldChange[];
-  /** Whether the webhook was created elsewhere and is adopted with this update. */
-  readonly isAdopted: boolean;
-}
-/** Enables a webhook that was disabled, or re-enables a webhook that the Hub suspended. */
-interface EnableStep {
-  readonly action: "enable" | "re-enable";
-  readonly endpoint: string;
-  readonly id: string;
-  /** The reason why the webhook is not enabled. */
-  readonly reason: string;
-  /** How to prevent the Hub from suspending the webhook again. */
-  readonly remedy?: string;
-}
-/** Deletes a webhook. */
-interface DeleteStep {
-  readonly action: "delete";
-  readonly endpoint: string;
-  readonly id: string;
-  readonly reason: string;
-}
-/** A change to a secret. Reports never contain the secret. */
-type SecretChange = "set" | "changed" | "removed";
-/** A change to a field of a webhook. Secrets in URLs are masked. */
-type FieldChange = {
-  readonly field: "url" | "watched" | "domains";
-  readonly before: string;
-  readonly after: string;
-} | {
-  readonly field: "secret";
-  readonly change: SecretChange;
-};
-/** A step that failed, or that would fail in a dry run, and the error. Steps for other webhooks were still tried. */
-interface FailedStep {
-  readonly step: RegistrationStep;
-  readonly error: HubError;
-}
-/** An endpoint or a webhook that was not changed but needs your attention. */
-interface SkippedWebhook {
-  /**
-   * - `no-watch`: the endpoint has no watch list.
-   * - `not-managed`: a webhook delivers to the endpoint but was created elsewhere.
-   * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer has a watch list.
-   * - `duplicate`: the endpoint has more than one managed webhook.
-   * - `secret-kept`: the webhook has a secret on the Hub, but no secret was given.
-   */
-  readonly reason: "no-watch" | "not-managed" | "endpoint-removed" | "duplicate" | "secret-kept";
-  readonly endpoint: string;
-  /** The ID of the webhook, if there is one. */
-  readonly id?: string;
-  /** A description of the problem and the remedy. */
-  readonly message: string;
-}
-/**
- * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates webhooks that
- * differ, and enables webhooks that are disabled or suspended. Does not change webhooks that were created elsewhere.
- * Requires Node, Bun, or Deno, because the state file needs a file system.
- *
- * If a change fails, the failure is reported in `failed`, and the other webhooks are still processed.
- *
- * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the signal's abort reason.
- * Steps that were completed before the error are recorded in the state file.
- * @example
- * ```ts
- * const report = await register(server, new HubClient(), { publicUrl: "https://me-bot.hf.space" });
- * for (const { error } of report.failed) console.error(error.message);
- * ```
- */
-declare function register(server: ControllableServer, client: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
-declare namespace client_d_exports {
-  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoRef as RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, NotificationWatchChange as WatchChange, NotificationWatchItem as WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
-}
 /** The tunnel providers. */
 declare const providerNames: readonly ["localtunnel", "cloudflared", "ngrok"];
 /** The name of a tunnel provider. */
@@ -2785,6 +2576,217 @@ interface LaunchedServer {
    * The URL of a tunnel can change.
    */
   publicUrl: string;
+}
+/**
+ * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
+ * registered symbol is shared by the copies of this package in a tool and in the user's project.
+ */
+declare const serverControl: unique symbol;
+/** The description of a registered endpoint. */
+interface EndpointDetails extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
+  /** Whether the server stores deliveries and runs the handler later. */
+  readonly background: boolean;
+}
+/** The endpoints and the secret of a server. */
+interface ServerDescription {
+  /** The endpoints in the order of their registration. */
+  readonly endpoints: readonly EndpointDetails[];
+  /**
+   * The first of the secrets that deliveries can use, or `undefined` if no secret is required. Reading this property
+   * throws `OPTION_INVALID` if `WEBHOOK_SECRET` is empty.
+   */
+  readonly secret?: string | undefined;
+}
+/** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
+interface JobDelivery {
+  /** The name of the endpoint. */
+  endpoint: string;
+  /** The payload as a JSON text. */
+  body: string;
+  /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
+  id: string | undefined;
+  /** Aborts the handler's signal. */
+  signal: AbortSignal;
+}
+/** Describes and controls a server for the tools of this package. */
+interface ServerControl {
+  /** Whether `secret: false` opens the server to everyone. */
+  readonly isSecretDisabled: boolean;
+  /** Describes the server. The secret is only read when it is accessed, because a job does not require a secret. */
+  describe(): ServerDescription;
+  /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
+  useSecret(secret: string, mode: "add" | "replace"): void;
+  /** Sets the URL of the inbox, which overrides the option and `INBOX_URL`. Call this method before the launch. */
+  useInbox(url: string): void;
+  /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
+  limitRetryWaits(maxMs: number): void;
+  /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
+  launch(options: LaunchOptions): Promise<LaunchedServer>;
+  /**
+   * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
+   *
+   * @throws `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`; `OPTION_INVALID` when `LOG_LEVEL`
+   * is invalid.
+   */
+  runJob(delivery: JobDelivery): Promise<Outcome>;
+}
+/** A `WebhooksServer` of any copy of this package. */
+interface ControllableServer {
+  /** The names of the endpoints, in the order of their registration. */
+  readonly endpointNames: readonly string[];
+  readonly [serverControl]: ServerControl;
+}
+/** The options of `register`. */
+interface RegisterOptions {
+  /**
+   * The public URL of the server, such as `https://me-bot.hf.space`. The webhooks point to `/webhooks/…` below this
+   * URL.
+   */
+  publicUrl: string;
+  /**
+   * The path of the file that records the managed webhooks. Keep this file between runs, and use a separate file for
+   * each server. Default `.hub-webhooks/registrations.json` in the working directory.
+   */
+  state?: string | undefined;
+  /**
+   * The secret of the webhooks. Default: the first secret of the server. Without a secret, new webhooks have no secret,
+   * so anyone who knows the URL of an endpoint can send requests to the endpoint. Existing webhooks keep their secrets.
+   */
+  secret?: string | undefined;
+  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
+  removeSecret?: boolean | undefined;
+  /** Reports the steps without executing them, including the steps that are known to fail. Default `false`. */
+  dryRun?: boolean | undefined;
+  /** Deletes managed webhooks whose endpoint no longer exists. By default, these webhooks are reported as skipped. */
+  prune?: boolean | undefined;
+  /**
+   * Adopts webhooks that deliver to one of the endpoints but were created elsewhere. By default, these webhooks are
+   * reported as skipped.
+   */
+  adopt?: boolean | undefined;
+  /** Cancels the registration between two steps or during a request to the Hub. */
+  signal?: AbortSignal | undefined;
+}
+/** The webhook that an endpoint declares, with the same fields as a webhook on the Hub. */
+interface DesiredWebhook {
+  /** The name of the endpoint. */
+  endpoint: string;
+  url: string;
+  watched: EndpointDetails["watch"];
+  domains: EndpointDetails["domains"];
+}
+/** The result of a registration, or its preview in a dry run. */
+interface RegistrationReport {
+  /** The URL of the Hub. */
+  readonly hubUrl: string;
+  /** The public URL of the server. */
+  readonly publicUrl: string;
+  /**
+   * The steps that resolve the differences between the endpoints and the Hub, in the order of execution. Empty if all
+   * webhooks are in sync.
+   */
+  readonly steps: readonly RegistrationStep[];
+  /** The steps that succeeded. Empty in a dry run. */
+  readonly done: readonly RegistrationStep[];
+  /**
+   * The steps that failed, with the errors. Later steps for the same webhook were skipped. In a dry run, the steps that
+   * would fail without a request to the Hub.
+   */
+  readonly failed: readonly FailedStep[];
+  /** The endpoints and webhooks that were not changed but need your attention. */
+  readonly skipped: readonly SkippedWebhook[];
+  /** The webhooks that are in sync. */
+  readonly unchanged: readonly {
+    readonly endpoint: string;
+    readonly id: string;
+  }[];
+}
+/** One change to a webhook on the Hub. */
+type RegistrationStep = CreateStep | UpdateStep | EnableStep | DeleteStep;
+/** Creates a webhook. */
+interface CreateStep extends DesiredWebhook {
+  readonly action: "create";
+  /** Whether the webhook is created with a secret. */
+  readonly secretIsSet: boolean;
+  /** The ID of the webhook. Absent before the webhook is created. */
+  readonly id?: string;
+}
+/** Updates a webhook. */
+interface UpdateStep {
+  readonly action: "update";
+  readonly endpoint: string;
+  readonly id: string;
+  readonly changes: readonly FieldChange[];
+  /** Whether the webhook was created elsewhere and is adopted with this update. */
+  readonly isAdopted: boolean;
+}
+/** Enables a webhook that was disabled, or re-enables a webhook that the Hub suspended. */
+interface EnableStep {
+  readonly action: "enable" | "re-enable";
+  readonly endpoint: string;
+  readonly id: string;
+  /** The reason why the webhook is not enabled. */
+  readonly reason: string;
+  /** How to prevent the Hub from suspending the webhook again. */
+  readonly remedy?: string;
+}
+/** Deletes a webhook. */
+interface DeleteStep {
+  readonly action: "delete";
+  readonly endpoint: string;
+  readonly id: string;
+  readonly reason: string;
+}
+/** A change to a secret. Reports never contain the secret. */
+type SecretChange = "set" | "changed" | "removed";
+/** A change to a field of a webhook. Secrets in URLs are masked. */
+type FieldChange = {
+  readonly field: "url" | "watched" | "domains";
+  readonly before: string;
+  readonly after: string;
+} | {
+  readonly field: "secret";
+  readonly change: SecretChange;
+};
+/** A step that failed, or that would fail in a dry run, and the error. Steps for other webhooks were still tried. */
+interface FailedStep {
+  readonly step: RegistrationStep;
+  readonly error: HubError;
+}
+/** An endpoint or a webhook that was not changed but needs your attention. */
+interface SkippedWebhook {
+  /**
+   * - `no-watch`: the endpoint has no watch list.
+   * - `not-managed`: a webhook delivers to the endpoint but was created elsewhere.
+   * - `endpoint-removed`: the endpoint of a managed webhook no longer exists, or no longer has a watch list.
+   * - `duplicate`: the endpoint has more than one managed webhook.
+   * - `secret-kept`: the webhook has a secret on the Hub, but no secret was given.
+   */
+  readonly reason: "no-watch" | "not-managed" | "endpoint-removed" | "duplicate" | "secret-kept";
+  readonly endpoint: string;
+  /** The ID of the webhook, if there is one. */
+  readonly id?: string;
+  /** A description of the problem and the remedy. */
+  readonly message: string;
+}
+/**
+ * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates webhooks that
+ * differ, and enables webhooks that are disabled or suspended. Does not change webhooks that were created elsewhere.
+ * Requires Node, Bun, or Deno, because the state file needs a file system.
+ *
+ * If a change fails, the failure is reported in `failed`, and the other webhooks are still processed.
+ *
+ * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; the signal's abort reason.
+ * Steps that were completed before the error are recorded in the state file.
+ * @example
+ * ```ts
+ * const report = await register(server, new HubClient(), { publicUrl: "https://me-bot.hf.space" });
+ * for (const { error } of report.failed) console.error(error.message);
+ * ```
+ */
+declare function register(server: ControllableServer, client: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
+declare namespace client_d_exports {
+  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoRef as RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, NotificationWatchChange as WatchChange, NotificationWatchItem as WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
 }
 /** A line that the child process prints. */
 interface OutputLine {
