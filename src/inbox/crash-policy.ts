@@ -5,13 +5,13 @@
  * - A suspect is a delivery that was running when its process crashed. The suspect may have caused the crash.
  * - A delivery runs alone if it runs while no other delivery is running in the same process.
  *
- * A suspect is retried alone. If the process crashes again, the suspect caused the crash, and the crash counts as an attempt. A crash
+ * A suspect is retried alone if possible. If the process then crashes again, the suspect caused the crash, and the crash counts as an attempt. A crash
  * while other deliveries were running does not count, because any of these deliveries may have caused it.
  */
 
 /**
- * The maximum number of crashes of a delivery that do not count. Later crashes count even if other deliveries were running.
- * Otherwise, a delivery that never runs alone could crash the process forever.
+ * The maximum number of crashes per delivery that do not count. Later crashes count even if other deliveries were
+ * running. Otherwise, a delivery that never runs alone could crash the process forever.
  */
 const maxUncountedCrashes = 3;
 
@@ -28,7 +28,7 @@ export function countsAsAttempt({
 }
 
 /**
- * The maximum time that a suspect holds back other deliveries, in milliseconds. It prevents one slow handler from blocking all
- * endpoints.
+ * The maximum time that a suspect holds back other deliveries, in milliseconds. Without a limit, one slow handler
+ * could block all endpoints.
  */
 export const maxHoldMs = 60_000;

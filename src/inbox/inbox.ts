@@ -88,7 +88,7 @@ export interface DeliveryPage {
 /** The number of deliveries of an endpoint in each status. */
 export type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
 
-/** A problem that prevents an inbox from storing or running deliveries. */
+/** A problem with storing or running deliveries. */
 export interface InboxProblem {
   /** A stable code, such as `INBOX_UNAVAILABLE`. */
   code: string;
@@ -104,7 +104,8 @@ export interface InboxProblem {
 /** Stores deliveries and runs them in the background. */
 export interface Inbox {
   /**
-   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures. `duplicate`: whether the
+   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures, unless the inbox is in memory
+   * or its server does not sync each write to disk. `duplicate`: whether the
    * delivery was already stored. A dead delivery is queued again and is not a duplicate.
    *
    * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.

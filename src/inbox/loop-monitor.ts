@@ -1,4 +1,7 @@
-/** After this time in milliseconds, a blocked event loop counts as hung, and the leases of its process expire. */
+/**
+ * How long the event loop can be blocked before it counts as hung, in milliseconds. Leases of a hung process are not
+ * renewed.
+ */
 export const defaultMaxBlockedMs = 600_000;
 
 /** A counter in shared memory. The event loop increments the counter, and a thread reads the counter. */
@@ -13,7 +16,7 @@ export function startLoopCounter(counter: LoopCounter, intervalMs: number): Node
   return setInterval(() => Atomics.add(counter, 0, 1), intervalMs).unref();
 }
 
-/** Measures from a thread how long the event loop of the main thread has been blocked. */
+/** Measures how long the event loop of the main thread has been blocked. Use it in another thread. */
 export class LoopMonitor {
   readonly #counter: LoopCounter;
   #last: number;
@@ -24,7 +27,9 @@ export class LoopMonitor {
     this.#last = Atomics.load(counter, 0);
   }
 
-  /** Returns how long the counter has not changed, in milliseconds. The result is only as precise as the interval between calls. */
+  /**
+   * Returns how long the counter has been unchanged, in milliseconds. The interval between calls limits the precision.
+   */
   blockedMs(): number {
     const now = performance.now();
     const current = Atomics.load(this.#counter, 0);

@@ -35,7 +35,9 @@ export async function openInbox({
   }
   const { file, unsafeFileSystem } = parseSqliteUrl(url);
   if (file === ":memory:" && !mustExist) {
-    log.warn("The inbox is in memory: deliveries are lost when this process exits. Use it only for tests.");
+    log.warn(
+      "The inbox is in memory, so deliveries are lost when this process exits. To keep deliveries, set INBOX_URL to a file, such as sqlite:./data/inbox.db.",
+    );
   }
   const { SqliteInbox } = await import("./sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file, unsafeFileSystem, log, now, mustExist });

@@ -1,19 +1,19 @@
 import { setTimeout } from "node:timers/promises";
 
-/** The maximum age of a count that is reused while the queue is not full, in milliseconds. */
+/** How long a count is reused while the queue is not full, in milliseconds. */
 const freshMs = 1_000;
-/** The pause after a count, as a multiple of the duration of the count. The pause limits the load of the server. */
+/** The pause after a count, as a multiple of the count's duration. The pause limits the load on the server. */
 const pauseFactor = 4;
 
 /**
- * Estimates the number of queued deliveries. Counting the queued deliveries for each incoming delivery would take too long, because
- * PostgreSQL reads all jobs of a queue to count the jobs.
+ * Estimates the number of queued deliveries. Counting them for each incoming delivery would take too long, because
+ * PostgreSQL counts jobs by reading every job in the queue.
  */
 export class Backlog {
   readonly #count: () => Promise<number>;
   #counted = 0;
   #addedSince = 0;
-  /** The end of the last count and the earliest start of the next count, by `performance.now()`. */
+  /** When the last count ended and when the next count may start, by `performance.now()`. */
   #countedAt = Number.NEGATIVE_INFINITY;
   #nextAt = Number.NEGATIVE_INFINITY;
   #pending: Promise<void> | undefined;
@@ -28,7 +28,10 @@ export class Backlog {
     this.#addedSince += 1;
   }
 
-  /** Whether at least `limit` deliveries are queued. If several processes add deliveries, the result can be up to a second old. */
+  /**
+   * Whether at least `limit` deliveries are queued. Ignores deliveries that other processes added since the last count,
+   * which is usually up to a second old.
+   */
   async isFull(limit: number): Promise<boolean> {
     const isOld = performance.now() - this.#countedAt >= freshMs && performance.now() >= this.#nextAt;
     // The estimate can be too high, because it includes deliveries that were claimed since the last count.
@@ -40,7 +43,7 @@ export class Backlog {
     return this.#counted + this.#addedSince;
   }
 
-  /** Counts the queued deliveries. Concurrent callers share one count. */
+  /** Counts the queued deliveries, after the pause that follows the last count. Concurrent callers share one count. */
   #refresh(): Promise<void> {
     this.#pending ??= this.#read().finally(() => {
       this.#pending = undefined;

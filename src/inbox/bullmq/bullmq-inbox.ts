@@ -32,7 +32,7 @@ export interface BullmqInboxOptions {
   /** The URL of Redis or PostgreSQL. */
   url: string;
   bullmqErrors: BullmqErrors;
-  /** Called with errors of the connection and of background tasks. */
+  /** Called with connection errors and with errors in background tasks. */
   onError: (error: Error) => void;
   log: Logger;
   /** Milliseconds since the epoch. */
@@ -45,9 +45,15 @@ export interface BullmqInboxOptions {
   deadlineMs?: number;
   /** The timeout for reading deliveries, in milliseconds. Default `10_000`. */
   readMs?: number;
-  /** After this time in milliseconds, a blocked event loop counts as hung, and its leases expire. Default `600_000`. */
+  /**
+   * How long the event loop can be blocked before it counts as hung, in milliseconds. Leases of a hung process are not
+   * renewed. Default `600_000`.
+   */
   maxBlockedMs?: number;
-  /** If a worker claims no waiting deliveries for this time in milliseconds, the inbox reports a problem. Default `30_000`. */
+  /**
+   * How long a worker with capacity can leave deliveries waiting before the inbox reports a problem, in milliseconds.
+   * Default `30_000`.
+   */
   stalledMs?: number;
 }
 
@@ -245,13 +251,16 @@ export class BullmqInbox implements Inbox {
     return queue;
   }
 
-  /** Returns the queue of an endpoint if the endpoint is stored. Opening the queue of an unknown endpoint would create a queue. */
+  /**
+   * Returns the queue of an endpoint, or `undefined` if the endpoint is not stored. Opening the queue of an unknown
+   * endpoint would create a queue.
+   */
   async #find(endpoint: string): Promise<StoredQueue | undefined> {
     const isKnown = this.#queues.has(endpoint) || (await this.#endpoints.has(endpoint));
     return isKnown ? this.#queue(endpoint) : undefined;
   }
 
-  /** Adds a timeout to a read. Otherwise, the read would wait forever for a server that does not respond. */
+  /** Adds a timeout to a read. Without a timeout, the read would wait forever if the server did not respond. */
   #reading<T>(promise: Promise<T>): Promise<T> {
     return withDeadline(promise, this.#options.readMs, () => inboxUnavailable(notResponding()));
   }

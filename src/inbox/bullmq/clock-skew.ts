@@ -4,13 +4,18 @@ import type { InboxProblem } from "../inbox.ts";
 /** The maximum tolerated difference between the two clocks, in milliseconds. */
 const maxSkewMs = 5_000;
 
-/** Compares the clocks of this machine and the inbox server, because BullMQ stores times of this machine on the server. */
+/**
+ * Compares the clocks of this machine and the inbox server, because BullMQ stores timestamps from this machine on the
+ * server.
+ */
 export class ClockSkew {
   readonly #now: () => number;
   readonly #log: Logger;
-  /** The last logged difference, in milliseconds. Positive if the server was ahead, 0 if the clocks agreed. */
+  /**
+   * The last logged difference, in milliseconds. Positive if the server was ahead, 0 if the difference was tolerable.
+   */
   #loggedMs = 0;
-  /** The current difference in milliseconds, with the same sign. */
+  /** The last measured difference, in milliseconds, with the same sign. 0 if the difference is tolerable. */
   #skewMs = 0;
 
   /** @param options.now milliseconds since the epoch. */
@@ -19,7 +24,10 @@ export class ClockSkew {
     this.#log = log;
   }
 
-  /** Measures the difference. Logs a difference of more than 5 s once, and again whenever the difference changes by more than 5 s. */
+  /**
+   * Measures the difference between the clocks. Logs when the difference first exceeds 5 s, changes by more than 5 s,
+   * or becomes tolerable again.
+   */
   async measure(readServer: () => Promise<number>): Promise<void> {
     const before = this.#now();
     const startedAt = performance.now();

@@ -6,9 +6,9 @@ import { cursorInvalid } from "../inbox-errors.ts";
 export interface Part {
   /** Identifies the list by its endpoint and name. */
   key: string;
-  /** The position of the first delivery of `found` in the list. */
+  /** The position in the list of the first delivery in `found`. */
   from: number;
-  /** The number of deliveries of `found` that are on this page or were skipped. */
+  /** The number of deliveries from `found` that are on this page or were skipped. */
   taken: number;
   found: readonly StoredDelivery[];
 }
@@ -42,8 +42,8 @@ function receivedAtOf(part: Part | undefined): number {
 }
 
 /**
- * The next position in each list. A delivery that moves to another list between two requests can appear on both pages or on
- * neither.
+ * A cursor contains the next position in each list. A delivery that moves to another list between two requests can
+ * appear on both pages or on neither.
  */
 const cursorSchema = z.record(z.string(), z.number().int().nonnegative());
 

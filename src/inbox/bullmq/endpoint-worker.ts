@@ -49,12 +49,14 @@ export interface EndpointWorkerOptions {
 /** The pause before a worker reads the queue again after an error, in milliseconds. BullMQ's default is 15 s. */
 const retryMs = 3_000;
 
-/** The pause between tries to record the end of a run, and the maximum time for all tries, in milliseconds. */
+/** The interval and the time limit for retrying a failed write to the history, in milliseconds. */
 const recordRetryMs = 500;
 const recordTimeoutMs = 60_000;
 
-/** Disables BullMQ's limit on stalled jobs. This worker counts crashes in the history of the job instead. */
-const unlimitedAttempts = 1_000_000;
+const leaseHint = "Check the connection to the inbox server, and check whether the handler blocks the event loop.";
+
+/** Disables BullMQ's limit on how often a job can stall. This worker counts crashes in the job's history instead. */
+const unlimitedStalls = 1_000_000;
 
 /** Makes BullMQ retry a job. Passes the time of the next attempt to the backoff strategy. */
 class RetryError extends Error {
@@ -66,7 +68,7 @@ class RetryError extends Error {
   }
 }
 
-/** The result of `#recover` for the first claim of a job. */
+/** What `#recover` would return for the first claim of a job, which has no history yet. */
 const firstClaim = { history: [], hasCrashed: false };
 
 /** Runs the deliveries of one endpoint with a BullMQ worker. See `job-history.ts` for the term "claim". */
@@ -89,7 +91,7 @@ export class EndpointWorker {
       concurrency: queue.concurrency,
       lockDuration: leaseMs,
       stalledInterval: leaseMs,
-      maxStalledCount: unlimitedAttempts,
+      maxStalledCount: unlimitedStalls,
       runRetryDelay: retryMs,
       settings: {
         backoffStrategy: (_attempts, _type, error) =>
@@ -97,13 +99,12 @@ export class EndpointWorker {
       },
     });
     this.#worker.on("error", (error) => {
-      // A lost lease is logged when the run ends.
+      // `#recordLate` logs the lost lease when the run ends.
       if (!error.message.startsWith("could not renew lock for job")) onError(error);
     });
     this.#worker.on("lockRenewalFailed", (jobIds) => this.#runs.abortLost(jobIds));
   }
 
-  /** The retention of the endpoint. */
   get retention(): Retention {
     return retentionOf(this.#options.queue);
   }
@@ -141,7 +142,10 @@ export class EndpointWorker {
     }
   }
 
-  /** Runs one attempt. Returns if the delivery has succeeded. Otherwise, throws the error that BullMQ expects. */
+  /**
+   * Runs one attempt. Returns only if the delivery has succeeded. Otherwise, throws an error that makes BullMQ requeue,
+   * delay, or fail the job.
+   */
   async #runAttempt(job: DeliveryJob, token: string): Promise<undefined> {
     const { queue, bullmqErrors, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
@@ -179,18 +183,25 @@ export class EndpointWorker {
       const run = await this.#runs.run(job.id ?? "", claimed);
       return await this.#end(job, token, { run, claimed });
     } finally {
-      // Keep the permit until the end is recorded, because the next delivery can crash the process.
+      // Keep the permit until the result is recorded. Otherwise, if the next delivery crashed the process, this
+      // delivery would be a suspect too.
       permit.leave();
     }
   }
 
-  /** Ends a delivery that already succeeded in a run whose lease had expired. That run logged the success. */
+  /**
+   * Completes a job without running the handler, because an earlier run has recorded a success. The process of that run
+   * lost its lease or crashed before BullMQ completed the job.
+   */
   async #skip(job: DeliveryJob): Promise<undefined> {
     await job.log(skippedEntry(job));
     return undefined;
   }
 
-  /** Records the end of a run. Returns if the delivery has succeeded. Otherwise, throws the error that BullMQ expects. */
+  /**
+   * Records the result of a run. Returns only if the delivery has succeeded. Otherwise, throws an error that makes
+   * BullMQ requeue, delay, or fail the job.
+   */
   async #end(
     job: DeliveryJob,
     token: string,
@@ -207,10 +218,10 @@ export class EndpointWorker {
     const dueAt = next.status === "queued" ? new Date(next.dueAt) : undefined;
     const entry = attemptEntry({ claim, attempt: run.attempt, counts: true, dueAt });
     const entryCount = await this.#record(job, entry);
-    // The history has only this entry unless a replay or an earlier claim added entries.
+    // Read the history only if a replay or an earlier claim has also added entries.
     const history = entryCount > 1 ? await this.#history(job) : [];
     if (wasReplayed(history, job)) {
-      // Attempts before a replay do not count, so the replay is recorded again after this attempt.
+      // Attempts before a replay do not count. Recording the replay again after this attempt excludes the attempt.
       await job.log(replayEntry(job));
       return this.#requeue(job, token);
     }
@@ -219,7 +230,7 @@ export class EndpointWorker {
     throw dueAt ? new RetryError(code, dueAt) : new bullmqErrors.UnrecoverableError(code);
   }
 
-  /** Requeues a delivery after the closing inbox interrupted the run. */
+  /** Records an interrupted attempt, which does not count, and requeues the delivery. */
   async #endInterrupted(job: DeliveryJob, token: string, run: HandlerRun): Promise<never> {
     this.#interrupted += 1;
     const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
@@ -228,8 +239,8 @@ export class EndpointWorker {
   }
 
   /**
-   * Adds the end of a run to the history. Retries on errors, because a run without a recorded end counts as a crash. Returns the
-   * number of entries in the history.
+   * Adds the result of a run to the history, and returns the number of entries in the history. Retries failed writes
+   * for up to a minute, because a run without a recorded result counts as a crash.
    */
   async #record(job: DeliveryJob, entry: string): Promise<number> {
     const { onError } = this.#options;
@@ -242,12 +253,15 @@ export class EndpointWorker {
         if (signal.aborted || performance.now() > deadline) throw error;
         onError(toError(error));
       }
-      // If the inbox closes, the last try follows immediately.
+      // Closing the inbox aborts this pause. The loop then tries one last time.
       await wait(recordRetryMs, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** Waits until the handler may run. Returns early if the inbox closes or an earlier run of the delivery has succeeded. */
+  /**
+   * Waits for a permit to run the handler. Instead of a permit, returns a reason if the inbox is closing or if an
+   * earlier run of the delivery succeeded during the wait.
+   */
   async #waitForPermit(
     job: DeliveryJob,
     { isSuspect }: { isSuspect: boolean },
@@ -256,7 +270,7 @@ export class EndpointWorker {
     const immediate = isSuspect ? undefined : gate.tryEnter();
     if (immediate) return immediate;
     const { signal } = this.#closing;
-    // If the process crashes, this entry shows that the handler had not run.
+    // If the process crashes, this entry shows that the handler had not started.
     await job.log(runStateEntry(job, "waiting"));
     const recordShared = () => void job.log(runStateEntry(job, "shared")).catch(onError);
     const permit = isSuspect ? await gate.enterAlone(signal, recordShared) : await gate.enter(signal);
@@ -273,40 +287,55 @@ export class EndpointWorker {
     }
   }
 
-  /** Whether this worker still has the lease of a run. A run that took less than half a lease cannot have lost its lease. */
+  /**
+   * Whether this worker still has the lease for a run. Saves a request by assuming so if the run took less than half of
+   * the lease duration.
+   */
   async #hasLease(job: DeliveryJob, token: string, { attempt }: HandlerRun): Promise<boolean> {
     const { leaseMs } = this.#options;
     return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
   }
 
-  /** Records the end of a run whose lease had expired. A success counts regardless of the status of the delivery. */
+  /**
+   * Records the result of a run that lost its lease. A success counts, even if the delivery has become dead or is
+   * running again.
+   */
   async #recordLate(job: DeliveryJob, { outcome, attempt }: HandlerRun): Promise<never> {
     const { queue, bullmqErrors, log } = this.#options;
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "unfinished" && outcome.status !== "failed") {
-      log.warn(fields, "A delivery succeeded after its lease had expired. The delivery counts as succeeded.");
+      log.warn(
+        fields,
+        `A delivery succeeded after its lease had expired. Another process may have run the delivery too. ${leaseHint}`,
+      );
       await this.#makeDue(job);
     } else {
-      log.warn(fields, "A delivery failed after its lease had expired. Another process may be running the delivery.");
+      log.warn(
+        fields,
+        `A delivery failed after its lease had expired. Another process may be running the delivery. ${leaseHint}`,
+      );
     }
     // Another worker may have the lease, so BullMQ must not move the job.
     throw new bullmqErrors.WaitingError();
   }
 
-  /** Makes a dead or delayed delivery due immediately. The next claim finds the recorded success and ends the delivery. */
+  /**
+   * Makes a dead or delayed delivery due immediately, so that a worker claims it, finds the recorded success, and
+   * completes the job.
+   */
   async #makeDue(job: DeliveryJob): Promise<void> {
     const state = await job.getState();
     try {
       if (state === "delayed") await job.promote();
       if (state === "failed") await job.retry(state);
     } catch (error) {
-      // Another process may have changed the state in the meantime.
+      // Another process may have changed the state after it was read.
       if ((await job.getState()) === state) throw error;
     }
   }
 
-  /** Requeues a delivery that was claimed while the inbox was closing. The handler has not run. */
+  /** Requeues a claimed delivery without running its handler, because the inbox is closing. */
   async #release(job: DeliveryJob, token: string): Promise<never> {
     await job.log(skippedEntry(job));
     return this.#requeue(job, token);
@@ -317,12 +346,15 @@ export class EndpointWorker {
     throw new this.#options.bullmqErrors.WaitingError();
   }
 
-  /** Reads the history and records an abandoned attempt for each claim that a crash interrupted. */
+  /**
+   * Reads the history. Unless the delivery has succeeded, records an abandoned attempt for each claim that a crash
+   * interrupted.
+   */
   async #recover(job: DeliveryJob): Promise<{ history: JobHistory; hasCrashed: boolean }> {
     let history = await this.#history(job);
     const crashes = hasSucceeded(history) ? [] : crashedClaims(history, job);
     for (const { claim, wasAlone } of crashes) {
-      // The attempt has no start time, because BullMQ has overwritten that time.
+      // The start time is omitted, because BullMQ has replaced it with the start time of the current claim.
       const number = attemptsIn(history).length + 1;
       const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: storedAbandonedError };
       const counts = countsAsAttempt({ wasAlone, uncountedCrashes: crashesIn(history).uncounted });
@@ -333,7 +365,7 @@ export class EndpointWorker {
     return { history, hasCrashed: crashes.length > 0 };
   }
 
-  /** Delays a suspect. After the delay, the suspect runs alone. */
+  /** Delays a suspect by the wait of the retry policy. After the delay, the suspect runs alone if possible. */
   async #delayAfterCrash(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
     const { queue, log, now, bullmqErrors } = this.#options;
     const { counted, uncounted } = crashesIn(history);
@@ -346,10 +378,7 @@ export class EndpointWorker {
       waitMs,
       code: storedAbandonedError.code,
     };
-    log.warn(
-      fields,
-      `${storedAbandonedError.message} The delivery will be retried while no other delivery is running.`,
-    );
+    log.warn(fields, `${storedAbandonedError.message} The delivery will be retried, alone in its process if possible.`);
     await job.log(skippedEntry(job, new Date(now() + waitMs)));
     await job.moveToDelayed(Date.now() + waitMs, token);
     throw new bullmqErrors.DelayedError();

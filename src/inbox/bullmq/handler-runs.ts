@@ -5,16 +5,19 @@ import { inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
 
 /** The result of one run of a handler. */
 export interface HandlerRun {
-  /** `unfinished`: the handler did not end within the grace period when the inbox closed. */
+  /** `unfinished`: the inbox closed, and the handler did not finish within the grace period. */
   outcome: Outcome | "unfinished";
   attempt: DeliveryAttempt;
-  /** Whether the signal of the handler was aborted before the handler ended. */
+  /** Whether the handler's signal was aborted before the handler finished. */
   isInterrupted: boolean;
-  /** Whether the lease expired during the run, which also interrupts the run. Another process may then have claimed the delivery. */
+  /** Whether the loss of the lease interrupted the run. Another process may then have claimed the delivery. */
   hasLostLease: boolean;
 }
 
-/** Runs the handler of an endpoint for several deliveries at a time. Aborts a run when its lease expires or the inbox closes. */
+/**
+ * Runs an endpoint's handler for several deliveries at the same time. Aborts a run when its lease expires or the inbox
+ * closes.
+ */
 export class HandlerRuns {
   readonly #queue: Pick<EndpointQueue, "run">;
   /** Milliseconds since the epoch. */
@@ -56,7 +59,7 @@ export class HandlerRuns {
     }
   }
 
-  /** Aborts the runs of jobs whose leases expired. */
+  /** Aborts the runs of jobs whose leases have expired. */
   abortLost(jobIds: readonly string[]): void {
     for (const { jobId, controller } of this.#running) if (jobIds.includes(jobId)) controller.abort(leaseLost());
   }
@@ -67,7 +70,7 @@ export class HandlerRuns {
     for (const { controller } of this.#running) controller.abort(inboxClosing());
   }
 
-  /** Ends all current and future runs as `unfinished`. */
+  /** Ends all current and future runs as `unfinished`, without waiting for their handlers. */
   giveUp(): void {
     this.#isGraceOver = true;
     for (const { giveUp } of this.#running) giveUp();

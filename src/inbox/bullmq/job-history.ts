@@ -5,18 +5,17 @@ import { storedAbandonedError } from "../inbox-errors.ts";
 /*
  * The history of a delivery is the log of its BullMQ job. Each line of the log is one JSON entry.
  *
- * A worker claims a job each time BullMQ hands the job to the worker. BullMQ counts the claims of a job in `attemptsStarted`. The
- * handler runs at most once per claim, so most claims are attempts. The entries of a claim contain the number of the claim. If no
- * entry ends a claim, a crash interrupted the claim. See `crash-policy.ts` for the terms "suspect" and "alone".
+ * A claim starts when BullMQ passes a job to a worker. BullMQ counts the claims of a job in `attemptsStarted`. The handler runs at
+ * most once per claim. The entries of a claim contain the number of the claim. An earlier claim without an entry that ends it was
+ * interrupted by a crash. See `crash-policy.ts` for the terms "suspect" and "alone".
  */
 
-/** The number of the claim. */
+/** The value of `attemptsStarted` during the claim. */
 const claim = z.number();
 
 /** Ends a claim that ran the handler. */
 const attemptSchema = z.object({
   claim,
-  /** The number of the attempt. */
   number: z.number(),
   startedAt: z.coerce.date().optional(),
   durationMs: z.number().optional(),
@@ -98,7 +97,7 @@ export function runStateEntry({ attemptsStarted }: ClaimedJob, runState: RunStat
   return JSON.stringify({ claim: attemptsStarted, runState });
 }
 
-/** Parses the log of a job. Skips entries that this release does not support. */
+/** Parses the log of a job. Skips lines that are not entries of this release. */
 export function readHistory(log: readonly string[]): JobHistory {
   return log.flatMap((text) => {
     const { success, data } = entrySchema.safeParse(parse(text));
@@ -115,8 +114,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * An attempt can have two outcomes, because a process can still record a result after its lease has expired. The outcome with the
- * higher rank applies.
+ * An attempt can have two entries: one process records a crash because the lease has expired, and the other process
+ * still records the result. The outcome with the higher rank applies.
  */
 const rank = { abandoned: 0, failed: 1, succeeded: 2 } as const;
 
@@ -155,7 +154,8 @@ export function crashedClaims(history: JobHistory, { attemptsStarted }: ClaimedJ
     if (entries.some((entry) => !("runState" in entry))) continue;
     const last = entries.at(-1);
     const runState = last && "runState" in last ? last.runState : undefined;
-    // In both cases, the handler did not run before the crash: a suspect runs only after its run state was recorded.
+    // In both cases, the handler had not started before the crash. A suspect starts only after `alone` or `shared` was
+    // recorded.
     if (runState === "waiting" || (runState === undefined && wasSuspect)) continue;
     crashed.push({ claim: earlier, wasAlone: runState === "alone" });
     wasSuspect = true;
@@ -180,7 +180,7 @@ export function countedAttempts(history: JobHistory): number {
   return new Set(attemptsSinceReplay(history).flatMap(({ counts, number }) => (counts ? [number] : []))).size;
 }
 
-/** Counts the crashes since the last replay, by whether they count as attempts. */
+/** Returns how many crashes since the last replay count as attempts, and how many do not. */
 export function crashesIn(history: JobHistory): { counted: number; uncounted: number } {
   const crashes = attemptsSinceReplay(history).filter(isCrash);
   const counted = crashes.filter(({ counts }) => counts).length;

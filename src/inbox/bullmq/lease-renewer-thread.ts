@@ -1,4 +1,7 @@
-/** The thread of a `LeaseRenewer`. Loads BullMQ and connects to the inbox server only while the event loop is blocked. */
+/**
+ * The thread of a `LeaseRenewer`. Loads BullMQ when the event loop is first blocked. Stays connected to the inbox
+ * server only while the event loop is blocked.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/describe-error.ts";
 import { LoopMonitor } from "../loop-monitor.ts";

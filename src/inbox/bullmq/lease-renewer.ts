@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { programUrl } from "../../core/package-root.ts";
 import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
-/** The lease of a delivery. BullMQ stores a lease as the lock of a job. */
+/** A worker's lease for a delivery. BullMQ stores the lease as a lock of the job. */
 export interface HeldLease {
   endpoint: string;
   jobId: string;
@@ -18,18 +18,19 @@ export interface LeaseRenewerData {
   loopCounter: LoopCounter;
 }
 
-/** A message to the thread. The lease replaces the previous lease in the slot, which has ended. */
+/** A message to the thread that puts a lease into a slot. The previous lease in the slot has ended. */
 export interface SlotMessage {
   slot: number;
   lease: HeldLease;
 }
 
-/** The number of times that the event loop increments the counter during a lease. */
+/** How many times per lease duration the event loop increments the loop counter and the thread reads the counter. */
 export const countsPerLease = 16;
 
 /**
- * Renews leases while the event loop is blocked, because BullMQ renews leases only while the event loop runs. A thread monitors the
- * event loop. When the event loop has been blocked for an eighth of a lease, the thread opens a connection and renews all leases.
+ * Renews leases from a thread while the event loop is blocked, because BullMQ renews leases only on the event loop.
+ * After the event loop has been blocked for an eighth of the lease duration, the thread connects to the inbox server
+ * and renews all leases until the event loop runs again or counts as hung.
  */
 export class LeaseRenewer {
   readonly #thread: Worker;
@@ -38,8 +39,8 @@ export class LeaseRenewer {
   #slots = 0;
 
   /**
-   * @param options.maxBlockedMs after this time in milliseconds, a blocked event loop counts as hung, and its leases expire.
-   * @param options.onError called when leases could not be renewed or the thread has failed.
+   * @param options.maxBlockedMs how long the event loop can be blocked before it counts as hung, in milliseconds.
+   * @param options.onError called when leases cannot be renewed or the thread has failed.
    */
   constructor({
     onError,
@@ -54,13 +55,13 @@ export class LeaseRenewer {
     this.#thread.on("message", onError);
     this.#thread.on("error", (cause) => {
       const message =
-        "The thread that renews leases has failed. Handlers that block the event loop can now lose their leases. Restart the server.";
+        "The thread that renews leases has failed. A delivery whose handler blocks the event loop can now run twice. Restart the server.";
       onError(new Error(message, { cause }));
     });
     this.#timer = startLoopCounter(loopCounter, options.leaseMs / countsPerLease);
   }
 
-  /** Renews a lease until the returned function is called. */
+  /** Registers a lease for renewal. Call the returned function when the lease has ended. */
   hold(lease: HeldLease): () => void {
     const slot = this.#freeSlots.pop() ?? this.#slots++;
     this.#thread.postMessage({ slot, lease } satisfies SlotMessage);

@@ -2,7 +2,9 @@ import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from "bullmq
 import type { Pool, PoolClient } from "pg";
 import { describeError, toError } from "../../core/describe-error.ts";
 
-/** The maximum number of connections of a process, including the connection that listens for new deliveries. */
+/**
+ * The maximum number of connections in the pool of a process, including the connection that listens for new deliveries.
+ */
 export const maxConnections = 10;
 
 /** The minimum number of connections. One connection listens for new deliveries, and one connection runs queries. */
@@ -11,7 +13,7 @@ export const minConnections = 2;
 /** The remedy for errors that a lack of free connections can cause. */
 export const connectionHint = `Each server process uses up to ${maxConnections} connections and needs at least ${minConnections}. Raise "max_connections", close other clients, or run fewer server processes.`;
 
-/** After PostgreSQL has rejected a connection, the pool opens no connections for this time in milliseconds. */
+/** After PostgreSQL has rejected a connection, the pool opens no more connections for this time in milliseconds. */
 const shrunkMs = 5_000;
 
 export class ConnectionsExhaustedError extends Error {
@@ -34,11 +36,14 @@ export function isTimeout(error: unknown): boolean {
   return code === "ETIMEDOUT" || (code === undefined && /timeout/i.test(message));
 }
 
-/** A `pg` pool for BullMQ. If PostgreSQL rejects new connections, queries wait for an open connection instead of failing. */
+/**
+ * A `pg` pool for BullMQ. If PostgreSQL rejects a new connection, queries wait for one of the open connections instead
+ * of failing, unless all open connections are reserved.
+ */
 export class PostgresPool implements PgPool {
   readonly #pool: Pool;
   readonly #onError: (error: Error) => void;
-  /** The number of open connections. The count of `pg` also includes connections that are being opened. */
+  /** The number of open connections. The count in `pg` also includes connections that are being opened. */
   #open = 0;
   /** The number of reserved connections, such as the connection that listens for new deliveries. */
   #reserved = 0;
@@ -155,7 +160,7 @@ class SharedClient implements PgPoolClient {
   }
 }
 
-/** Whether an error is a response of PostgreSQL. After such an error, the connection is still usable. */
+/** Whether PostgreSQL returned an error with severity `ERROR`. After such an error, the connection is still usable. */
 function isServerResponse(error: unknown): boolean {
   return error instanceof Error && "severity" in error && error.severity === "ERROR";
 }

@@ -33,8 +33,8 @@ interface Packages {
 }
 
 /**
- * Connects to PostgreSQL, creates missing tables, and checks the settings of the server. All queues and workers share one pool of
- * connections. One connection of the pool listens for new deliveries.
+ * Connects to PostgreSQL and checks its settings. Creates or migrates the tables, unless the inbox must exist. All
+ * queues and workers share one connection pool, and one of its connections listens for new deliveries.
  *
  * @param options.url `postgres://` or `postgresql://`.
  * @throws `INBOX_UNUSABLE` if PostgreSQL cannot be reached or used.
@@ -80,8 +80,8 @@ export async function connectPostgres({
     throw serverUnusable({ url, cause, ...(isTimeout(cause) && { hint: connectionHint }) });
   }
   const backends = new bullmq.PostgresQueueBackend(connection, "endpoints", { connection: pool }, false);
-  // A backend resumes listening after a reconnect only if BullMQ regards the connection as its own. The connection is shared, so
-  // `close` must keep the connection open.
+  // By default, `close` closes the connection of a backend, and only a backend that owns its connection listens again
+  // after a reconnect. These backends share a connection, so BullMQ treats it as their own, but `close` is replaced.
   const createBackend: BackendFactory<IQueueBackend, PostgresConnectionOptions> = (name, options) =>
     Object.assign(new bullmq.PostgresQueueBackend(connection, name, options), { close: async () => {} });
   return {

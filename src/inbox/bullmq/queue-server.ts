@@ -54,7 +54,7 @@ export interface QueueServerOptions {
   mustExist: boolean;
   /** The timeout for connecting to the server and preparing it, in milliseconds. */
   startMs: number;
-  /** Called each time the connection fails. */
+  /** Called with each connection or queue error. */
   onError: (error: Error) => void;
 }
 
@@ -70,7 +70,7 @@ export function createLeaseServer(backend: IQueueBackend, close: () => Promise<v
 }
 
 /**
- * Opens a queue. If the first connection of a queue fails, the queue stays unusable.
+ * Opens a queue. If its first connection fails, closes the queue, because it would stay unusable.
  *
  * @param onFailed called if the first connection fails. The caller must then open the queue again.
  */

@@ -16,7 +16,7 @@ import {
 import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 import { type DeliveryJob, retryFinished } from "./stored-job.ts";
 
-/** The prefix of all keys of the inbox. */
+/** The prefix of all Redis keys of the inbox. */
 const prefix = "hub-webhooks";
 const connectMs = 5_000;
 
@@ -31,7 +31,7 @@ interface Packages {
  * Connects to Redis and checks its settings.
  *
  * @param options.url `redis://` or, with TLS, `rediss://`.
- * @throws `OPTION_INVALID` if the path of the URL is not a number, `INBOX_UNUSABLE` if Redis cannot be reached or used.
+ * @throws `OPTION_INVALID` if the URL path is not a database number, `INBOX_UNUSABLE` if Redis cannot be reached or used.
  */
 export async function connectRedis({
   url,

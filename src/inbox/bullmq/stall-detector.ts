@@ -37,7 +37,7 @@ export class StallDetector {
     return {
       code: "INBOX_STALLED",
       severity: stalled.length === workers.size ? "unavailable" : "degraded",
-      message: `Deliveries of ${names} are waiting, but this server does not run them. If the queue is paused, resume it. Otherwise, restart the server.`,
+      message: `This server does not run the deliveries of ${names}. If the queue is paused, resume it. Otherwise, restart the server.`,
     };
   }
 

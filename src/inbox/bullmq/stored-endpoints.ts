@@ -10,7 +10,7 @@ export class StoredEndpoints {
 
   constructor(server: QueueServer) {
     this.#server = server;
-    // Opening the queue here saves time at the first delivery.
+    // Opening the queue here makes the first delivery faster.
     this.#open();
   }
 

@@ -65,7 +65,10 @@ export function toStoredDelivery({
   };
 }
 
-/** Returns when the next attempt is due. The first attempt is due immediately. */
+/**
+ * Returns when the next attempt of a queued delivery is due. A delivery without a delay has been due since it was
+ * received.
+ */
 function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
   const next = history.flatMap((entry) => ("dueAt" in entry && entry.dueAt ? [entry.dueAt] : [])).at(-1);
   return (delay > 0 ? next : undefined) ?? new Date(timestamp);

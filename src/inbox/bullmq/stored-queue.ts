@@ -108,7 +108,7 @@ export class StoredQueue {
   /** Queues a dead delivery again with the new body. Returns whether the delivery was no longer dead. */
   async #revive(delivery: IncomingDelivery, options: { jobId: string; maxQueued: number }): Promise<boolean> {
     const job = await this.#queue.getJob(options.jobId);
-    // The delivery may have been pruned in the meantime.
+    // Another process may have pruned the delivery after `#add` read it.
     if (!job) return this.#add(delivery, options);
     await job.updateData(toJobData(delivery));
     return !(await retryFinished(job, "failed"));
@@ -152,7 +152,7 @@ export class StoredQueue {
     try {
       await job.promote();
     } catch (error) {
-      // The delivery may have become due in the meantime.
+      // The delivery may have become due before `promote` was called.
       if ((await job.getState()) === "delayed") throw error;
     }
   }

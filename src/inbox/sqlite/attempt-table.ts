@@ -4,7 +4,7 @@ import type { Statements } from "./statements.ts";
 /** An attempt with its start time and duration, which SQLite always stores. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-/** Reads and writes finished attempts. A delivery is identified by its sequence. */
+/** Reads and writes finished attempts. `sequence` identifies the delivery. */
 export class AttemptTable {
   readonly #statements: Statements;
 

@@ -10,8 +10,8 @@ import { heartbeatSql } from "./statements.ts";
 /** The interval between checks of the size of the WAL, in milliseconds. */
 const sizeCheckMs = 250;
 /**
- * The minimum size of a WAL that this thread checkpoints, in bytes. At 40 MiB, a commit on the event loop would checkpoint the WAL.
- * With a smaller minimum, the thread would write the pages of the indexes more often.
+ * The minimum size of a WAL that this thread checkpoints, in bytes. At 40 MiB, a commit on the event loop would
+ * checkpoint the WAL. With a smaller minimum, the thread would write index pages more often.
  */
 const minWalBytes = 16 * 2 ** 20;
 
@@ -42,8 +42,8 @@ function sendHeartbeat(): void {
 }
 
 /**
- * Checkpoints the WAL if the WAL has changed and has at least `minBytes` bytes. Otherwise, a commit would checkpoint 40 MiB and
- * block the event loop.
+ * Checkpoints the WAL if it has changed and has at least `minBytes` bytes. Without this thread, a commit on the event
+ * loop would checkpoint a WAL of 40 MiB and block the event loop.
  */
 function checkpoint(minBytes: number): void {
   const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });

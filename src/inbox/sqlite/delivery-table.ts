@@ -19,15 +19,15 @@ export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "ret
   startedAt: number;
 }
 
-/** The end of an attempt and the next status of the delivery. */
+/** The result of an attempt and the next status of the delivery. */
 export interface AttemptEnd {
   attempt: TimedAttempt;
   next: NextStep;
 }
 
 /**
- * The effect of storing the end of an attempt. `late`: another process had taken over the delivery, but the success counts.
- * `superseded`: another process had taken over the delivery, and the end has no effect on its status.
+ * The effect of storing the result of an attempt. `late`: another process had taken over the delivery, but the success
+ * counts. `superseded`: another process had taken over the delivery, and the result has no effect on its status.
  */
 export type RecordResult = "stored" | "late" | "superseded";
 
@@ -38,7 +38,7 @@ const maxReplayMs = 10;
 /** The maximum number of suspects that are read to find a suspect that is not on a damaged page. */
 const maxSuspects = 20;
 
-/** Reads and writes the deliveries of an inbox. Call methods that write only within a transaction. */
+/** Reads and writes the deliveries of an inbox. Call the methods that write inside a transaction. */
 export class DeliveryTable {
   readonly reader: DeliveryReader;
   readonly pruner: DeliveryPruner;

@@ -64,7 +64,7 @@ export class DiskSpace {
     );
   }
 
-  /** Whether a number of bytes fits on the disk without using the reserved space. */
+  /** Whether a number of bytes fits into the free space without the reserved space, or into free pages of the file. */
   hasRoomFor(bytes: number): boolean {
     if (bytes < this.#room) return true;
     const freePages = Number(this.#database.prepare("PRAGMA freelist_count").get()?.freelist_count);

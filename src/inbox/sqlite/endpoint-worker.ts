@@ -10,14 +10,14 @@ import type { RunGate } from "./run-gate.ts";
 
 export interface EndpointWorkerOptions {
   queue: EndpointQueue;
-  /** The table of the current file. */
+  /** Returns the table of the open file, which changes when the file is restored. */
   table: () => DeliveryTable;
   groupCommit: GroupCommit;
   gate: RunGate;
   damage: DamageTracker;
   /** The ID of this process. */
   processId: string;
-  /** The pause between tries to store the end of an attempt, in milliseconds. */
+  /** The pause before a failed write of an attempt's result is retried, in milliseconds. */
   retryMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -41,7 +41,7 @@ export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   /** The running deliveries, by ID. */
   readonly #running = new Map<string, Running>();
-  /** The running deliveries whose handlers have not ended. */
+  /** The running deliveries whose handlers have not finished. */
   readonly #inHandler = new Set<ClaimedRow>();
   readonly #stopped = new AbortController();
   /** Resolves when all claims in progress have ended. */
@@ -239,7 +239,7 @@ export class EndpointWorker {
     } catch (error) {
       log.error(
         { endpoint: row.endpoint, deliveryId: row.id, err: error },
-        "A delivery could not be queued again. The delivery will run again.",
+        "A claimed delivery could not be requeued during the shutdown. The delivery will run after its lease has expired.",
       );
     }
   }
@@ -260,7 +260,7 @@ export class EndpointWorker {
     return this.#end(row, { attempt, next: { status: "queued", dueAt: now, counts: false } });
   }
 
-  /** Stores the end of an attempt. Retries until the end is stored or the inbox closes. */
+  /** Stores the result of an attempt. Retries until the result is stored or the inbox closes. */
   async #end(row: ClaimedRow, ending: AttemptEnd): Promise<void> {
     const { groupCommit, table, processId, now, log, retryMs, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id };
@@ -277,7 +277,7 @@ export class EndpointWorker {
         if (cannotWait || failures === 0) log.error({ ...fields, err: error }, message);
         if (cannotWait) return;
       }
-      // If the inbox closes, the last try follows immediately.
+      // Closing the inbox aborts this pause. The loop then tries one last time.
       await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
     }
   }
@@ -291,7 +291,10 @@ export class EndpointWorker {
         "A delivery succeeded after another process had taken it over. The delivery counts as succeeded.",
       );
     } else if (result === "superseded") {
-      log.warn(fields, "A delivery failed after another process had taken it over. This result is ignored.");
+      log.warn(
+        fields,
+        "An attempt ended after another process had taken over the delivery. The result of the attempt is ignored.",
+      );
     } else if (ending.next.status === "queued") {
       onDueLater(ending.next.dueAt);
     }

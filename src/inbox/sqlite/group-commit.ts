@@ -3,11 +3,11 @@ import { isBusy, isDamage } from "../../core/sqlite-errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
 
 /**
- * The maximum time that a write waits for the lock of another connection, in milliseconds. The server must respond to a delivery
- * within 5 s.
+ * The maximum time that a write waits for another connection's lock, in milliseconds. The server must respond to a
+ * delivery within 5 s.
  */
 const maxWaitMs = 3_000;
-/** The pause between two tries to acquire the lock, in milliseconds. */
+/** The pause before another attempt to acquire the lock, in milliseconds. */
 const retryMs = 5;
 
 /** The database that a {@link GroupCommit} writes to. */
@@ -53,10 +53,10 @@ export class GroupCommit {
   }
 
   /**
-   * Runs an operation in the next transaction. Resolves with the result of the operation after the commit was synced to disk. If the
-   * operation throws, other operations of the transaction do not fail.
+   * Runs an operation in the next transaction. Resolves with the operation's result after the commit is synced to disk. An
+   * error in one operation does not affect the other operations, unless SQLite rolls back the transaction.
    *
-   * @throws `INBOX_UNAVAILABLE` if the write could not be stored.
+   * @throws the operation's error if it is a `WebhookError`, and `INBOX_UNAVAILABLE` for all other errors.
    */
   write<Result>(operation: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {

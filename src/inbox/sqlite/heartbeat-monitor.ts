@@ -5,8 +5,9 @@ interface Observation {
 }
 
 /**
- * Detects processes that are gone. A process is gone if its number of heartbeats has not changed for the length of a lease. The
- * time is measured with the monotonic clock of this process, so that wrong clocks of other processes have no effect.
+ * Detects processes that are gone. A process is gone if its number of heartbeats has not changed for the duration of a
+ * lease. The time is measured with the monotonic clock of this process, so that wrong clocks of other processes have no
+ * effect.
  */
 export class HeartbeatMonitor {
   readonly #leaseMs: number;

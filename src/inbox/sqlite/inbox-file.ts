@@ -67,7 +67,7 @@ export class InboxFile {
     return this.#table;
   }
 
-  /** The current problem if the file is gone and not restored yet. */
+  /** The current problem, if the file is gone and has not been restored yet. */
   get problem(): InboxProblem | undefined {
     return this.#problem;
   }
@@ -147,7 +147,8 @@ export class InboxFile {
   /** Restores the file if the file is not at its path, and then closes the file. */
   close(): void {
     this.restoreIfGone();
-    // If the restoration failed, another file can be at this path. SQLite does not delete the WAL of that file.
+    // If the restoration failed, another file can be at this path. Closing the database does not delete that file's
+    // WAL.
     this.#database.close();
   }
 

@@ -13,7 +13,7 @@ export interface LeaseRecoveryOptions {
   processId: string;
   /** The workers of this process, by endpoint. */
   workers: ReadonlyMap<string, EndpointWorker>;
-  /** The table of the current file. */
+  /** Returns the table of the open file, which changes when the file is restored. */
   table: () => DeliveryTable;
   groupCommit: GroupCommit;
   damage: DamageTracker;
@@ -136,11 +136,11 @@ export class LeaseRecovery {
         fields,
         `${message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
       );
-    else if (isCounted) log.warn(fields, `${message} The delivery will be retried while no other delivery is running.`);
+    else if (isCounted) log.warn(fields, `${message} The delivery will be retried, alone in its process if possible.`);
     else
       log.warn(
         fields,
-        `${message} The delivery will be retried while no other delivery is running. This attempt does not count, because other deliveries were running.`,
+        `${message} The delivery will be retried, alone in its process if possible. This attempt does not count, because other deliveries were running.`,
       );
   }
 }

@@ -6,7 +6,7 @@ import type { RetryPolicy } from "../retry-policy.ts";
 import type { AttemptTable } from "./attempt-table.ts";
 import type { Statements } from "./statements.ts";
 
-/** The process that claims or runs deliveries, and the current time. */
+/** A process that claims or requeues deliveries, and the current time. */
 export interface Claimant {
   processId: string;
   /** Milliseconds since the epoch. */
@@ -30,8 +30,9 @@ export interface RecoveredDelivery extends DeliveryKey {
 }
 
 /**
- * Manages the leases of running deliveries. The lease of a delivery lasts while the claiming process sends heartbeats. If a process
- * sends no heartbeats for too long, the process is considered gone. Call methods that write only within a transaction.
+ * Manages the leases of running deliveries. A process holds the leases of its running deliveries as long as it sends
+ * heartbeats. A process without recent heartbeats is considered gone (see `HeartbeatMonitor`). Call the methods that
+ * write inside a transaction.
  */
 export class Leases {
   readonly #statements: Statements;
@@ -86,16 +87,16 @@ export class Leases {
     this.#statements.heartbeat.run(processId, now);
   }
 
-  /** Returns the number of heartbeats of each process. */
+  /** Returns the number of heartbeats of each process, by process ID. */
   heartbeats(): ReadonlyMap<string, number> {
     const rows = this.#statements.heartbeats.all();
     return new Map(rows.map(({ process_id, heartbeats }) => [String(process_id), Number(heartbeats)]));
   }
 
   /**
-   * Marks a process as gone, and stores the number of deliveries that the process was running. Only the first call counts the
-   * deliveries, before any delivery is recovered. Returns the stored number, or `undefined` if the process has sent a heartbeat in
-   * the meantime.
+   * Marks a process as gone, unless its number of heartbeats is no longer `heartbeats`. Returns how many deliveries the
+   * process was running and when it sent its last heartbeat, or `undefined` if the process has sent another heartbeat.
+   * Only the first call counts the deliveries, because later calls run after some of them were recovered.
    */
   markProcessGone(
     processId: string,
@@ -116,14 +117,17 @@ export class Leases {
     this.#statements.removeProcess.run({ process_id: processId });
   }
 
-  /** Removes all processes without running deliveries whose last heartbeat was before `time`, in milliseconds since the epoch. */
+  /**
+   * Removes processes that have no running deliveries and sent their last heartbeat before `time`, in milliseconds
+   * since the epoch.
+   */
   removeProcessesBefore(time: number): void {
     this.#statements.removeProcessesBefore.run(time);
   }
 
   /**
-   * Recovers a delivery from a process that is gone. The delivery becomes a suspect, or is dead if it has no attempts left. Returns
-   * `undefined` if the process no longer runs the delivery.
+   * Recovers a delivery from a process that is gone. The delivery becomes a suspect, or is dead if it has no attempts
+   * left. Returns `undefined` if the delivery is no longer running in that process.
    */
   recover(
     { sequence, processId }: RunningRow,
@@ -142,7 +146,8 @@ export class Leases {
     const uncountedAttempts =
       row.replay_requested === 1 ? attempt : Number(row.uncounted_attempts) + (isCounted ? 0 : 1);
     const isDead = isCounted && attempt - uncountedAttempts >= policy.maxAttempts;
-    // A delivery can crash more often than the retry policy allows attempts, because not all crashes count.
+    // Some crashes do not count, so there can be more crashes than attempts. The wait is then the one before the last
+    // attempt.
     const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.maxAttempts - 1));
     this.#statements.recover.run({
       status: isDead ? "dead" : "queued",

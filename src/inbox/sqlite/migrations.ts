@@ -14,15 +14,15 @@
  *   due_at                  When a queued delivery may run.
  *   process_id              The process that is running the delivery. Each process generates a UUID when it opens the file.
  *   started_at              When the running attempt started.
- *   scheduled_at            When `status` and `due_at` were set. If this time is in the future, the clock was set back in the
- *                           meantime, and both times are corrected.
+ *   scheduled_at            When `status` and `due_at` were set. If this time is in the future, the clock was set back, and
+ *                           both times are corrected.
  *   finished_at             When the delivery succeeded or became dead.
  *   crashes                 The number of consecutive crashes while the delivery was running. If above 0, the delivery is a suspect.
  *   uncounted_crashes       The number of crashes since the last replay that did not count as attempts.
  *
  * attempts                  One row per finished attempt. `delivery` is the `sequence` of the delivery.
  *
- * totals                    The number of deliveries per endpoint and status. Triggers update it.
+ * totals                    The number of deliveries per endpoint and status. Triggers update these numbers.
  *
  * processes                 One row per process with running deliveries.
  *   heartbeats              A counter that the process increments while it runs deliveries. If the counter stops changing, the
@@ -30,7 +30,7 @@
  *   last_heartbeat_at       The time of the last heartbeat, by the clock of the process.
  *   running_when_gone       The number of deliveries that the process was running when another process found that it was gone.
  *
- * endpoints                 The retention of each endpoint, for processes that do not serve it.
+ * endpoints                 The retention of each endpoint, for processes that do not serve the endpoint.
  *   retention_ms            How long bodies and attempts are kept.
  *   ids_kept_ms             How long IDs are kept.
  */

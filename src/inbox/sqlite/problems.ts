@@ -17,10 +17,13 @@ export interface ProblemSources {
 
 /** The timeout of the storage check, in milliseconds. */
 const storageCheckMs = 2_000;
-/** If the claims of a worker fail for this time in milliseconds, the inbox reports a problem. */
+/** If claims of a worker fail for longer than this time in milliseconds, the inbox reports a problem. */
 const stalledAfterMs = 10_000;
 
-/** Finds the problems of an inbox. Never rejects. Checks the storage with a write only if the last write failed. */
+/**
+ * Finds the problems of an inbox. Never rejects. Checks the storage with a write only if the last write failed or the
+ * file is gone.
+ */
 export async function findProblems(sources: ProblemSources): Promise<InboxProblem[]> {
   const problems = [await findStorageProblem(sources), sources.damage.problem(), findStall(sources)];
   return problems.filter((problem) => problem !== undefined);

@@ -5,7 +5,7 @@ import type { DeliveryTable } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
 export interface PruneOptions {
-  /** The table of the current file. */
+  /** Returns the table of the open file, which changes when the file is restored. */
   table: () => DeliveryTable;
   groupCommit: GroupCommit;
   damage: DamageTracker;

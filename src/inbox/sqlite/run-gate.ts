@@ -22,7 +22,7 @@ export interface RunGateOptions {
 }
 
 /**
- * Runs suspects alone, so that a second crash identifies its cause. See `crash-policy.ts` for the terms "suspect" and "alone".
+ * Runs suspects alone if possible, so that a second crash identifies its cause. See `crash-policy.ts` for the terms "suspect" and "alone".
  *
  * A suspect that is due waits until no delivery is running. In a busy process, the gate alternates between holding back other
  * deliveries and admitting them again. The gate doubles the hold time each time, up to a minute. If a handler still runs after
@@ -36,7 +36,7 @@ export class RunGate {
   /** The number of running deliveries and claims. */
   #busy = 0;
   #holdMs: number;
-  /** The earliest time at which the gate holds back or admits other deliveries again, in milliseconds of the monotonic clock. */
+  /** When the gate can next hold back or admit other deliveries, in milliseconds of the monotonic clock. */
   #changesAt = 0;
 
   constructor(options: RunGateOptions) {

@@ -40,7 +40,10 @@ export interface SqliteInboxOptions {
   maxQueued?: number;
   /** If a process sends no heartbeats for this time in milliseconds, its deliveries are recovered. Default `30_000`. */
   leaseMs?: number;
-  /** After this time in milliseconds, a blocked event loop counts as hung, and its leases expire. Default `600_000`. */
+  /**
+   * How long the event loop can be blocked before it counts as hung, in milliseconds. A hung process sends no
+   * heartbeats. Default `600_000`.
+   */
   maxBlockedMs?: number;
   /**
    * The interval between polls, in milliseconds. A poll finds deliveries that other processes stored, due deliveries, and crashed
@@ -61,10 +64,10 @@ const hourMs = 3_600_000;
  * - `InboxFile` opens the database and restores a deleted file. `DeliveryTable` reads and writes its rows.
  * - `GroupCommit` combines concurrent writes into one transaction.
  * - `EndpointWorker` claims and runs the deliveries of one endpoint. `RunGate` makes suspects run alone (see `crash-policy.ts`).
- * - `BackgroundMaintenance` sends heartbeats from a thread, also while a handler blocks the event loop. `LeaseRecovery` recovers the
+ * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `LeaseRecovery` recovers the
  *   deliveries of processes that send no heartbeats.
  * - `DamageTracker` records damaged pages, and `findProblems` reports all problems.
- * - `BackgroundTasks` runs the polls, heartbeats and prunes below.
+ * - `BackgroundTasks` runs the polls, heartbeats, and prunes below.
  */
 
 /** Stores deliveries in a SQLite file. Several processes on one machine can share the file. */
@@ -330,7 +333,7 @@ export class SqliteInbox implements Inbox {
     return [...this.#workers.values()].reduce((sum, { running }) => sum + running, 0);
   }
 
-  /** Wakes the workers when a delivery becomes due before the next poll. */
+  /** Schedules `#wakeDue` at a time, unless the next poll is earlier. */
   #wakeBy(dueAt: number): void {
     const { now, pollMs } = this.#options;
     const delay = Math.max(0, dueAt - now());
