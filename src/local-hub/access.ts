@@ -3,7 +3,7 @@ import type { OrganizationRole } from "../hub/schemas.ts";
 import { type Caller, getAccountKind, getPlan, localUser, organizationNames, type Plan, plans } from "./accounts.ts";
 import type { Store } from "./store/store.ts";
 
-/** The access that an operation requires of the caller. */
+/** The access that a caller needs for an operation. */
 export interface Requirement {
   /** Any authenticated user, a member, or an admin of the organization. */
   role: "anyone" | "member" | "admin";

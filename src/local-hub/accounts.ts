@@ -5,7 +5,10 @@ import type { Store } from "./store/store.ts";
 export interface Caller {
   /** The name of the user. */
   user: string;
-  /** `fineGrained` tokens can read everything, but can only write to the resources of the user, not to resources of organizations. */
+  /**
+   * `fineGrained` tokens can read everything that the user can read, but can write only to the user's resources, not to
+   * resources of organizations.
+   */
   tokenRole: "read" | "write" | "fineGrained";
   /** Identifies the token without revealing it. */
   tokenId: string;

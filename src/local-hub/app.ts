@@ -17,7 +17,7 @@ import { resourceApis } from "./routes/index.ts";
 /** The maximum size of a request body. Valid requests are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
 
-/** The remedy for handlers that call `hub.fetch` with unsupported paths of the Hub. */
+/** The remedy for handlers that call `hub.fetch` with a path that the local Hub does not support. */
 const unsupportedCallHint =
   "The local Hub serves only the operations that GET /openapi.json lists. To test a handler that calls other operations, pass a fake fetch function: new HubClient({ fetch }).";
 
@@ -31,7 +31,8 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     context.res.headers.set("x-request-id", createId());
   });
   app.use(async (context, next) => {
-    // Prevents DNS rebinding: a website whose host name resolves to this machine has the same origin as the local Hub.
+    // Without this check, a website whose host name resolves to this machine would have the same origin as the local
+    // Hub (DNS rebinding).
     const host = URL.parse(`http://${context.req.header("host")}`)?.hostname ?? "";
     if (!isLoopbackHost(host)) {
       throw new HTTPException(403, {
@@ -57,7 +58,7 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
 
   app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: hubUrl })));
   app.get("/", (context) => hubPage(readPageInfo(hub, { theme: context.req.query("__theme") })));
-  // Error messages of the client link to this page.
+  // Error messages from `HubClient` link to this page.
   app.get("/settings/tokens", (context) =>
     context.text(
       developmentTokens
@@ -82,7 +83,7 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     if (error instanceof HTTPException) {
       return errorResponse({ status: error.status, message: error.message });
     }
-    log.error({ err: error }, "A request failed.");
+    log.error({ err: error }, "A request to the local Hub failed with an unexpected error.");
     return errorResponse({ status: 500, message: "The local Hub failed. See the log of the local Hub for the cause." });
   });
   return app;

@@ -17,7 +17,10 @@ export function invalidRequest(problems: readonly string[]): HTTPException {
   return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
 }
 
-/** Creates an error response in the format of the Hub. The field `error` and the header `X-Error-Message` contain the message. */
+/**
+ * Creates an error response in the Hub's format. The `error` field and the `X-Error-Message` header contain the
+ * message.
+ */
 export function errorResponse({ status, message }: { status: number; message: string }): Response {
   return Response.json(
     { error: message },

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** Creates a random ID in the format of the Hub. */
+/** Creates a random ID in the Hub's format. */
 export function createId(): string {
   return randomBytes(12).toString("hex");
 }
 
-/** Creates a random ID of a commit. */
+/** Creates a random commit ID. */
 export function createSha(): string {
   return randomBytes(20).toString("hex");
 }

@@ -138,8 +138,8 @@ export class LocalHub {
   }
 
   /**
-   * Triggers a push to a repository, and waits until each delivery has succeeded or has failed its last attempt. Creates the
-   * repository if necessary. `fields` override fields of the payload.
+   * Triggers a push to a repository, and waits until each delivery has succeeded, has failed its last attempt, or
+   * was canceled. Creates the repository if necessary. `fields` override fields of the payload.
    *
    * @throws `ARGUMENT_INVALID` if `fields` are invalid, `CLOSING` if the local Hub is closed.
    */
@@ -148,8 +148,9 @@ export class LocalHub {
   }
 
   /**
-   * Triggers an event, and waits until each delivery has succeeded or has failed its last attempt. You can set all other fields of
-   * the payload, such as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you omit.
+   * Triggers an event, and waits until each delivery has succeeded, has failed its last attempt, or was canceled. You can
+   * set all other fields of the payload, such as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you
+   * omit.
    *
    * @throws `ARGUMENT_INVALID` if the event is invalid, `CLOSING` if the local Hub is closed.
    * @example
@@ -183,7 +184,10 @@ export class LocalHub {
     this.#context().reset();
   }
 
-  /** Stops the server and the deliveries, and cancels running jobs. Pending deliveries stay in the state file. */
+  /**
+   * Stops the server and the deliveries, and cancels running jobs. If there is a state file, pending deliveries stay in
+   * it.
+   */
   close(): Promise<void> {
     this.#closed ??= close(this.#parts);
     return this.#closed;

@@ -44,7 +44,7 @@ type SendResult = Pick<HubDeliveryAttempt, "url" | "status" | "response" | "erro
   retryable: boolean;
 };
 
-/** Attempts a delivery once: posts the payload to the URL of the webhook, or starts the job of the webhook. Never throws. */
+/** Attempts a delivery once: posts the payload to the webhook's URL, or starts the webhook's job. Never throws. */
 export async function attemptDelivery(context: AttemptContext, options: AttemptOptions): Promise<AttemptResult> {
   const { webhook, delivery } = options;
   const { url, secret } = webhook.definition;
@@ -91,7 +91,8 @@ async function post(context: PostContext, { delivery, url, secret }: PostOptions
     url: maskUrl(url),
     headers: secret === undefined ? headers : { ...headers, "x-webhook-secret": "***" },
   };
-  // DEL (0x7F) is not valid in an HTTP header, and HTTP removes surrounding whitespace, so the receiver would get another secret.
+  // DEL (0x7F) is not valid in an HTTP header. HTTP removes surrounding whitespace, so the receiver would get a
+  // different secret.
   if (secret !== undefined && (secret.includes("\x7f") || secret.trim() !== secret)) {
     const error =
       "invalid secret: DEL characters and leading or trailing whitespace are not valid in an HTTP header. Change the secret";

@@ -23,7 +23,7 @@ export interface DeliveryLimits {
   attempts: number;
   /** The pause before the second attempt, in milliseconds. The pause doubles before each later attempt. */
   backoffMs: number;
-  /** The timeout of an attempt, in milliseconds, including the complete response. */
+  /** The timeout for an attempt, including the complete response, in milliseconds. */
   timeoutMs: number;
   /** The number of consecutive failed deliveries after which a webhook is suspended. */
   suspendAfter: number;
@@ -67,8 +67,8 @@ export class Dispatcher {
   }
 
   /**
-   * Fires webhooks: stores a delivery for each webhook, and starts to send the deliveries. Skips webhooks that have reached their
-   * daily limit. `body` serializes the payload for a webhook.
+   * Fires webhooks: stores and queues a delivery for each webhook that has not reached its daily limit. Returns the
+   * queued deliveries. `body` serializes the payload for a webhook.
    */
   fire(webhooks: readonly StoredWebhook[], body: (webhook: StoredWebhook) => string): HubDelivery[] {
     const { store, createId, now, hubUrl } = this.#options;
@@ -91,7 +91,10 @@ export class Dispatcher {
     return this.#triggersToday(webhook, this.#options.now()) < this.#options.limits.triggersPerDay;
   }
 
-  /** Resolves when a delivery that was just fired has succeeded, has failed its last attempt, or was canceled. */
+  /**
+   * Waits until a delivery that `fire` has just returned succeeds, fails without another retry, or is canceled, or
+   * until the dispatcher closes.
+   */
   waitUntilSettled(delivery: HubDelivery): Promise<HubDelivery> {
     return new Promise((resolve) => this.#waiters.set(delivery.deliveryId, { delivery, resolve }));
   }
@@ -137,7 +140,7 @@ export class Dispatcher {
     if (triggersToday >= limits.triggersPerDay) {
       log.warn(
         { webhook: webhook.id, triggersPerDay: limits.triggersPerDay },
-        "The webhook did not fire, because it has reached its daily limit.",
+        "The webhook did not fire, because it has reached its daily limit. Create another webhook.",
       );
       return false;
     }
@@ -165,7 +168,7 @@ export class Dispatcher {
       this.#deliver(deliveryId).catch((error: unknown) => {
         this.#options.log.error(
           { err: error, deliveryId },
-          "A delivery could not be processed. If the local Hub uses a state file, the delivery is retried at the next start.",
+          "A delivery could not be processed. With a state file, the delivery is retried when the local Hub restarts.",
         );
       }),
     );
@@ -178,7 +181,7 @@ export class Dispatcher {
     if (!pending || !webhook) return;
     const { attempt, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
     const succeeded = attempt.error === null;
-    // `close` aborted this attempt. The delivery is sent again at the next start.
+    // `close` aborted this attempt. With a state file, the delivery is sent again when the local Hub restarts.
     if (this.#closing.signal.aborted && !succeeded) return;
     if (!store.deliveries.getPending(deliveryId)) {
       // The delivery was canceled during the attempt. If the webhook was deleted, its attempts are not stored.
@@ -209,7 +212,10 @@ export class Dispatcher {
     else this.#settle(deliveryId, recorded);
   }
 
-  /** Resolves {@link waitUntilSettled} with the latest attempt, or as canceled if there was no attempt. */
+  /**
+   * Resolves the promise of {@link waitUntilSettled} with the latest attempt. If there was no attempt, the delivery
+   * counts as canceled.
+   */
   #settle(deliveryId: string, latest?: HubDeliveryAttempt): void {
     const waiter = this.#waiters.get(deliveryId);
     if (!waiter) return;
@@ -219,7 +225,10 @@ export class Dispatcher {
     waiter.resolve(attempt ? describeAttempted(delivery.webhookId, attempt) : describeCanceled(delivery));
   }
 
-  /** Counts consecutive failed deliveries. Suspends the webhook at the limit. */
+  /**
+   * Updates a webhook's number of consecutive failed deliveries. At `suspendAfter`, suspends the webhook and cancels
+   * its pending deliveries.
+   */
   #countResult(webhookId: string, succeeded: boolean): void {
     const { store, limits, log } = this.#options;
     const webhook = store.webhooks.get(webhookId);

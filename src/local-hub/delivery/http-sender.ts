@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { messageOf } from "../../core/describe-error.ts";
 import { isLoopbackAddress } from "../../core/loopback.ts";
 
-/** The maximum number of bytes that are read of a response body. */
+/** The maximum number of bytes to read from a response body. */
 const maxResponseBytes = 64 * 1024;
 
 /** A POST request. */
@@ -39,7 +39,7 @@ export class HttpSender {
     "https:": new HttpsAgent({ keepAlive: true }),
   };
 
-  /** @param options.lookup resolves host names. Default: `lookup` of `node:dns`. */
+  /** @param options.lookup resolves host names. Default `lookup` from `node:dns`. */
   constructor({ allowRemote, lookup }: { allowRemote: boolean; lookup?: Lookup }) {
     this.#allowRemote = allowRemote;
     this.#lookup = loopbackOnly(lookup);

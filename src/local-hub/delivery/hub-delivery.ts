@@ -17,7 +17,7 @@ export interface HubDelivery {
   durationMs: number | null;
   /** The first 2,000 characters of the response body, or `null` if there was no response. */
   answer: string | null;
-  /** A readable reason why the latest attempt failed. `null` if the attempt succeeded, and before the first attempt. */
+  /** A readable reason why the latest attempt failed or why the delivery was canceled. Otherwise `null`. */
   error: string | null;
 }
 

@@ -54,7 +54,7 @@ interface Link<Item> {
   next?: Link<Item>;
 }
 
-/** A queue as a linked list, because `shift` of a long array moves all remaining items. */
+/** A queue, implemented as a linked list, because `shift` on a long array moves all remaining items. */
 class Queue<Item> {
   #first: Link<Item> | undefined;
   #last: Link<Item> | undefined;

@@ -115,7 +115,7 @@ function updateRepository({ event, repository, newSha }: ApplyOptions, knownScop
   const after = { ...repository };
   const { scope, action } = event.event;
   if (event.repo.private !== undefined) after.private = event.repo.private;
-  // This compares the exact scope, because an unknown subscope of `repo` is an update.
+  // Compare the exact scope, because an unknown subscope of `repo` is an update.
   if (scope === "repo" && action === "move" && event.movedTo) after.name = event.movedTo.name;
   if (knownScope === "repo.content" && after.headSha !== undefined) {
     after.headSha = event.updatedRefs ? (findNewHead(event.updatedRefs) ?? after.headSha) : newSha;

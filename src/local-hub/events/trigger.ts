@@ -47,7 +47,7 @@ export interface TriggerPreview {
 }
 
 /**
- * Triggers an event: applies the event to the repository, and fires the webhooks that watch the repository. Creates the repository
+ * Triggers an event: applies the event to the repository, notifies users, and fires the webhooks that watch the repository. Creates the repository
  * if necessary.
  *
  * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or the edits do not fit the payload.

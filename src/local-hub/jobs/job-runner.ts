@@ -6,7 +6,10 @@ import type { JobStore } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { runCommand } from "./run-command.ts";
 
-/** Uses empty strings for missing fields, because a job must also start if edits removed required fields of the payload. */
+/**
+ * Replaces missing fields with empty strings, because a job must also start if edits removed required fields of the
+ * payload.
+ */
 const editedPayload = z.object({
   repo: z.object({ name: z.string().catch(""), type: z.string().catch("") }).catch({ name: "", type: "" }),
 });
@@ -43,7 +46,7 @@ interface ProcessEnvironment {
   variables: Readonly<Record<string, string>>;
 }
 
-/** Creates the jobs of webhooks and optionally runs their commands. */
+/** Creates jobs for webhooks, and optionally runs their commands. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #closing = new AbortController();
@@ -63,7 +66,10 @@ export class JobRunner {
     }
   }
 
-  /** Creates the job of a delivery. The process of the job starts later. */
+  /**
+   * Creates and stores the job for a delivery. With `runJobs`, also starts or queues its process. If the webhook refers
+   * to an unknown job, the new job has the stage `ERROR`.
+   */
   start({ webhook, deliveryId, body }: JobStart): Job {
     const { store, now, createId, runJobs } = this.#options;
     const account = { id: accountId(webhook.owner), name: webhook.owner };
@@ -99,7 +105,7 @@ export class JobRunner {
     return job;
   }
 
-  /** Cancels running and waiting jobs. */
+  /** Cancels running and waiting jobs, and waits until their processes have exited. */
   async close(): Promise<void> {
     this.#closing.abort();
     while (this.#running.size > 0) await Promise.all(this.#running);

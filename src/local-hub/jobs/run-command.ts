@@ -43,8 +43,8 @@ function removeRunning(child: ChildProcess): void {
 }
 
 /**
- * Runs the command of a job as a local process. Resolves with the reason for a failure, or with `undefined` if the process exited
- * with 0.
+ * Runs the command of a job as a local process. Resolves with the reason for a failure, or with `undefined` if the
+ * process exited with code 0.
  */
 export function runCommand(options: CommandOptions): Promise<string | undefined> {
   const { signal, timeoutSeconds, onOutput } = options;
@@ -83,7 +83,7 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
       }, outputTimeoutMs).unref();
     });
     child.on("close", (code, killedBy) => {
-      // Child processes may still be running.
+      // Kill child processes that are still running.
       kill();
       finish(code === 0 ? undefined : killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
     });

@@ -8,7 +8,7 @@ const tags = [
   { name: "notifications", description: "Notifications of a user, and their settings." },
   { name: "mcp", description: "The tools of the Hub's MCP server." },
   { name: "papers", description: "Papers and their authors." },
-  { name: "orgs", description: "Organizations: members, tokens, network security and audit log." },
+  { name: "orgs", description: "Organizations: members, tokens, network security, and audit log." },
   { name: "resource-groups", description: "Groups of repositories of an organization, with members and roles." },
   { name: "auth", description: "The user of a token." },
   { name: "jobs", description: "Jobs on the Hub's infrastructure." },

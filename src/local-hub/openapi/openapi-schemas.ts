@@ -54,8 +54,8 @@ function componentPath(id: string): string {
 }
 
 /**
- * Changes the JSON Schema of the output, which zod creates, to the input with the decoded types of the output. In the output of
- * zod, fields with defaults are required, and objects have no additional fields.
+ * Changes a JSON Schema that zod created for the output, in which fields with defaults are required and objects have no
+ * additional fields. The changed schema describes the input, but with the decoded types of the output.
  */
 function applyRules({ zodSchema, jsonSchema }: { zodSchema: core.$ZodType; jsonSchema: JsonSchema }): void {
   if (zodSchema instanceof core.$ZodObject) {

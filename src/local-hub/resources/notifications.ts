@@ -25,7 +25,7 @@ interface UserOptions {
 
 /** The notifications to change. */
 export interface NotificationSelection {
-  /** The IDs of the notifications' discussions. */
+  /** The IDs of the discussions whose notifications are selected. */
   discussionIds: readonly string[];
   /** Whether to select all notifications that match `search`, on all pages, instead of `discussionIds`. */
   applyToAll: boolean;
@@ -34,7 +34,7 @@ export interface NotificationSelection {
 
 type KeyedNotification = KeyedRecord<StoredNotification>;
 
-/** Returns a page of the notifications of a user, newest first. */
+/** Returns a page of a user's notifications, newest first. */
 export function listNotifications(
   { store, user, hubUrl }: UserOptions & { hubUrl: string },
   { p = 0, ...search }: NotificationSearch,
@@ -53,7 +53,7 @@ export function listNotifications(
   };
 }
 
-/** Marks notifications of a user as read or unread. */
+/** Marks a user's notifications as read or unread. */
 export function markNotifications(
   options: UserOptions,
   { read, ...selection }: NotificationSelection & { read: boolean },
@@ -65,7 +65,7 @@ export function markNotifications(
   options.store.notifications.put(...marked);
 }
 
-/** Deletes notifications of a user. */
+/** Deletes a user's notifications. */
 export function deleteNotifications(options: UserOptions, selection: NotificationSelection): void {
   const { notifications, transaction } = options.store;
   const selected = select(options, selection);
@@ -84,7 +84,9 @@ function select(
   );
 }
 
-/** Returns the notifications of a user, without notifications of private repositories that the user can no longer read. */
+/**
+ * Returns a user's notifications, without notifications about private repositories that the user can no longer read.
+ */
 function readableNotifications({ store, user }: UserOptions): KeyedNotification[] {
   return store.notifications.listByOwner(user).filter(({ record: { about } }) => {
     if (about.type !== "repo" || !store.repositories.get(about.repo)?.private) return true;
@@ -115,7 +117,7 @@ function matches(
   return lastUpdate === undefined || record.updatedAt <= Date.parse(lastUpdate);
 }
 
-/** Whether an object is a paper. A paper has two IDs: its own ID and the ID of the preprint. */
+/** Whether an object is the paper with this ID. A paper has two IDs: its object ID and the ID of its preprint. */
 function isPaper(objectId: string, { paperId, store }: { paperId: string; store: Store }): boolean {
   return objectId === paperId || store.papers.get({ owner: "", id: paperId })?.objectId === objectId;
 }

@@ -13,7 +13,7 @@ const accountRoutes = {
   }),
 } as const;
 
-/** Serves the user of the token. Commands of the Python client call this operation first. */
+/** Serves the user of the token. The Python client's commands call this operation first. */
 export const accountApi = {
   routes: accountRoutes,
   components: { Whoami: whoami },

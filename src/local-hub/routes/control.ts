@@ -24,9 +24,9 @@ const triggerOperation = {
 } as const satisfies Operation;
 
 /**
- * Serves the API that controls the local Hub: it triggers events and returns logs, without a token. Pages of other websites must
- * not have access, so requests with another origin are answered with 403. POST requests without JSON are also answered with 403,
- * because browsers send such requests to other origins without a preflight request.
+ * Serves the API that controls the local Hub: it triggers events and returns logs, without a token. Other websites must
+ * not have access, so requests with another origin are answered with 403. Requests other than GET and HEAD must be
+ * JSON, because browsers send other content types to other origins without a preflight request.
  */
 export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
   const { store, dispatcher, reset } = hub;

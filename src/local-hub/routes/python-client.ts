@@ -4,14 +4,14 @@ import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 
-/** The fields of a webhook for which requests of the Python client differ from the Hub's specification. */
+/** The webhook fields in which requests from the Python client differ from the Hub's specification. */
 const requestedWebhook = z.looseObject({
   watched: z.array(z.unknown()).optional(),
   domains: z.array(z.unknown()).optional(),
 });
 
 /**
- * Corrects requests of the Python client (`hf webhooks`, `HfApi`). The Python client omits `domains`, sends the domain
+ * Corrects requests from the Python client (`hf webhooks`, `HfApi`). The Python client omits `domains`, sends the domain
  * `discussions`, and updates webhooks with an empty `watched`. The Hub's specification does not allow such requests, so other
  * clients get 400. The response contains a warning, which the Python client prints.
  */

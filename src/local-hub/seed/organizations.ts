@@ -20,7 +20,7 @@ const memberCount = 1_200;
 /** The organization with example data. The other organizations have no example data and differ only in their plans. */
 export const mainOrganization = "acme";
 
-/** Returns a different name for each number from 0. */
+/** Returns a unique name for each integer from 0. */
 export function memberName(number: number): string {
   const first = firstNames[number % firstNames.length];
   const round = Math.floor(number / firstNames.length);
@@ -119,7 +119,7 @@ function group(owner: string, record: StoredResourceGroup): KeyedResourceGroup {
   return { owner, id: deriveId(`resource group ${owner} ${record.name}`), record };
 }
 
-/** Creates the network security of one organization, which has requested high rate limits. */
+/** Creates the network security settings of one organization, which has requested high rate limits. */
 export function seedNetworkSecurity(): KeyedRecord<NetworkSecurity>[] {
   const record: NetworkSecurity = { ...defaultNetworkSecurity, highRateLimits: "pending" };
   return [{ owner: mainOrganization, id: "network-security", record }];

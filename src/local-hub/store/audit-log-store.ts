@@ -29,7 +29,10 @@ export const systemAuthor = "system";
 /** An event in the audit log of an organization. */
 export type StoredAuditEvent = z.output<typeof record>;
 
-/** Matches events that have a value of each list. An empty list matches all events. The case of authors and IP addresses is ignored. */
+/**
+ * Matches events that have one of the values in each list. An empty list matches all events. The case of authors and IP
+ * addresses is ignored.
+ */
 export interface AuditFilter {
   authors: readonly string[];
   ips: readonly string[];

@@ -86,15 +86,10 @@ export const storedResourceGroup = z.object({
 /** The revoked access of a token. The owner of the record is the organization, and the ID is the ID of the token. */
 const storedRevocation = z.object({ at: time });
 
-/** A notification of a user. */
 export type StoredNotification = z.output<typeof storedNotification>;
-/** The settings of a user. */
 export type StoredSettings = z.output<typeof storedSettings>;
-/** A paper. */
 export type StoredPaper = z.output<typeof storedPaper>;
-/** A member of an organization. */
 export type StoredMember = z.output<typeof storedMember>;
-/** A resource group of an organization. */
 export type StoredResourceGroup = z.output<typeof storedResourceGroup>;
 
 /** Opens the stores of all kinds of records. */

@@ -14,7 +14,7 @@ export interface Store extends ReturnType<typeof openRecords> {
   deliveries: DeliveryStore;
   jobs: JobStore;
   auditLog: AuditLogStore;
-  /** Runs `change` in a transaction. */
+  /** Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. */
   transaction<Result>(change: () => Result): Result;
   /** Deletes everything. */
   clear(): void;
@@ -42,7 +42,7 @@ function createStore(database: DatabaseSync): Store {
   const repositories = new RepositoryStore(database);
   const deliveries = new DeliveryStore(database);
   const jobs = new JobStore(database);
-  // Reads the records, so that an unreadable record is found now.
+  // Read all jobs, so that an unreadable job makes `openStore` fail instead of a later read.
   jobs.all();
   const store: Store = {
     webhooks,

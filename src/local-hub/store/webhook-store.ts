@@ -11,7 +11,7 @@ const record = z.object({
   disabled: z.union([z.boolean(), z.literal(suspendedAfterFailure)]),
   /** Milliseconds since the epoch. */
   lastTriggerAt: z.number().optional(),
-  /** Consecutive failed deliveries. */
+  /** The number of consecutive failed deliveries. */
   failures: z.number(),
   /** The time of the first trigger in the current 24 hours, in milliseconds since the epoch. */
   dayBeganAt: z.number(),

@@ -25,7 +25,7 @@ export interface AuditEntry {
   /** The name of the organization. Entries for a user are ignored, because only organizations have an audit log. */
   organization: string;
   type: SpecifiedAuditLogType;
-  /** The name of the user. */
+  /** The name of the user who performed the action. */
   author: string;
   /** Describes the action, such as `Created the organization`. */
   message: string;
@@ -114,7 +114,8 @@ export function repositoryAuditEntries({ event, isNew, before, after }: Reposito
 }
 
 /**
- * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`. An event must match one term of each kind.
+ * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`. An event must match
+ * at least one term of each kind that the query contains.
  *
  * @throws HTTPException 400 if a type is unknown.
  */
@@ -170,8 +171,12 @@ export function exportAuditLog(options: AuditLogExportOptions): ReadableStream<U
         try {
           page = pages.next();
         } catch (error) {
-          // An error of the stream is not thrown, because the adapter would write it into the response body.
-          log.error({ err: error, organization }, "The export of an audit log failed, so the response is incomplete.");
+          // The error is logged instead of thrown, because the HTTP adapter would write a thrown error into the
+          // response body.
+          log.error(
+            { err: error, organization },
+            "The export of an audit log failed, so the response is incomplete. Export the audit log again.",
+          );
           controller.close();
         }
       },

@@ -111,7 +111,9 @@ function writeCursor(user: string): string {
 function readCursor(cursor: string): string {
   const user = Buffer.from(cursor, "base64url").toString();
   if (user !== "" && writeCursor(user) === cursor) return user;
-  throw new HTTPException(400, { message: `cursor: expected a cursor from a "Link" header. Start again without it` });
+  throw new HTTPException(400, {
+    message: `cursor: expected a cursor from a "Link" header. Omit the cursor to get the first page`,
+  });
 }
 
 function matches(
@@ -123,7 +125,10 @@ function matches(
   return email === undefined || emailOf({ organization: owner, user: id, member: record }) === email.toLowerCase();
 }
 
-/** Returns the email address of single sign-on, or `null` for external collaborators, who do not use single sign-on. */
+/**
+ * Returns a member's email address for single sign-on, or `null` for external collaborators, who do not use single
+ * sign-on.
+ */
 function emailOf(options: { organization: string; user: string; member: StoredMember }): string | null {
   const { organization, user, member } = options;
   return member.isExternalCollaborator ? null : `${user}@${organization}.example`.toLowerCase();

@@ -10,7 +10,7 @@ export const defaultNetworkSecurity: NetworkSecurity = {
   enforceIpRestriction: false,
   highRateLimits: false,
   ipRanges: [],
-  // Each list has two names. The Hub does not document how the two lists are related, so each list has its own values.
+  // The Hub has two fields for each list, and does not document how they are related, so each field has its own value.
   blockedContents: [],
   allowedContents: [],
   keepReposMetadataVisible: false,

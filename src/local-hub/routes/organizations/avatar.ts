@@ -15,7 +15,7 @@ const avatarRoutes = {
     {
       tag: "orgs",
       parameters: {
-        redirect: { in: "query", description: "Redirects to the avatar, with any value." },
+        redirect: { in: "query", description: "Any value redirects to the avatar." },
         "sec-fetch-dest": { in: "header", description: "`image` redirects to the avatar." },
       },
       success: { description: "The URL of the avatar." },
