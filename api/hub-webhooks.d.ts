@@ -1275,7 +1275,10 @@ type OrganizationMember = z.output<typeof organizationMember>;
 type MemberSearch = SearchOf<typeof search>;
 /** The new role of a member in the organization and in some of its resource groups. */
 type MemberRoleChange = z.input<typeof memberRoleChange>;
-/** The networks that can access an organization, and the content that members of the organization can access. */
+/**
+ * The network security settings of an organization, such as the networks that can access the organization and the
+ * content that its members can access.
+ */
 declare const networkSecurity: z.ZodMiniObject<{
   enforceAuth: z.ZodMiniUnion<readonly [z.ZodMiniBoolean<boolean>, z.ZodMiniLiteral<"pending">]>;
   enforceIpRestriction: z.ZodMiniBoolean<boolean>;
@@ -1312,8 +1315,8 @@ declare const networkSecurityChange: z.ZodMiniObject<{
   allowedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strip>;
 /**
- * The networks that can access an organization, and the content that members of the organization can access. `pending`: a setting
- * was requested but is not granted yet.
+ * The network security settings of an organization, such as the networks that can access the organization and the
+ * content that its members can access. `pending`: a setting was requested but is not approved yet.
  */
 type NetworkSecurity = z.output<typeof networkSecurity>;
 /** A change of network security. Omitted fields keep their values. */
@@ -1504,7 +1507,7 @@ declare class HubResourceGroups {
    */
   create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup>;
 }
-/** The SCIM configuration of an organization. The Hub does not document `sort` or the remaining fields. */
+/** The SCIM configuration of an organization. The Hub does not document the content of `sort` or additional fields. */
 declare const scimConfig: z.ZodMiniObject<{
   schemas: z.ZodMiniArray<z.ZodMiniString<string>>;
   documentationUri: z.ZodMiniString<string>;
@@ -1855,7 +1858,7 @@ declare class HubWebhooks {
   #private;
   /** Returns all your webhooks. */
   list(options?: CallOptions): Promise<Webhook[]>;
-  /** Returns a webhook. All methods with a webhook ID throw `HUB_NOT_FOUND` if the webhook does not exist. */
+  /** Returns a webhook. Like all methods with a webhook ID, throws `HUB_NOT_FOUND` if the webhook does not exist. */
   get(webhookId: string, options?: CallOptions): Promise<Webhook>;
   /**
    * Creates an enabled webhook. The call is retried only if the Hub cannot have processed the call.
@@ -1901,8 +1904,9 @@ declare class HubWebhooks {
 /** The options of a {@link HubClient}. */
 interface HubClientOptions {
   /**
-   * An access token of the Hub. Default: the first of `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, and the file that `hf auth login`
-   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, or `~/.cache/huggingface/token`). The client reads the token on the first call.
+   * A Hub access token. By default, the first token found in `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, and the file that
+   * `hf auth login` writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, or `~/.cache/huggingface/token`). The client reads the token
+   * on the first call.
    */
   token?: string | undefined;
   /**
@@ -1915,8 +1919,8 @@ interface HubClientOptions {
   /** The timeout of one attempt. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
-   * The maximum number of attempts per call, including the first attempt. The client retries after rate limits (429), failures of
-   * the Hub (5xx), and network errors. Calls that must not run twice (create, replay, claim) are retried only if the Hub cannot
+   * The maximum number of attempts per call, including the first attempt. The client retries after rate limits (429), Hub failures
+   * (5xx), and network errors. Calls that must not run twice (create, replay, claim) are retried only if the Hub cannot
    * have processed the call. Default `4`.
    */
   attempts?: number | undefined;
@@ -1954,8 +1958,8 @@ declare class HubClient {
   readonly organizations: HubOrganizations;
   constructor(options?: HubClientOptions);
   /**
-   * Returns the user of the token, the organizations of the user, and the permissions of the token. The Hub has a rate limit for
-   * this operation.
+   * Returns the token's user, the user's organizations, and the token's permissions. The Hub has a rate limit for this
+   * operation.
    *
    * @example
    * ```ts
@@ -2155,7 +2159,7 @@ interface DeliveryPage {
 }
 /** The number of deliveries of an endpoint in each status. */
 type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
-/** A problem that prevents an inbox from storing or running deliveries. */
+/** A problem with storing or running deliveries. */
 interface InboxProblem {
   /** A stable code, such as `INBOX_UNAVAILABLE`. */
   code: string;
@@ -2170,7 +2174,8 @@ interface InboxProblem {
 /** Stores deliveries and runs them in the background. */
 interface Inbox {
   /**
-   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures. `duplicate`: whether the
+   * Stores a delivery. After the promise resolves, the delivery survives crashes and power failures, unless the inbox is in memory
+   * or its server does not sync each write to disk. `duplicate`: whether the
    * delivery was already stored. A dead delivery is queued again and is not a duplicate.
    *
    * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.
@@ -3498,7 +3503,7 @@ interface HubDelivery {
   durationMs: number | null;
   /** The first 2,000 characters of the response body, or `null` if there was no response. */
   answer: string | null;
-  /** A readable reason why the latest attempt failed. `null` if the attempt succeeded, and before the first attempt. */
+  /** A readable reason why the latest attempt failed or why the delivery was canceled. Otherwise `null`. */
   error: string | null;
 }
 /** One attempt of a delivery. The Hub calls the ID of an attempt `logId`. */
@@ -3613,15 +3618,16 @@ declare class LocalHub {
    */
   static launch(options?: LocalHubOptions): Promise<LocalHub>;
   /**
-   * Triggers a push to a repository, and waits until each delivery has succeeded or has failed its last attempt. Creates the
-   * repository if necessary. `fields` override fields of the payload.
+   * Triggers a push to a repository, and waits until each delivery has succeeded, has failed its last attempt, or
+   * was canceled. Creates the repository if necessary. `fields` override fields of the payload.
    *
    * @throws `ARGUMENT_INVALID` if `fields` are invalid, `CLOSING` if the local Hub is closed.
    */
   push(repo: HubEvent["repo"], fields?: Omit<Partial<HubEvent>, "repo" | "event">): Promise<HubDelivery[]>;
   /**
-   * Triggers an event, and waits until each delivery has succeeded or has failed its last attempt. You can set all other fields of
-   * the payload, such as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you omit.
+   * Triggers an event, and waits until each delivery has succeeded, has failed its last attempt, or was canceled. You can
+   * set all other fields of the payload, such as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you
+   * omit.
    *
    * @throws `ARGUMENT_INVALID` if the event is invalid, `CLOSING` if the local Hub is closed.
    * @example
@@ -3640,7 +3646,10 @@ declare class LocalHub {
   jobs(): Job[];
   /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */
   reset(): void;
-  /** Stops the server and the deliveries, and cancels running jobs. Pending deliveries stay in the state file. */
+  /**
+   * Stops the server and the deliveries, and cancels running jobs. If there is a state file, pending deliveries stay in
+   * it.
+   */
   close(): Promise<void>;
   /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;

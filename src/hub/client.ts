@@ -19,8 +19,9 @@ import { HubWebhooks } from "./webhooks/webhooks.ts";
 /** The options of a {@link HubClient}. */
 export interface HubClientOptions {
   /**
-   * An access token of the Hub. Default: the first of `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, and the file that `hf auth login`
-   * writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, or `~/.cache/huggingface/token`). The client reads the token on the first call.
+   * A Hub access token. By default, the first token found in `HF_TOKEN`, `HUGGING_FACE_HUB_TOKEN`, and the file that
+   * `hf auth login` writes (`HF_TOKEN_PATH`, `$HF_HOME/token`, or `~/.cache/huggingface/token`). The client reads the token
+   * on the first call.
    */
   token?: string | undefined;
   /**
@@ -33,8 +34,8 @@ export interface HubClientOptions {
   /** The timeout of one attempt. Default `"30s"`. */
   timeout?: Duration | undefined;
   /**
-   * The maximum number of attempts per call, including the first attempt. The client retries after rate limits (429), failures of
-   * the Hub (5xx), and network errors. Calls that must not run twice (create, replay, claim) are retried only if the Hub cannot
+   * The maximum number of attempts per call, including the first attempt. The client retries after rate limits (429), Hub failures
+   * (5xx), and network errors. Calls that must not run twice (create, replay, claim) are retried only if the Hub cannot
    * have processed the call. Default `4`.
    */
   attempts?: number | undefined;
@@ -99,8 +100,8 @@ export class HubClient {
   }
 
   /**
-   * Returns the user of the token, the organizations of the user, and the permissions of the token. The Hub has a rate limit for
-   * this operation.
+   * Returns the token's user, the user's organizations, and the token's permissions. The Hub has a rate limit for this
+   * operation.
    *
    * @example
    * ```ts

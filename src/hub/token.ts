@@ -32,7 +32,7 @@ interface TokenSource {
 
 function sources(option: string | undefined): TokenSource[] {
   return [
-    { name: 'the option "token"', text: option ?? "" },
+    { name: 'the "token" option', text: option ?? "" },
     ...["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"].map((name) => ({ name, text: readEnvironment(name) ?? "" })),
   ];
 }

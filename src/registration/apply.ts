@@ -13,7 +13,10 @@ interface ApplyOptions {
   file: RegistrationFile;
   /** The secret to write. `undefined` keeps existing secrets, and `null` removes them. */
   secret: string | null | undefined;
-  /** The IDs of webhooks whose update fails, because the update would lose the secret. */
+  /**
+   * The IDs of webhooks that cannot be updated, because the Hub does not return their secrets, and an update without
+   * the secret would remove the secret.
+   */
   unreadableSecretIds: ReadonlySet<string>;
   hasher: SecretHasher;
   desired: readonly DesiredWebhook[];
@@ -27,8 +30,9 @@ interface ApplyOptions {
 }
 
 /**
- * Applies planned steps in order. Records each managed webhook before its creation and after each change. If the Hub
- * rejects a step, adds the step to `failed` and skips the remaining steps for the same webhook.
+ * Applies planned steps in order. The state file records each webhook before it is created, and again after it is
+ * created, updated, or deleted. If a step fails with a `HubError`, adds the step to `failed` and skips the remaining
+ * steps for the same webhook.
  *
  * @throws `STATE_UNUSABLE` and the signal's abort reason. Both errors stop all remaining steps.
  */

@@ -2,7 +2,7 @@ import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { HubState, ManagedWebhook, PendingWebhook } from "./registration-file.ts";
 import { fieldsOf, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 
-/** The time after which an interrupted request can no longer create a webhook. */
+/** How long an interrupted request can still create a webhook, in milliseconds. */
 const maxCreationMs = 10 * 60_000;
 
 /** The outcome of the interrupted creation of a webhook. */
@@ -14,8 +14,8 @@ export interface ResolvedCreation {
 
 /**
  * Finds the outcomes of interrupted creations, for example after a crash. A webhook was created if the Hub lists a
- * webhook with the same URL and watched items that did not exist before. A missing webhook can still appear for some
- * minutes, so its creation remains unresolved during this time.
+ * webhook with the same URL and watched items that did not exist before. Otherwise, a creation remains unresolved for
+ * 10 minutes, because the Hub can still create the webhook during this time.
  */
 export function resolvePending({
   pending,
@@ -46,7 +46,7 @@ export function resolvePending({
   return resolved;
 }
 
-/** Removes resolved creations from the pending ones, and records the created webhooks as managed. */
+/** Removes resolved creations from `pending`, and records the created webhooks as managed. */
 export function recordResolved(state: HubState, resolved: readonly ResolvedCreation[]): void {
   const keys = new Set(resolved.map(({ pending }) => pending.key));
   state.pending = state.pending.filter(({ key }) => !keys.has(key));

@@ -39,8 +39,8 @@ export interface PlanInput {
 type Plan = {
   steps: RegistrationStep[];
   /**
-   * The IDs of webhooks whose secret an update would lose, because the update must send the current secret but the Hub
-   * does not return it. `apply.ts` fails the updates of these webhooks, and continues with the other webhooks.
+   * The IDs of webhooks with a secret that the Hub does not return. Updates of these webhooks fail, because an update
+   * without the secret would remove the secret. Steps for other webhooks are still applied.
    */
   unreadableSecretIds: Set<string>;
   skipped: SkippedWebhook[];
@@ -54,9 +54,8 @@ interface Existing {
 }
 
 /**
- * Plans the steps that reconcile the webhooks on the Hub with the desired webhooks. Has no side effects.
- *
- * A field that differs is updated, unless the same value was written before and the Hub only normalized the value.
+ * Plans the steps that reconcile the webhooks on the Hub with the desired webhooks. Has no side effects. A field that
+ * differs is updated, unless the desired value was already written and the Hub only normalized the value.
  */
 export function planSteps(input: PlanInput): Plan {
   const { desired, withoutWatch, listed, managed } = input;
@@ -182,7 +181,7 @@ function planEnabling({
     endpoint,
     id,
     reason: `the Hub suspended the webhook after too many failed deliveries${cause}`,
-    remedy: `Check that endpoint "${endpoint}" returns a 2xx status. See the log of the server, or the Activity tab of the webhook on the Hub.`,
+    remedy: `Check that endpoint "${endpoint}" returns a 2xx status. See the server's log, or the Activity tab of the webhook on the Hub.`,
   };
 }
 
@@ -289,6 +288,6 @@ function noWatch(endpoint: string): SkippedWebhook {
   return {
     reason: "no-watch",
     endpoint,
-    message: `Endpoint "${endpoint}" has no webhook because it has no watch list. Set the option watch of the endpoint, such as { watch: "dataset:me/data" }.`,
+    message: `Endpoint "${endpoint}" has no webhook because it has no watch list. Set the endpoint's watch option, such as { watch: "dataset:me/data" }.`,
   };
 }

@@ -27,15 +27,17 @@ export interface ReconcileOptions {
 }
 
 /**
- * Compares the webhooks that endpoints declare with the webhooks on the Hub, and changes the webhooks that differ.
+ * Compares the webhooks that endpoints declare with the webhooks on the Hub, and plans the steps that resolve the
+ * differences. Applies the steps unless `dryRun` is `true`.
  *
- * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE`, and the signal's abort reason.
+ * @throws `HubError` if the webhooks cannot be listed, `STATE_UNUSABLE` if the state file cannot be used, and the signal's abort
+ *   reason. Failed steps are in `failed` of the report.
  */
 export async function reconcileWebhooks(options: ReconcileOptions): Promise<RegistrationReport> {
   const { client, file, endpoints, publicUrl, secret, session, dryRun = false, signal, now = Date.now } = options;
   const { prune = false, adopt = false } = options;
-  // Read the file before the webhooks are listed. Otherwise, a webhook that is created in between would be recorded but
-  // not listed, and would count as deleted.
+  // Read the file before listing the webhooks. Otherwise, a webhook that is created after the listing could be recorded
+  // but not listed, and would count as deleted.
   const recorded = file.read();
   const listed = await client.webhooks.list({ signal });
   const isOwn = (entry: { session?: RegistrationSession | undefined }) => entry.session?.id === session?.id;

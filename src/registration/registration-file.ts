@@ -211,7 +211,7 @@ function isNewerVersion(json: unknown): boolean {
 
 function registrationFileUnusable(path: string, cause: unknown): WebhookError {
   return new WebhookError(
-    `The state file "${path}" cannot be read or written (${messageOf(cause)}). Use another file (--state, or "state" in code).`,
+    `The state file "${path}" cannot be read or written (${messageOf(cause)}). Make the file and its folder readable and writable, or use another file (--state, or "state" in code).`,
     { code: "STATE_UNUSABLE", cause },
   );
 }

@@ -5,13 +5,16 @@ import { organizationName, requestEnum, responseEnum } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
 import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
 
-/** A setting that the Hub must grant. `pending`: the setting was requested but is not granted yet. */
+/** A setting that the Hub must approve. `pending`: the setting was requested but is not approved yet. */
 const isOnOrPending = z.union([z.boolean(), z.literal("pending")]);
 
 const contentResources = ["*", ...repoTypes] as const;
 const scope = z.string().check(z.minLength(1));
 
-/** The networks that can access an organization, and the content that members of the organization can access. */
+/**
+ * The network security settings of an organization, such as the networks that can access the organization and the
+ * content that its members can access.
+ */
 export const networkSecurity = z.strictObject({
   enforceAuth: isOnOrPending,
   enforceIpRestriction: z.boolean(),
@@ -55,8 +58,8 @@ export const networkSecurityChange = z.object({
 });
 
 /**
- * The networks that can access an organization, and the content that members of the organization can access. `pending`: a setting
- * was requested but is not granted yet.
+ * The network security settings of an organization, such as the networks that can access the organization and the
+ * content that its members can access. `pending`: a setting was requested but is not approved yet.
  */
 export type NetworkSecurity = z.output<typeof networkSecurity>;
 /** A change of network security. Omitted fields keep their values. */

@@ -4,7 +4,7 @@ import { organizationName } from "../schemas.ts";
 
 const isSupported = z.boolean();
 
-/** The SCIM configuration of an organization. The Hub does not document `sort` or the remaining fields. */
+/** The SCIM configuration of an organization. The Hub does not document the content of `sort` or additional fields. */
 export const scimConfig = z.looseObject({
   schemas: z.array(z.string()),
   documentationUri: z.string(),

@@ -37,7 +37,7 @@ export function isIdempotent(method: string): boolean {
 /**
  * Validates the arguments of `hub.fetch` and creates the request.
  *
- * @throws `ARGUMENT_INVALID`, and errors of `readToken`.
+ * @throws `ARGUMENT_INVALID`, and errors from `readToken`.
  */
 export async function prepareFetch(
   template: string,
@@ -86,7 +86,7 @@ function fillParams(template: string, params: HubFetchInit["params"]): string {
   });
 }
 
-/** Returns the URL of a path. Rejects URLs that are not below the URL of the Hub, because the request contains the token. */
+/** Returns the URL of a path. Rejects URLs that are not below the Hub's URL, because the request contains the token. */
 function resolveUrl(path: string, hubUrl: string): URL {
   const base = new URL(hubUrl);
   const [pathname = ""] = typeof path === "string" ? path.split("?") : [];

@@ -3,8 +3,8 @@ import { secretForms } from "../../core/secret-matcher.ts";
 import { secretsInUrl } from "../../core/urls.ts";
 
 /**
- * The minimum length of secrets that are replaced. A text with a shorter secret is removed completely, because a replacement within
- * ordinary words would reveal the secret.
+ * The minimum length of a secret that is replaced. A text with a shorter secret is removed completely, because a
+ * replacement within ordinary words would reveal the secret.
  */
 const minRedactedChars = 4;
 /** The maximum length of a text. Longer texts are truncated. */

@@ -41,7 +41,7 @@ export interface PrepareOptions {
 /**
  * Validates the arguments of an operation and creates the request.
  *
- * @throws `ARGUMENT_INVALID`, and errors of `readToken`.
+ * @throws `ARGUMENT_INVALID`, and errors from `readToken`.
  */
 export async function prepareRequest(operation: Operation, options: PrepareOptions): Promise<HubRequest> {
   const { hubUrl, input, skipBodyValidation, readToken } = options;

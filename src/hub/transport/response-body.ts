@@ -6,7 +6,7 @@ export type BodyText = { text: string } | { tooLong: true };
 /**
  * Reads the body of a response, up to `limit` bytes.
  *
- * @throws the signal's abort reason as soon as the signal is aborted, and errors of the connection.
+ * @throws the signal's abort reason as soon as the signal is aborted, and connection errors.
  */
 export async function readText(
   response: Response,
@@ -68,7 +68,7 @@ export class ResponseStalledError extends Error {}
  * Yields the elements of a JSON array in a response as they arrive. Exiting the loop cancels the response.
  *
  * @throws `JsonArrayError` if the body is not a JSON array, `ResponseStalledError` if no data arrives for `timeoutMs`, the signal's
- *   abort reason, and errors of the connection, such as an incomplete response.
+ *   abort reason, and connection errors, such as an incomplete response.
  */
 export async function* readArrayElements(
   response: Response,

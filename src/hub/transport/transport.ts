@@ -170,7 +170,7 @@ export class Transport {
     return this.#repeat(prepared, init.signal, async (started) => started);
   }
 
-  /** Logs warnings about unknown parts of an argument. The warnings contain no secrets of the argument. */
+  /** Logs warnings about unknown parts of an argument. The warnings contain no secrets from the argument. */
   warn(parts: readonly UnknownPart[], operation: Operation, argument: unknown): void {
     const redact = createRedact(secretsIn(argument));
     this.#warnings.warn(parts, { operationId: operation.operationId, action: actionOf(operation), redact });
@@ -195,7 +195,7 @@ export class Transport {
     return { ...request, idempotent: options.idempotent ?? operation.method !== "post" };
   }
 
-  /** Returns the token. Finds the token only once, unless an earlier call failed. */
+  /** Finds the token on the first call, and caches the token. After a failed call, the next call searches again. */
   #readToken(): Promise<string> {
     this.#token ??= this.#settings.findToken().catch((error: unknown) => {
       this.#token = undefined;
@@ -216,7 +216,7 @@ export class Transport {
       if ("answer" in outcome) return outcome.answer;
       signal?.throwIfAborted();
       const { failure } = outcome;
-      // An earlier attempt has probably deleted the resource, but the response was lost.
+      // An earlier attempt has probably deleted the resource, but the client did not receive the response.
       if (failure.status === 404 && maybeProcessed && prepared.init.method === "DELETE") {
         return read(new Response(null), new AbortController().signal);
       }
@@ -258,7 +258,7 @@ export class Transport {
   ): Promise<Attempt<Answer>> {
     const { fetch, hubUrl, now } = this.#settings;
     const { action, url, init, redact } = prepared;
-    // Following a redirect would send the token to another server, or drop the body.
+    // Following a redirect could send the token to another server, or drop the body.
     const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
     if (!response.ok) {
       const warning = response.status >= 500 ? retryWarning(prepared) : "";
@@ -291,7 +291,7 @@ export class Transport {
     try {
       return JSON.parse(text);
     } catch {
-      // All bodies except HTML pages are accepted, because HTML pages come from other websites.
+      // HTML pages are rejected, because they come from a proxy or another website.
       if (operation.response === undocumentedBody && !isWebPage(text)) return {};
       // The parser's message is omitted, because it quotes the response.
       throw this.#responseInvalid(

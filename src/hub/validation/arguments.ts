@@ -4,7 +4,7 @@ import { HubError } from "../../core/errors.ts";
 import { type FieldProblem, fieldProblems } from "./field-problems.ts";
 import { acceptUnknown } from "./lenient.ts";
 
-/** The maximum number of invalid fields in a message. The field `fields` of the error contains all invalid fields. */
+/** The maximum number of invalid fields in a message. The error's `fields` property contains all invalid fields. */
 const maxListedFields = 5;
 
 /**

@@ -149,7 +149,7 @@ function unreadableOf(job: WebhookJob, changes: JobChanges): string[] {
 function valueUnreadable(fields: readonly string[]): HubError {
   const shown = createRedact([])(fields.join(", ")); // The list is sanitized, because it contains names of secrets from the Hub.
   return new HubError(
-    `Nothing was changed. The Hub does not return these fields of the webhook, so the update would remove these fields: ${shown}. Pass each field with its value, or with null to remove the field.`,
+    `Nothing was changed, because the update would remove fields that the Hub does not return: ${shown}. Pass each field with its value, or with null to remove the field.`,
     { code: "VALUE_UNREADABLE", fields },
   );
 }

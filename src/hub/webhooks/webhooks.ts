@@ -22,7 +22,7 @@ export class HubWebhooks {
     return this.#transport.call(webhookOperations.list, {}, options);
   }
 
-  /** Returns a webhook. All methods with a webhook ID throw `HUB_NOT_FOUND` if the webhook does not exist. */
+  /** Returns a webhook. Like all methods with a webhook ID, throws `HUB_NOT_FOUND` if the webhook does not exist. */
   async get(webhookId: string, options?: CallOptions): Promise<Webhook> {
     const { webhook } = await this.#transport.call(webhookOperations.get, { params: { webhookId } }, options);
     return webhook;
