@@ -17,7 +17,7 @@ interface WebhookErrorCodes {
   SECRET_INVALID: "response";
   /** 429: a client sent too many wrong secrets or passwords. Wait for the time in `Retry-After`. */
   TOO_MANY_FAILURES: "response";
-  /** The server has no endpoint with this name. Check the URL of the webhook, or the option `endpoint`. */
+  /** The server has no endpoint with this name. Check the URL of the webhook, or the `endpoint` option. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
   /** 405: the route does not support the method of the request. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
@@ -25,7 +25,7 @@ interface WebhookErrorCodes {
   MEDIA_TYPE_UNSUPPORTED: "response";
   /** 415: the body is compressed. Send it without `Content-Encoding`. */
   ENCODING_UNSUPPORTED: "response";
-  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send a smaller body. */
+  /** 413: the body is larger than the `bodyLimit` option. Raise the limit, or send a smaller body. */
   BODY_TOO_LARGE: "response";
   /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
   BODY_INCOMPLETE: "response";
@@ -64,7 +64,7 @@ interface WebhookErrorCodes {
    * again.
    */
   INBOX_UNAVAILABLE: "response" | "thrown";
-  /** 404: no route matches the path. Check the URL and the option `basePath`. */
+  /** 404: no route matches the path. Check the URL and the `basePath` option. */
   NOT_FOUND: "response";
   /** An unexpected error occurred. See `cause` or the server's log. */
   INTERNAL: "response" | "thrown";
@@ -82,7 +82,7 @@ interface WebhookErrorCodes {
   OPTION_INVALID: "response" | "thrown" | "hub";
   /** A middleware was added to an app after the server was created for it. Add the middleware before `new WebhooksServer()`. */
   MIDDLEWARE_TOO_LATE: "thrown";
-  /** The server has several endpoints, and the call does not choose one. Pass the option `endpoint`. */
+  /** The call does not choose an endpoint, and the server does not have exactly one. Pass the `endpoint` option. */
   ENDPOINT_REQUIRED: "thrown";
   /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
   PAYLOAD_MISSING: "thrown";
@@ -169,8 +169,8 @@ interface WebhookErrorOptions {
 declare const brand: unique symbol;
 declare const hubBrand: unique symbol;
 /**
- * The error class of this package. `message` is for people and describes what happened and what to do next. `code` is for
- * programs and does not change between releases.
+ * An error from this package. `message` describes what happened and what to do next, and can change between releases.
+ * `code` is stable: use it in programs.
  *
  * @example
  * ```ts
@@ -676,7 +676,7 @@ type WebhookPayload = z.output<typeof anyPayload>;
 type RepoPayload = z.output<typeof anyRepoPayload>;
 /** A payload of scope `repo.content`. Git repositories have `updatedRefs`, and buckets have `updatedFiles`. */
 type RepoContentPayload = z.output<typeof contentPayload>;
-/** A payload of scope `repo.content` of a model, a dataset or a Space. */
+/** A payload of scope `repo.content` of a model, a dataset, or a Space. */
 type GitContentPayload = z.output<typeof gitContentPayload>;
 /** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
 type BucketContentPayload = z.output<typeof bucketContentPayload>;
@@ -1992,22 +1992,22 @@ declare class HubClient {
 }
 /** The types of items that a webhook can watch: one repository, or all repositories of a user or organization. */
 declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
-/** The type of an item that a webhook watches: a repository type, `user` or `org`. */
+/** The type of an item that a webhook watches: a repository type, `user`, or `org`. */
 type WatchedType = (typeof watchedTypes)[number];
 /** The domains of events that a webhook can subscribe to: changes to repositories, or to their discussions. */
 declare const webhookDomains: readonly ["repo", "discussion"];
 /** A domain of events that a webhook can subscribe to. */
 type WebhookDomain = (typeof webhookDomains)[number];
 /**
- * A repository, user or organization to watch, as `type:name`, such as `"dataset:me/data"` or `"org:acme"`. {@link Watched}
- * is the object form.
+ * A repository, user, or organization to watch, as `type:name`, such as `"dataset:me/data"` or `"org:acme"`. {@link
+ * Watched} is the object form.
  */
 type Watch = `${WatchedType}:${string}`;
-/** A repository, user or organization that a webhook watches, such as `{ type: "dataset", name: "me/data" }`. */
+/** A repository, user, or organization that a webhook watches, such as `{ type: "dataset", name: "me/data" }`. */
 interface Watched<Type extends string = WatchedType | (string & {})> {
   /** A {@link WatchedType}, or a type that the Hub added after this release. */
   type: Type;
-  /** The name of the repository (`owner/name`), the user or the organization. */
+  /** The name of the repository (`owner/name`), the user, or the organization. */
   name: string;
 }
 /** A parsed {@link Watch}: a {@link Watched} of a type that is known to this release. */
@@ -2031,7 +2031,7 @@ interface Delivery<Payload = WebhookPayload> {
   readonly body: string;
   /** The parsed and validated body. */
   readonly payload: Payload;
-  /** When the server first received the delivery. */
+  /** The time when the server first received the delivery. */
   readonly receivedAt: Date;
   /** The number of this attempt, starting at 1. */
   readonly attempt: number;
@@ -2238,8 +2238,8 @@ interface PayloadByScope {
   "discussion.comment": DiscussionCommentPayload;
 }
 /**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models, datasets
- * and Spaces have `updatedRefs`.
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models,
+ * datasets, and Spaces have `updatedRefs`.
  */
 type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
 type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
@@ -2450,7 +2450,7 @@ interface OpenTunnelOptions {
   /** The URL of the localtunnel server. Default: `LOCALTUNNEL_HOST`, otherwise `https://localtunnel.me`. */
   host?: string;
   /**
-   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name
+   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits, and hyphens. If the name
    * is taken, the server can assign another name, and the tunnel emits an `error` with the code `TUNNEL_NAME_TAKEN`. By
    * default, the server chooses a name, and the tunnel requests this name again after a loss.
    */
@@ -2463,8 +2463,8 @@ interface OpenTunnelOptions {
   /** The timeout for opening the tunnel. Default `"15s"`, or `"30s"` with cloudflared. */
   timeout?: Duration;
   /**
-   * The interval of requests that check whether the public URL is reachable. Any status below 500 passes. After two
-   * failures in a row, the tunnel counts as lost. Default `"15s"`.
+   * The interval of requests that check whether the public URL is reachable. In `openTunnel`, any status below 500
+   * passes. After two failures in a row, the tunnel counts as lost. Default `"15s"`.
    */
   heartbeat?: Duration;
 }
@@ -2474,7 +2474,7 @@ interface Tunnel {
    * The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after `urlChanged`.
    */
   readonly url: string;
-  /** `up` if deliveries arrive, `down` while the tunnel is lost, or `closed`. */
+  /** `up` until a loss is detected, `down` until the tunnel has reconnected, or `closed`. */
   readonly status: "up" | "down" | "closed";
   /**
    * Adds a listener for an event, and returns the function that removes it.
@@ -3007,7 +3007,7 @@ declare namespace dev_d_exports {
   export { DevEndpoint, DevEvent, DevSession, DevState, OpenTunnelOptions, ProviderName, ProxiedDelivery, ReplayResult, StartDevOptions, Tunnel, TunnelEvents, TunnelEventListener as TunnelListener, openTunnel, startDev };
 }
 /**
- * Validates a payload of the Hub, version 3. Returns the same value, including unknown fields.
+ * Validates a Hub payload, and returns the same value, including unknown fields. The schemas describe version 3.
  *
  * @throws `PAYLOAD_INVALID` (422). The message lists the first invalid paths, but never their values.
  * @example
@@ -3665,7 +3665,7 @@ type TypeIn<Changes> = Changes extends {
   };
 } ? Type : "dataset";
 /**
- * Creates a realistic payload of the Hub for tests. The payload has all fields of its scope. Objects in `changes` are merged
+ * Creates a realistic Hub payload for tests. The payload has all fields of its scope. Objects in `changes` are merged
  * into it, and lists replace its lists. To leave out a field, set it to `undefined`. For `repo.content`, a bucket has
  * `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the repository.
  *

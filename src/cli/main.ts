@@ -91,7 +91,7 @@ function createProgram(shell: Shell): Command {
     .exitOverride();
 }
 
-/** Removes the unexpected arguments that commander quotes, because they can be part of a secret. */
+/** Removes arguments and option values that commander quotes, because they can be part of a secret. */
 function withoutValues(text: string): string {
   return text
     .replace(/^(error: too many arguments.* but got \d+): .*$/s, "$1. Quote values that contain spaces.")

@@ -24,7 +24,7 @@ export interface Column {
 /** The result of a command, for each format. */
 export interface Result {
   json: unknown;
-  /** The lines of the format `quiet`. */
+  /** The lines of the `quiet` format. */
   quiet: readonly string[];
   columns: readonly Column[];
   /** The rows, with one value per column. */
@@ -128,8 +128,8 @@ export class Output {
 }
 
 /**
- * Returns the lines of a stack that the reason of a failure does not contain: an excerpt of the source, and the calls.
- * Returns an empty list if the reason already contains the only call.
+ * Returns the stack lines that `reason` does not contain: an excerpt of the source, and the calls. Returns an empty
+ * list if only one such line remains, which adds no information.
  */
 export function extraStackLines({
   reason,

@@ -48,9 +48,7 @@ export function parsePort(text: string): number {
   throw new InvalidArgumentError("Use a number from 0 to 65535.");
 }
 
-/**
- * Returns a parser for whole numbers from `min` to `max`, which throws an `InvalidArgumentError` for any other text.
- */
+/** Returns a parser for integers from `min` to `max`, which throws an `InvalidArgumentError` for any other text. */
 export function numberBetween(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;

@@ -41,7 +41,7 @@ export function addWebhookOptions(command: Command, { domainNote }: { domainNote
     .option("--secret-stdin", "read the secret from standard input");
 }
 
-/** Creates the option `--watch`. */
+/** Creates the `--watch` option. */
 export function watchOption(description: string): Option {
   return new Option("--watch <type:name...>", `${description}; types: ${watchedTypes.join(", ")}`).argParser(
     collectWatched,

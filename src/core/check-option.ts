@@ -11,21 +11,21 @@ export function isPort(port: number, { min = 0 }: { min?: 0 | 1 } = {}): boolean
 /**
  * Checks and returns the port to listen on.
  *
- * @param source the option or variable that sets the port. Default: the option `port`.
- * @throws `OPTION_INVALID` when the port is not a number from 0 to 65535.
+ * @param source the option or variable that sets the port. Default: the `port` option.
+ * @throws `OPTION_INVALID` when the port is not an integer from 0 to 65535.
  */
 export function checkPort(
   port: number,
   source: { option: string; value: number } | { variable: string; value: string } = { option: "port", value: port },
 ): number {
   if (isPort(port)) return port;
-  throw optionError({ ...source, expected: `a number from 0 to ${maxPort}` });
+  throw optionError({ ...source, expected: `an integer from 0 to ${maxPort}` });
 }
 
 /**
  * Checks and returns an option that is a count.
  *
- * @throws `OPTION_INVALID` unless the value is a whole number of at least 1, or `Infinity` if `allowsInfinity` is set.
+ * @throws `OPTION_INVALID` unless the value is an integer of at least 1, or `Infinity` if `allowsInfinity` is set.
  */
 export function checkCount(
   value: number,
@@ -34,7 +34,7 @@ export function checkCount(
 ): number {
   if ((Number.isSafeInteger(value) && value >= 1) || (allowsInfinity && value === Number.POSITIVE_INFINITY))
     return value;
-  const expected = `a whole number of at least 1${allowsInfinity ? ", or Infinity" : ""}`;
+  const expected = `an integer of at least 1${allowsInfinity ? ", or Infinity" : ""}`;
   throw optionError({ option, value, expected });
 }
 

@@ -1,6 +1,6 @@
 import { readField } from "./read-field.ts";
 
-/** A thrown value as plain data: safe to log, store and send to another process. */
+/** A thrown value as plain data: safe to log, store, and send to another process. */
 export interface ErrorDescription {
   /** The name of the error, such as `TypeError`, or the type of any other thrown value, such as `string`. */
   name: string;

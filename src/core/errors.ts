@@ -14,7 +14,7 @@ export interface WebhookErrorCodes {
   SECRET_INVALID: "response";
   /** 429: a client sent too many wrong secrets or passwords. Wait for the time in `Retry-After`. */
   TOO_MANY_FAILURES: "response";
-  /** The server has no endpoint with this name. Check the URL of the webhook, or the option `endpoint`. */
+  /** The server has no endpoint with this name. Check the URL of the webhook, or the `endpoint` option. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
   /** 405: the route does not support the method of the request. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
@@ -22,7 +22,7 @@ export interface WebhookErrorCodes {
   MEDIA_TYPE_UNSUPPORTED: "response";
   /** 415: the body is compressed. Send it without `Content-Encoding`. */
   ENCODING_UNSUPPORTED: "response";
-  /** 413: the body is larger than the option `bodyLimit`. Raise the limit, or send a smaller body. */
+  /** 413: the body is larger than the `bodyLimit` option. Raise the limit, or send a smaller body. */
   BODY_TOO_LARGE: "response";
   /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
   BODY_INCOMPLETE: "response";
@@ -61,7 +61,7 @@ export interface WebhookErrorCodes {
    * again.
    */
   INBOX_UNAVAILABLE: "response" | "thrown";
-  /** 404: no route matches the path. Check the URL and the option `basePath`. */
+  /** 404: no route matches the path. Check the URL and the `basePath` option. */
   NOT_FOUND: "response";
   /** An unexpected error occurred. See `cause` or the server's log. */
   INTERNAL: "response" | "thrown";
@@ -79,7 +79,7 @@ export interface WebhookErrorCodes {
   OPTION_INVALID: "response" | "thrown" | "hub";
   /** A middleware was added to an app after the server was created for it. Add the middleware before `new WebhooksServer()`. */
   MIDDLEWARE_TOO_LATE: "thrown";
-  /** The server has several endpoints, and the call does not choose one. Pass the option `endpoint`. */
+  /** The call does not choose an endpoint, and the server does not have exactly one. Pass the `endpoint` option. */
   ENDPOINT_REQUIRED: "thrown";
   /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
   PAYLOAD_MISSING: "thrown";
@@ -170,8 +170,8 @@ const brand = Symbol.for("hub-webhooks.WebhookError");
 const hubBrand = Symbol.for("hub-webhooks.HubError");
 
 /**
- * The error class of this package. `message` is for people and describes what happened and what to do next. `code` is for
- * programs and does not change between releases.
+ * An error from this package. `message` describes what happened and what to do next, and can change between releases.
+ * `code` is stable: use it in programs.
  *
  * @example
  * ```ts

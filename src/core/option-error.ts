@@ -4,7 +4,7 @@ import { WebhookError } from "./errors.ts";
 export type WrongOption = ({ option: string } | { variable: string }) & {
   /** The invalid value. Omit this field if the value can contain a secret. */
   value?: unknown;
-  /** A description of valid values that completes "Use …", such as `a number from 0 to 65535`. */
+  /** A description of valid values that completes "Use …", such as `an integer from 0 to 65535`. */
   expected: string;
 };
 
@@ -14,8 +14,8 @@ export type WrongOption = ({ option: string } | { variable: string }) & {
  * @param problem the invalid option, or a full message when the problem is not the value of one option.
  * @example
  * ```ts
- * // Option "port" is 70000. Use a number from 0 to 65535.
- * throw optionError({ option: "port", value: 70_000, expected: "a number from 0 to 65535" });
+ * // Option "port" is 70000. Use an integer from 0 to 65535.
+ * throw optionError({ option: "port", value: 70_000, expected: "an integer from 0 to 65535" });
  * ```
  */
 export function optionError(problem: WrongOption | string, { cause }: { cause?: unknown } = {}): WebhookError {

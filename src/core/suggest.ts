@@ -12,7 +12,10 @@ export function suggest(word: string, valid: readonly string[]): string {
   return near ? ` Did you mean "${near.candidate}"?` : "";
 }
 
-/** Returns the Levenshtein distance: the number of letters to insert, delete or replace to turn one word into the other. */
+/**
+ * Returns the Levenshtein distance: the number of letters to insert, delete, or replace to turn one word into the
+ * other.
+ */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [position, letter] of [...from].entries()) {

@@ -15,7 +15,7 @@ export function handleClientErrors(
   server: Server,
   { connections, log }: { connections: Connections; log: Logger },
 ): void {
-  /** The sockets whose first error is handled. Node can emit several errors for one socket. */
+  /** Sockets whose first error was handled. Node can emit several errors for one socket. */
   const broken = new WeakSet<Duplex>();
 
   const refuse = (socket: Duplex, status: string, reason: object) => {

@@ -69,8 +69,8 @@ export class Exchange {
   }
 
   /**
-   * Keeps the connection readable for a while after the response if the body has not arrived. Closing the connection
-   * immediately would reset the connection, and the client might not be able to read the response.
+   * Keeps the connection readable for up to 500 ms after the response if the body has not arrived. Closing the
+   * connection immediately would reset the connection, and the client might not be able to read the response.
    */
   lingerAfterAnswer(): void {
     const { incoming, outgoing } = this;

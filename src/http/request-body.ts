@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { WebhookError } from "../core/errors.ts";
+import { shorten } from "../core/shorten.ts";
 
 // Keep a byte order mark, so that the text matches the received bytes. `JSON.parse` then rejects the mark.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -15,10 +16,13 @@ export function checkBodyHeaders(
 ): void {
   // A few kilobytes of gzip can expand to gigabytes, and the Hub does not compress bodies.
   if (encoding !== null && encoding !== undefined) {
-    throw new WebhookError("Content-Encoding is not supported. Send the body uncompressed.", {
-      code: "ENCODING_UNSUPPORTED",
-      status: 415,
-    });
+    throw new WebhookError(
+      `Content-Encoding "${shorten(encoding, 50)}" is not supported. Send the body uncompressed.`,
+      {
+        code: "ENCODING_UNSUPPORTED",
+        status: 415,
+      },
+    );
   }
   if (Number(length) > limit) throw bodyTooLarge(limit);
 }

@@ -5,7 +5,7 @@ import type { WebhookPayload } from "./schema.ts";
  * The types of a delivery, in the order in which a server creates them:
  *
  * 1. `DeliveryRequest` is an HTTP request. `JobDelivery` replaces it in jobs and in tests.
- * 2. `UnparsedDelivery` adds the ID, the endpoint and the time to the body.
+ * 2. `UnparsedDelivery` adds the ID, the endpoint, and the time to the body.
  * 3. `ParsedDelivery` contains the `Delivery` that the handler receives, and the result of the filter.
  * 4. If the endpoint runs in the background, the inbox stores an `IncomingDelivery`. For each attempt, it passes a
  *    `ClaimedDelivery`, which is parsed again. Lists contain a `StoredDelivery`.
@@ -24,7 +24,7 @@ export interface Delivery<Payload = WebhookPayload> {
   readonly body: string;
   /** The parsed and validated body. */
   readonly payload: Payload;
-  /** When the server first received the delivery. */
+  /** The time when the server first received the delivery. */
   readonly receivedAt: Date;
   /** The number of this attempt, starting at 1. */
   readonly attempt: number;

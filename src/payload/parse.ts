@@ -13,7 +13,7 @@ interface Problem {
 }
 
 /**
- * Validates a payload of the Hub, version 3. Returns the same value, including unknown fields.
+ * Validates a Hub payload, and returns the same value, including unknown fields. The schemas describe version 3.
  *
  * @throws `PAYLOAD_INVALID` (422). The message lists the first invalid paths, but never their values.
  * @example

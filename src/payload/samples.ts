@@ -22,7 +22,7 @@ const oldSha = "ce9a4674fa833a68d5a73ec355f0ea95eedd60b7";
 const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
 
 /**
- * Creates a realistic payload of the Hub for tests. The payload has all fields of its scope. Objects in `changes` are merged
+ * Creates a realistic Hub payload for tests. The payload has all fields of its scope. Objects in `changes` are merged
  * into it, and lists replace its lists. To leave out a field, set it to `undefined`. For `repo.content`, a bucket has
  * `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the repository.
  *

@@ -3,8 +3,8 @@ import { $constructor, type $strip, type $ZodLooseShape, type $ZodObjectDef, $Zo
 
 /*
  * The payload of a delivery, version 3. The schemas require only the fields that handlers rely on, because the Hub adds
- * fields, scopes, actions and repository types without notice, and counts every error response against the webhook. Handlers
- * receive the payload as the Hub sent it, including unknown fields.
+ * fields, scopes, actions, and repository types without notice, and counts every error response against the webhook.
+ * Handlers receive the payload as the Hub sent it, including unknown fields.
  */
 
 /** The known repository types. Payloads can contain newer types. */
@@ -15,7 +15,7 @@ export const actions = ["create", "delete", "update", "move"] as const;
 export const discussionStatuses = ["draft", "open", "closed", "merged"] as const;
 
 /**
- * The maximum length of names and IDs, because they appear in log lines and responses. Names and IDs of the Hub have
+ * The maximum length of names and IDs, because they appear in log lines and responses. The Hub's names and IDs have
  * fewer than 200 characters.
  */
 const maxNameLength = 512;
@@ -96,7 +96,7 @@ const repo = object({
 const webhook = object({ id: name, version: z.number() });
 
 const updatedRef = object({
-  /** The name of the ref, such as `refs/heads/main`, `refs/pr/1` or `refs/convert/parquet`. */
+  /** The name of the ref, such as `refs/heads/main`, `refs/pr/1`, or `refs/convert/parquet`. */
   ref: z.string(),
   /** `null` when the ref was created. */
   oldSha: z.nullable(z.string()),
@@ -178,7 +178,7 @@ export type WebhookPayload = z.output<typeof anyPayload>;
 export type RepoPayload = z.output<typeof anyRepoPayload>;
 /** A payload of scope `repo.content`. Git repositories have `updatedRefs`, and buckets have `updatedFiles`. */
 export type RepoContentPayload = z.output<typeof contentPayload>;
-/** A payload of scope `repo.content` of a model, a dataset or a Space. */
+/** A payload of scope `repo.content` of a model, a dataset, or a Space. */
 export type GitContentPayload = z.output<typeof gitContentPayload>;
 /** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
 export type BucketContentPayload = z.output<typeof bucketContentPayload>;
@@ -228,7 +228,7 @@ export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<Commo
 
 const none: readonly string[] = [];
 
-/** Lists the unknown names in a payload: a new scope, action, repository type or version. */
+/** Lists the unknown names in a payload: a new scope, action, repository type, or version. */
 export function unknownNames({ event, repo, webhook }: WebhookPayload): readonly string[] {
   const known =
     isKnownScope(event.scope) &&

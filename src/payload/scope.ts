@@ -22,8 +22,8 @@ interface PayloadByScope {
 }
 
 /**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models, datasets
- * and Spaces have `updatedRefs`.
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models,
+ * datasets, and Spaces have `updatedRefs`.
  */
 export type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope
   ? Scope extends "repo.content"

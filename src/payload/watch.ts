@@ -4,7 +4,7 @@ import { suggest } from "../core/suggest.ts";
 
 /** The types of items that a webhook can watch: one repository, or all repositories of a user or organization. */
 export const watchedTypes = ["model", "dataset", "space", "bucket", "kernel", "user", "org"] as const;
-/** The type of an item that a webhook watches: a repository type, `user` or `org`. */
+/** The type of an item that a webhook watches: a repository type, `user`, or `org`. */
 export type WatchedType = (typeof watchedTypes)[number];
 
 /** The domains of events that a webhook can subscribe to: changes to repositories, or to their discussions. */
@@ -13,16 +13,16 @@ export const webhookDomains = ["repo", "discussion"] as const;
 export type WebhookDomain = (typeof webhookDomains)[number];
 
 /**
- * A repository, user or organization to watch, as `type:name`, such as `"dataset:me/data"` or `"org:acme"`. {@link Watched}
- * is the object form.
+ * A repository, user, or organization to watch, as `type:name`, such as `"dataset:me/data"` or `"org:acme"`. {@link
+ * Watched} is the object form.
  */
 export type Watch = `${WatchedType}:${string}`;
 
-/** A repository, user or organization that a webhook watches, such as `{ type: "dataset", name: "me/data" }`. */
+/** A repository, user, or organization that a webhook watches, such as `{ type: "dataset", name: "me/data" }`. */
 export interface Watched<Type extends string = WatchedType | (string & {})> {
   /** A {@link WatchedType}, or a type that the Hub added after this release. */
   type: Type;
-  /** The name of the repository (`owner/name`), the user or the organization. */
+  /** The name of the repository (`owner/name`), the user, or the organization. */
   name: string;
 }
 

@@ -41,7 +41,7 @@ export function findServerFile({
     .find(isFile);
   if (found !== undefined) return found;
   throw serverFileInvalid(
-    "No server.ts, app.ts or index.ts found in this folder or in src. Specify the file that creates the server, as in `npx hub-webhooks dev bot.ts`, or create one with `npx hub-webhooks dev --create`.",
+    "No server.ts, app.ts, or index.ts found in this folder or in src. Specify the file that creates the server, as in `npx hub-webhooks dev bot.ts`, or create one with `npx hub-webhooks dev --create`.",
   );
 }
 

@@ -1,11 +1,14 @@
-/** The entry of the child process that runs a server file. `server-process.ts` starts and controls the process. */
+/**
+ * The main module of the child process that runs a server file. `server-process.ts` starts the process and sends
+ * commands to it.
+ */
 import { type ServerControl, serverControl } from "../receiver/lifecycle/server-control.ts";
 import { deliveryOnlyUrl } from "../receiver/security/public-access.ts";
 import type { WebhooksServer } from "../receiver/webhooks-server.ts";
 import { type Command, parseCommand, type SentReport, type SessionSecret } from "./messages.ts";
 import { ServerFileLoader } from "./server-file-loader.ts";
 
-/** How long a reload waits for running handlers after a file is saved. */
+/** How long running handlers have to finish when the process is stopped, such as for a reload. */
 const shutdownGrace = "3s";
 
 /**
@@ -85,7 +88,9 @@ function applySecret(session: SessionSecret | undefined, control: ServerControl)
   control.useSecret(session.text, session.mode === "add" ? "add" : "replace");
 }
 
-/** Reports the reason why the file does not load: an error of its import, or an uncaught error during the import. */
+/**
+ * Reports why the server did not start: an error of the file or of `launch()`, or an uncaught error during the start.
+ */
 function fail(error: unknown): void {
   sendAndExit({ type: "failed", ...loader.explain(error) });
 }

@@ -56,7 +56,10 @@ function sourceSpecifier(specifier: string, parentUrl: string | undefined): stri
   return source && `${specifier.slice(0, -extension.length)}${source}`;
 }
 
-/** Whether a source may contain decorators, enums, namespaces or parameter properties. A false positive only costs time. */
+/**
+ * Whether a source may contain decorators, enums, namespaces, or parameter properties. A false positive only costs
+ * time.
+ */
 function needsTranspiling(source: string): boolean {
   return (
     /(^\s*|[{;}]\s+)@[\w(]/m.test(source) ||

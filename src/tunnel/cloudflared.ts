@@ -1,7 +1,7 @@
 import { createProgramProvider } from "./program.ts";
 
 /**
- * Opens a trycloudflare.com tunnel with the program `cloudflared`. The service requires no account and assigns random
+ * Opens a trycloudflare.com tunnel with the `cloudflared` program. The service requires no account and assigns random
  * names.
  */
 export const openCloudflared = createProgramProvider({
@@ -12,7 +12,7 @@ export const openCloudflared = createProgramProvider({
     let url: string | undefined;
     let isConnected = false;
     return (line) => {
-      // Error lines contain the URL of the API.
+      // Skip the API's URL, which error lines contain.
       url ??= /https:\/\/(?!api\.)[a-z0-9-]+\.trycloudflare\.com(?![\w.-])/.exec(line)?.[0];
       // Wait for the connection: the name is printed before it exists in DNS, and a resolver that is queried too early
       // caches the failure.

@@ -8,7 +8,7 @@
  */
 import { setDefaultResultOrder } from "node:dns";
 
-/** The configuration of this process, received once after the report `ready`. */
+/** The configuration of this process, received once after the `ready` report. */
 export interface LocaltunnelConfig {
   remoteHost: string;
   remotePort: number;
@@ -31,14 +31,15 @@ const reopenDelayMs = 20;
 
 let lastReport: LocaltunnelReport | undefined;
 
-// If the parent exits while this file is loading, the report `ready` fails, which also ends this process.
+// If the parent exits while this file is loading, the `ready` report fails, which also ends this process.
 process.once("disconnect", () => process.exit());
 
 // Ignore Ctrl+C, which signals every process of the terminal. The parent stops this process after its deliveries are
 // finished.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
-// localtunnel connects to "localhost". If that resolves to ::1 first, the connection could go to another program.
+// localtunnel connects to "localhost". If "localhost" resolved to ::1 first, localtunnel could connect to another
+// program.
 setDefaultResultOrder("ipv4first");
 
 const loaded = await import("localtunnel/lib/TunnelCluster.js").catch(() => undefined);

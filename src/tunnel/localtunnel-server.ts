@@ -9,7 +9,7 @@ const maxResponseLength = 65_536;
 /** The maximum number of connections. Tunnel servers have the same default. */
 const maxConnections = 10;
 
-/** Whether localtunnel servers accept a name: 4 to 63 lowercase letters, digits and hyphens. */
+/** Whether localtunnel servers accept a name: 4 to 63 lowercase letters, digits, and hyphens. */
 export function isSubdomain(name: unknown): name is string {
   return typeof name === "string" && /^[a-z0-9][a-z0-9-]{2,61}[a-z0-9]$/.test(name);
 }
@@ -145,7 +145,7 @@ for (const [network, prefix] of [
 }
 
 /**
- * Returns an address unless the address is private. A server can send another address than its own, for example if it
+ * Returns an address unless the address is private. A server can send an address other than its own, for example if it
  * runs behind a load balancer. Connecting to a private address would give the server access to the local network.
  */
 function publicAddress(address: unknown): string | undefined {

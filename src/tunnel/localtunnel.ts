@@ -12,7 +12,7 @@ import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure 
 const lossTimeoutMs = 5_000;
 
 /**
- * Opens a tunnel with the package `localtunnel`, in a child process that can be stopped at any time.
+ * Opens a tunnel with the `localtunnel` package, in a child process that can be stopped at any time.
  *
  * @throws `TUNNEL_FAILED` with the reason; `OPTION_INVALID` if `request.host` is not an http or https URL.
  */

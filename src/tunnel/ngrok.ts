@@ -1,8 +1,8 @@
 import { createProgramProvider } from "./program.ts";
 
 /**
- * Opens a tunnel with the program `ngrok`, which requires an account. Set the token of the account in ngrok's
- * configuration file or in `NGROK_AUTHTOKEN`.
+ * Opens a tunnel with the `ngrok` program, which requires an account. Set the account's token in ngrok's configuration
+ * file or in `NGROK_AUTHTOKEN`.
  */
 export const openNgrok = createProgramProvider({
   name: "ngrok",

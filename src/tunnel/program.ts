@@ -22,7 +22,7 @@ export interface TunnelProgram {
  * tokens and escape codes.
  */
 export interface ProgramOutput {
-  /** The public URL. Set as soon as deliveries can arrive there. */
+  /** The public URL. Set when deliveries can arrive at this URL. */
   url?: string | undefined;
   /** A sentence that describes a problem or a pending step. */
   hint?: string | undefined;

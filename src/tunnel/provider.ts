@@ -5,9 +5,9 @@ import { type ProviderName, providerNames } from "./provider-names.ts";
 export interface ProviderRequest {
   /** The local port, 1 to 65535. */
   port: number;
-  /** The URL of the tunnel server. Default: the provider's own server. */
+  /** The URL of the localtunnel server. Other providers do not use this field. */
   host: string | undefined;
-  /** The requested name in the public URL. */
+  /** The name to request in the public URL. Only localtunnel supports names. */
   subdomain: string | undefined;
   /**
    * Cancels the opening of the tunnel at the deadline or when the caller aborts. Has no effect once the tunnel is open.

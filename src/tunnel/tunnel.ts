@@ -41,7 +41,7 @@ export interface OpenTunnelOptions {
   /** The URL of the localtunnel server. Default: `LOCALTUNNEL_HOST`, otherwise `https://localtunnel.me`. */
   host?: string;
   /**
-   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits and hyphens. If the name
+   * The name to request in the public URL from localtunnel: 4 to 63 lowercase letters, digits, and hyphens. If the name
    * is taken, the server can assign another name, and the tunnel emits an `error` with the code `TUNNEL_NAME_TAKEN`. By
    * default, the server chooses a name, and the tunnel requests this name again after a loss.
    */
@@ -54,8 +54,8 @@ export interface OpenTunnelOptions {
   /** The timeout for opening the tunnel. Default `"15s"`, or `"30s"` with cloudflared. */
   timeout?: Duration;
   /**
-   * The interval of requests that check whether the public URL is reachable. Any status below 500 passes. After two
-   * failures in a row, the tunnel counts as lost. Default `"15s"`.
+   * The interval of requests that check whether the public URL is reachable. In `openTunnel`, any status below 500
+   * passes. After two failures in a row, the tunnel counts as lost. Default `"15s"`.
    */
   heartbeat?: Duration;
 }
@@ -66,7 +66,7 @@ export interface Tunnel {
    * The public URL without a trailing slash, such as `https://quiet-owl-12.loca.lt`. Read it again after `urlChanged`.
    */
   readonly url: string;
-  /** `up` if deliveries arrive, `down` while the tunnel is lost, or `closed`. */
+  /** `up` until a loss is detected, `down` until the tunnel has reconnected, or `closed`. */
   readonly status: "up" | "down" | "closed";
   /**
    * Adds a listener for an event, and returns the function that removes it.
@@ -102,7 +102,7 @@ export async function openTunnel(options: OpenTunnelOptions): Promise<Tunnel> {
 
 /**
  * Opens a tunnel that counts as up only while its public URL passes the reachability check. Without a check, the
- * promise resolves without waiting for a response.
+ * promise resolves before the public URL is requested.
  */
 export async function openReconnectingTunnel(
   options: OpenTunnelOptions,
@@ -172,7 +172,7 @@ function checkExclusions({ provider, existingUrl, host, subdomain }: OpenTunnelO
   );
 }
 
-/** Parses the option `existingUrl`. A path in the URL is allowed. */
+/** Parses the `existingUrl` option. A path in the URL is allowed. */
 function readExistingUrl(address: string): string {
   const url = readBaseUrl(address);
   if (url !== undefined) return url;

@@ -131,7 +131,7 @@ describe("webhookEndpoint", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(lines.filter(({ level }) => level === 50)).toEqual([
-      expect.objectContaining({ code: "OPTION_INVALID", msg: 'PORT is "seven". Use a number from 0 to 65535.' }),
+      expect.objectContaining({ code: "OPTION_INVALID", msg: 'PORT is "seven". Use an integer from 0 to 65535.' }),
     ]);
   });
 });

@@ -38,7 +38,7 @@ describe("findServerFile", () => {
     expect(() => findServerFile({ folder: project.path })).toThrow(
       expect.objectContaining({
         code: "SERVER_FILE_INVALID",
-        message: expect.stringMatching(/^No server\.ts, app\.ts or index\.ts.*npx hub-webhooks dev bot\.ts.*--create/),
+        message: expect.stringMatching(/^No server\.ts, app\.ts, or index\.ts.*npx hub-webhooks dev bot\.ts.*--create/),
       }),
     );
   });

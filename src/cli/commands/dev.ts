@@ -23,15 +23,27 @@ export function addDev(program: Command, invocation: Invocation): void {
         .choices(["local", "real"])
         .default("local"),
     )
-    .option("--port <port>", `port of the server on this machine (default: PORT, else ${defaultPort})`, parsePort)
-    .option("--hub-port <port>", `port of the local Hub (default: ${defaultHubPort})`, parsePort)
-    .addOption(new Option("--tunnel <provider>", "tunnel provider (default: localtunnel)").choices(providerNames))
-    .option("--tunnel-host <url>", "URL of the tunnel server (default: LOCALTUNNEL_HOST)")
-    .option("--subdomain <name>", "requested subdomain of the tunnel")
+    .option(
+      "--port <port>",
+      `port of the server on this machine (default: PORT, else ${defaultPort} or the next free port)`,
+      parsePort,
+    )
+    .option("--hub-port <port>", `port of the local Hub (default: ${defaultHubPort} or the next free port)`, parsePort)
+    .addOption(
+      new Option(
+        "--tunnel <provider>",
+        "tunnel provider (default: localtunnel with --hub real, else no tunnel)",
+      ).choices(providerNames),
+    )
+    .option("--tunnel-host <url>", "URL of the tunnel server (default: LOCALTUNNEL_HOST, else https://localtunnel.me)")
+    .option("--subdomain <name>", "name to request in the public URL from localtunnel")
     .option("--public-url <url>", "public URL that forwards to --port; replaces the tunnel")
     .addOption(watchOption("default watch list for endpoints that do not set one"))
     .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
-    .option("--inbox <url>", "inbox of this session (default: .hub-webhooks/dev.db; INBOX_URL is ignored)")
+    .option(
+      "--inbox <url>",
+      "URL of this session's inbox (default: sqlite:./.hub-webhooks/dev.db; INBOX_URL is ignored)",
+    )
     .option("--create", "create a starter server if the file does not exist")
     .addHelpText(
       "after",

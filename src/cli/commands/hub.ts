@@ -22,7 +22,7 @@ export function addHub(program: Command, invocation: Invocation): void {
     .description("run a local Hub that stores webhooks and sends deliveries; no account required")
     .option("--port <port>", "port to listen on; 0 for any free port", parsePort, defaultHubPort)
     .option("--state <file>", "store all data in this SQLite file (default: in memory)")
-    .option("--run-jobs", "run the jobs of webhooks as processes on this machine")
+    .option("--run-jobs", "run webhook jobs as processes on this machine")
     .option("--allow-remote", "allow deliveries to URLs on other machines")
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(

@@ -16,7 +16,7 @@ export function addInit(program: Command, invocation: Invocation): void {
   program
     .command("init")
     .argument("[directory]", "folder of the project, new or empty; . for the current folder")
-    .description("create a new project with a server, tests and a Dockerfile")
+    .description("create a new project with a server, tests, and a Dockerfile")
     .addOption(
       new Option("--template <name>", "space: a Docker Space on the Hub; server: your own machine").choices(
         templateNames,
@@ -85,7 +85,10 @@ async function runInit({
   output.print(nextSteps({ path, directory, name, template, example, fileCount: files.size }));
 }
 
-/** Prompts for a template and an example if `--template` is not given. */
+/**
+ * Returns the given template and example. If `--template` is not given, prompts for the template, and for an example
+ * unless `--example` is given.
+ */
 async function chooseProject(
   { template }: InitOptions,
   { named: example, shell }: { named: ExampleName | undefined; shell: Shell },

@@ -85,7 +85,8 @@ async function sync(
   }
   // The plan is made again, because the Hub may have changed during the prompt.
   const report = await registerDescription(source, client, { ...registerOptions, dryRun });
-  if (source.endpoints.length === 0) output.log("warning: The server has no endpoints.");
+  if (source.endpoints.length === 0)
+    output.log("warning: The server has no endpoints. Register an endpoint with server.webhook(name, handler).");
   await printReport(output, report, { dryRun });
   if (report.failed.length > 0) invocation.exitCode = 1;
 }

@@ -253,7 +253,7 @@ describe("The host and port of a server", () => {
       const { server, readyLines } = createReceiver();
       await expect(server.launch()).rejects.toMatchObject({
         code: "OPTION_INVALID",
-        message: `PORT is ${JSON.stringify(port)}. Use a number from 0 to 65535.`,
+        message: `PORT is ${JSON.stringify(port)}. Use an integer from 0 to 65535.`,
       });
       await server.close();
       expect(readyLines()).toEqual([]);

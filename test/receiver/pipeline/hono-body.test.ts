@@ -163,7 +163,7 @@ describe.each([
           {
             status: 415,
             body: {
-              error: "Content-Encoding is not supported. Send the body uncompressed.",
+              error: `Content-Encoding "${encoding}" is not supported. Send the body uncompressed.`,
               code: "ENCODING_UNSUPPORTED",
             },
           },

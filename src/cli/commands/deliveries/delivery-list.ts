@@ -13,7 +13,7 @@ export interface DeliverySummary extends Omit<StoredDelivery, "body"> {
   repo?: string;
 }
 
-/** The number of deliveries per read. The number is small, because a body can have up to 10 MB. */
+/** The number of deliveries per read. The number is small, because a body can have up to 10 MiB by default. */
 const pageSize = 20;
 
 const statusColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
@@ -27,7 +27,7 @@ export function statusColor(status: string): "green" | "yellow" | "red" | undefi
   return statusColors[status];
 }
 
-/** The columns of a list. */
+/** The columns of a list of deliveries. */
 export const deliveryColumns: readonly Column[] = [
   { key: "id", title: "ID" },
   { key: "endpoint", title: "Endpoint" },

@@ -10,7 +10,7 @@ export interface DeliveriesContext {
   access: InboxAccess;
 }
 
-/** Creates the option `--endpoint`. */
+/** Creates the `--endpoint` option. */
 export function endpointOption(description: string): Option {
   return new Option("--endpoint <name>", description);
 }
@@ -18,7 +18,7 @@ export function endpointOption(description: string): Option {
 // Only the type is imported, because the help must not load the inbox. The compiler checks that no status is missing.
 const statuses = { queued: true, running: true, succeeded: true, dead: true } satisfies Record<DeliveryStatus, true>;
 
-/** Creates the option `--status`. */
+/** Creates the `--status` option. */
 export function statusOption(description: string): Option {
   return new Option("--status <status>", description).choices(Object.keys(statuses));
 }

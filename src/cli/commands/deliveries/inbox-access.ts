@@ -17,7 +17,10 @@ interface InboxAccessOptions {
 // The inbox logs warnings for servers that store deliveries. Problems that affect a command are thrown.
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
-/** Opens the inbox of a command, which is set with `--inbox` or `INBOX_URL`. */
+/**
+ * Opens the inbox that `--inbox` or `INBOX_URL` selects. If neither is set, opens the inbox that {@link findInbox}
+ * selects.
+ */
 export class InboxAccess {
   readonly #options: InboxAccessOptions;
 
@@ -91,7 +94,7 @@ function withOptionName(
   { code, cause }: WebhookError,
   { reason, url, isOption }: NamedInbox & { reason: string },
 ): string {
-  // Errors of the inbox mention only the variable that servers read, so replace it with the option of this command.
+  // Inbox errors mention only the variable that servers read, so replace it with the option of this command.
   if (isOption) {
     const message = reason.replace('INBOX_URL (or the option "inbox")', "--inbox").replaceAll("INBOX_URL", "--inbox");
     if (code !== "INBOX_UNAVAILABLE") return message;
@@ -137,9 +140,9 @@ interface FoundInbox {
 }
 
 /**
- * Finds the latest inbox of `hub-webhooks dev` in a folder. If the server has no inbox, the inbox of `dev` becomes the
- * default. If the server has an inbox that is older, the note mentions the inbox of `dev`. Returns `undefined` in all
- * other cases.
+ * Finds the latest inbox of `hub-webhooks dev` in a folder. If the folder contains no inbox of a launched server, the
+ * inbox of `dev` becomes the default. If the inbox of a launched server is older, the note mentions the inbox of `dev`.
+ * Returns `undefined` in all other cases.
  */
 export function findInbox(folder: string): FoundInbox | undefined {
   const inboxes = join(folder, ".hub-webhooks");

@@ -22,7 +22,7 @@ export function addListDeliveries(deliveries: Command, { invocation, access }: D
     .addOption(endpointOption("only list deliveries of this endpoint"))
     .addOption(statusOption("only list deliveries with this status"))
     .option("--limit <number>", "maximum number of deliveries, 1 to 1000", numberBetween(1, 1_000), 50)
-    .option("--cursor <cursor>", "show the next page; the previous page prints this value")
+    .option("--cursor <cursor>", "list the next page; use the cursor that the previous page printed")
     .addOption(new Option("--all", "list all deliveries").conflicts("limit"))
     .addHelpText(
       "after",

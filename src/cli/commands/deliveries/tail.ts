@@ -73,8 +73,8 @@ async function waitForPoll(milliseconds: number, signal: AbortSignal): Promise<b
 }
 
 /**
- * The widths of the columns. They are fixed because lines are printed one at a time. Most delivery IDs of the Hub have
- * 36 characters.
+ * The column widths, in characters. They are fixed because lines are printed one at a time. Most of the Hub's delivery
+ * IDs have 36 characters.
  */
 const widths: Readonly<Record<string, number>> = {
   id: 36,

@@ -37,7 +37,7 @@ export class DevLines {
         return [];
       case "delivery": {
         const { endpoint, status, reason } = event;
-        // If the server answered, the log line of the server describes the delivery in more detail.
+        // If the server answered, the server's log line describes the delivery in more detail.
         return reason === undefined
           ? []
           : [
@@ -133,7 +133,10 @@ export class DevLines {
     return [logged ? formatForTerminal(text).trimEnd() : sanitizeLine(text)];
   }
 
-  /** Whether an earlier log line has this delivery ID, because the Hub retries failed deliveries. */
+  /**
+   * Whether an earlier log line has this delivery ID, which means that the Hub sent the delivery again. Remembers the
+   * ID.
+   */
   #isKnown({ deliveryId, status }: LogLine): boolean {
     if (typeof deliveryId !== "string" || status === undefined) return false;
     if (this.#known.has(deliveryId)) return true;

@@ -18,7 +18,7 @@ const actions: Readonly<Record<string, KeyAction>> = {
 };
 
 /**
- * Listens to single keys of a terminal, and returns a function that restores the terminal. A key without an action
+ * Listens for single keys on a terminal, and returns a function that restores the terminal. A key without an action
  * counts as `help`. If `stdin` is not a terminal, no keys are read.
  */
 export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) => void): () => void {
@@ -85,7 +85,7 @@ export async function runKeyAction(
   }
 }
 
-/** Lists the keys in one line. */
+/** Lists the keys on one line. */
 export function describeKeys({ dashboardUrl }: Pick<DevState, "dashboardUrl">): string {
   return `Keys: r replays the latest delivery, o opens the ${dashboardUrl === undefined ? "page" : "dashboard"}, q quits`;
 }

@@ -66,7 +66,7 @@ export function formatDelivery(
   };
 }
 
-/** Returns the reason why the handler did not run, or describes the failure. */
+/** Returns a detail to show: why the handler did not run, the failure, the next attempt, or `accepted`. */
 function detailOf(
   { reason, duplicate, code, msg, status, outcome, nextAttemptInMs, err }: UncheckedDeliveryLine,
   isFailure: boolean,

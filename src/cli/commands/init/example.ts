@@ -123,7 +123,7 @@ function joinReadme({
   example: string;
   /** The README of the template. */
   template: string;
-  /** The endpoint of the example, which replaces the template's. */
+  /** The name of the example's endpoint, which replaces the name of the template's endpoint. */
   endpoint: string;
   /** The variables that the example requires in addition to the secret. */
   variables: readonly string[];

@@ -142,7 +142,7 @@ function findNameProblem(name: string): string | undefined {
   if (reservedNames.has(name)) return "This name is reserved. Choose another name.";
   if (isBuiltin(name)) return "A built-in module of Node has this name. Choose another name.";
   if (!/^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(name)) {
-    return `Use lowercase letters, digits, hyphens, dots and underscores, such as "${nameFromFolder(name)}".`;
+    return `Use lowercase letters, digits, hyphens, dots, and underscores, such as "${nameFromFolder(name)}".`;
   }
   return undefined;
 }

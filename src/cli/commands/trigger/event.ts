@@ -128,7 +128,7 @@ function parseScope(scope: string): string {
   throw usageError(`Unknown scope "${scope}".${hint} Valid scopes: ${scopes.join(", ")}, and narrower scopes.`);
 }
 
-/** Returns the destination of a move, because it is part of the event and not only of the payload. */
+/** Returns the destination of a move, with the edits applied. @throws `ARGUMENT_INVALID` if there is no destination. */
 function destination(fields: Fields, edits: readonly PayloadEdit[]): unknown {
   const moveEdits = edits.filter(({ path }) => path === "movedTo" || path.startsWith("movedTo."));
   const { movedTo } = editPayload({ movedTo: fields.movedTo }, moveEdits);

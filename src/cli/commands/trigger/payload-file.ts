@@ -8,13 +8,13 @@ import { usageError } from "../../usage.ts";
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The maximum size in MiB. Payloads of the Hub are smaller: even a payload with ten thousand files of a bucket has less
- * than 2 MiB.
+ * The maximum size of the file, in MiB. Hub payloads are smaller: even a bucket payload with 10,000 files has less than
+ * 2 MiB.
  */
 const maxMebibytes = 4;
 
 /**
- * All fields of a payload except `event`, `repo`, and `webhook`. The Hub omits those that do not apply to the event.
+ * All fields of a payload except `event`, `repo`, and `webhook`. The Hub omits fields that do not apply to the event.
  */
 const optionalFields = [
   "movedTo",
@@ -45,7 +45,7 @@ export async function readPayloadFile({ file, shell }: { file: string; shell: Sh
   const value = await readJson({ option: "--file", file, shell, maxMebibytes });
   if (isFields(value)) return value;
   throw usageError(
-    "--file: The file does not contain a JSON object. Add an object with fields of a payload, or a complete payload.",
+    `--file: The JSON in "${file}" is not an object. Use an object with payload fields, or a complete payload.`,
   );
 }
 

@@ -11,7 +11,7 @@ export interface TriggerSummary {
   failed: number;
   /** The number of deliveries per status. `none` counts deliveries without a response. */
   byStatus: Readonly<Record<string, number>>;
-  /** The durations of the latest attempts in milliseconds, or `null` if there are none. */
+  /** The durations of each delivery's latest attempt, in milliseconds, or `null` if there are none. */
   durationMs: { p50: number | null; p95: number | null; max: number | null };
   /** Deliveries per second. */
   perSecond: number;
