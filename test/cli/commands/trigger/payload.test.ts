@@ -165,7 +165,7 @@ describe("--file", () => {
 
   test.each([
     ["is not valid JSON", '{"note": horse}', "is not valid JSON"],
-    ["is no object", '["horse"]', "does not contain a JSON object"],
+    ["is no object", '["horse"]', "is not an object"],
     ["has a field of the wrong kind", '{"discussion": {"num": "horse"}}', "discussion.num"],
     ["is too long", JSON.stringify({ note: "x".repeat(4_200_000) }), "too large. The maximum is 4 MiB"],
   ])("is refused where it %s, and not quoted", async (_name, text, told) => {
