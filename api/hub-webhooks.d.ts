@@ -810,7 +810,7 @@ interface Logger {
   /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
-/** The options of all calls. */
+/** The options for all calls. */
 interface CallOptions {
   /**
    * Cancels the call, even while the client waits for the next attempt. The call rejects with the signal's abort reason.
@@ -1687,7 +1687,7 @@ declare const notificationWatchChange: z.ZodMiniObject<{
     type: z.ZodMiniType<"org" | "repo" | "user", Open<"org" | "repo" | "user">, z.core.$ZodTypeInternals<"org" | "repo" | "user", Open<"org" | "repo" | "user">>>;
   }, z.core.$strip>>>;
 }, z.core.$strip>;
-/** The tools of a user on the Hub's MCP server. */
+/** A user's tools on the Hub's MCP server. */
 declare const mcpSettings: z.ZodMiniObject<{
   builtInTools: z.ZodMiniArray<z.ZodMiniString<string>>;
   spaceTools: z.ZodMiniArray<z.ZodMiniObject<{
@@ -1841,10 +1841,10 @@ declare const webhookChanges: z.ZodMiniObject<{
   secret: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
 }, z.core.$strip>;
 /**
- * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job`, or `jobSourceId`) replaces the
+ * Changes to a webhook. Omitted fields keep their values, except that a new target (`url`, `job`, or `jobSourceId`) replaces the
  * current target. `secret: null` removes the secret.
  *
- * The fields of `job` are merged into the current job. `null` removes a field. If the target of the webhook is not a `job`, pass a
+ * The fields of `job` are merged into the current job. `null` removes a field. If the webhook's target is not a `job`, pass a
  * complete job.
  */
 type WebhookChanges = z.input<typeof webhookChanges>;
@@ -1894,8 +1894,8 @@ declare class HubWebhooks {
   /** Deletes a webhook permanently. */
   delete(webhookId: string, options?: CallOptions): Promise<void>;
   /**
-   * Sends a past delivery again, with the current URL and secret of the webhook. `status` is the HTTP status of the
-   * receiver's response. Find the log ID in the Activity tab of the webhook on the Hub.
+   * Sends a past delivery again, with the webhook's current URL and secret. `status` is the HTTP status of the
+   * receiver's response. Find the log ID in the webhook's Activity tab on the Hub.
    */
   replay(webhookId: string, logId: string, options?: CallOptions): Promise<{
     status: number;
@@ -1910,7 +1910,7 @@ interface HubClientOptions {
    */
   token?: string | undefined;
   /**
-   * The base URL of the Hub. Each call sends the token to this URL, so use `http:` only on your own machine. Default:
+   * The Hub's base URL. Each call sends the token to this URL, so use `http:` only on your own machine. Default:
    * `HF_ENDPOINT`, or `https://huggingface.co` if `HF_ENDPOINT` is not set.
    */
   hubUrl?: string | undefined;
@@ -1942,7 +1942,7 @@ interface HubClientOptions {
  */
 declare class HubClient {
   #private;
-  /** The base URL of the Hub, without a trailing slash. */
+  /** The Hub's base URL, without a trailing slash. */
   readonly hubUrl: string;
   /** Your webhooks. */
   readonly webhooks: HubWebhooks;
@@ -2072,7 +2072,7 @@ type Backoff = readonly Duration[] | {
   /** The maximum wait, before the variation of ±20%. Default `"12h"`, or `first` if it is longer. */
   max?: Duration;
 };
-/** The maximum number of attempts of a delivery, and the waits between attempts. */
+/** The maximum number of attempts per delivery, and the waits between attempts. */
 interface RetryPolicy {
   maxAttempts: number;
   /** Returns the wait after a failed attempt, in milliseconds. The first attempt has number 1. */
@@ -2096,7 +2096,7 @@ interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
  * succeeded. `dead`: the delivery failed and is not retried, but can be replayed.
  */
 type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
-/** One run of the handler for a delivery. */
+/** One run of a handler for a delivery. */
 interface DeliveryAttempt {
   /** The number of the attempt, starting at 1. */
   number: number;
@@ -2128,7 +2128,7 @@ interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
   body?: string;
   attempts: readonly DeliveryAttempt[];
 }
-/** The handler of an endpoint and the settings with which the inbox runs the handler. */
+/** An endpoint's handler and the settings with which the inbox runs the handler. */
 interface EndpointQueue {
   endpoint: string;
   /** The maximum number of deliveries that run at the same time in this process. */
@@ -2157,7 +2157,7 @@ interface DeliveryPage {
   /** The cursor of the next page. Missing on the last page. */
   next?: string;
 }
-/** The number of deliveries of an endpoint in each status. */
+/** The number of an endpoint's deliveries in each status. */
 type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
 /** A problem with storing or running deliveries. */
 interface InboxProblem {
@@ -2183,7 +2183,7 @@ interface Inbox {
   accept(delivery: IncomingDelivery): Promise<{
     duplicate: boolean;
   }>;
-  /** Starts running the deliveries of an endpoint. Later calls for the same endpoint have no effect. */
+  /** Starts running an endpoint's deliveries. Later calls for the same endpoint have no effect. */
   startWorker(queue: EndpointQueue): void;
   /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;
@@ -3506,7 +3506,7 @@ interface HubDelivery {
   /** A readable reason why the latest attempt failed or why the delivery was canceled. Otherwise `null`. */
   error: string | null;
 }
-/** One attempt of a delivery. The Hub calls the ID of an attempt `logId`. */
+/** One attempt to send a delivery. The Hub calls the ID of an attempt `logId`. */
 interface HubDeliveryAttempt {
   logId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */
@@ -3588,7 +3588,7 @@ interface LocalHubOptions {
   timeout?: Duration;
   /** The number of consecutive failed deliveries after which a webhook is suspended. Default `5`. */
   suspendAfter?: number;
-  /** The maximum number of triggers of a webhook per 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
+  /** The maximum number of triggers per webhook and 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
   triggersPerDay?: number;
   /** Receives log lines, including one for each delivery. By default, the local Hub does not log. */
   logger?: Logger;
@@ -3640,7 +3640,7 @@ declare class LocalHub {
    * ```
    */
   trigger(event: HubEvent): Promise<HubDelivery[]>;
-  /** Returns the latest 100 attempts of a webhook, newest first. */
+  /** Returns a webhook's latest 100 attempts, newest first. */
   deliveries(webhookId: string): HubDeliveryAttempt[];
   /** Returns the jobs that webhooks have started, newest first. */
   jobs(): Job[];

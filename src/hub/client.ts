@@ -25,7 +25,7 @@ export interface HubClientOptions {
    */
   token?: string | undefined;
   /**
-   * The base URL of the Hub. Each call sends the token to this URL, so use `http:` only on your own machine. Default:
+   * The Hub's base URL. Each call sends the token to this URL, so use `http:` only on your own machine. Default:
    * `HF_ENDPOINT`, or `https://huggingface.co` if `HF_ENDPOINT` is not set.
    */
   hubUrl?: string | undefined;
@@ -57,7 +57,7 @@ export interface HubClientOptions {
  * ```
  */
 export class HubClient {
-  /** The base URL of the Hub, without a trailing slash. */
+  /** The Hub's base URL, without a trailing slash. */
   readonly hubUrl: string;
   /** Your webhooks. */
   readonly webhooks: HubWebhooks;

@@ -5,7 +5,7 @@ import { readBaseUrl } from "../core/urls.ts";
 const defaultHubUrl = "https://huggingface.co";
 
 /**
- * Returns the base URL of the Hub, without a trailing slash: the option, `HF_ENDPOINT`, or `https://huggingface.co`.
+ * Returns the Hub's base URL, without a trailing slash: the option, `HF_ENDPOINT`, or `https://huggingface.co`.
  *
  * @throws `OPTION_INVALID` if the URL is not an http or https URL, or if it contains a username, password, query, or fragment.
  */

@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import type { SearchOf } from "./schemas.ts";
 
-/** The options of all calls. */
+/** The options for all calls. */
 export interface CallOptions {
   /**
    * Cancels the call, even while the client waits for the next attempt. The call rejects with the signal's abort reason.
@@ -11,7 +11,7 @@ export interface CallOptions {
 
 type Json<Schema> = { readonly content: { readonly "application/json": { readonly schema: Schema } } };
 
-/** An operation of the Hub's API. */
+/** An operation in the Hub's API. */
 export interface Operation {
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly path: string;

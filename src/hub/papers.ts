@@ -10,7 +10,7 @@ export const paperClaim = z.object({
   paperId: z.string().check(z.minLength(1)),
   /** The ID of the claimed author entry. Required since 2026-08-17. */
   claimAuthorId: z.optional(objectIdInEitherCase),
-  /** The ID of the user who is the author. Default: the user of the token. */
+  /** The ID of the author's user account. Default: the user of the token. */
   targetUserId: z.optional(objectIdInEitherCase),
 });
 

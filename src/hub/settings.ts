@@ -7,7 +7,7 @@ import { withJsonRule } from "./validation/json-rule.ts";
 
 const isOn = z.optional(z.boolean());
 
-/** The notification settings of a user. Omitted settings keep their values. */
+/** A user's notification settings. Omitted settings keep their values. */
 export const notificationSettings = z.object({
   announcements: isOn,
   arxiv_paper_activity: isOn,
@@ -68,7 +68,7 @@ export const notificationWatchChange = z.object({
   delete: z._default(z.array(notificationWatchItem), []),
 });
 
-/** The tools of a user on the Hub's MCP server. */
+/** A user's tools on the Hub's MCP server. */
 export const mcpSettings = z.strictObject({
   builtInTools: z.array(z.string()),
   spaceTools: z.array(z.strictObject({ _id: z.string(), name: z.string(), emoji: z.string(), subdomain: z.string() })),

@@ -5,8 +5,9 @@
  * - A suspect is a delivery that was running when its process crashed. The suspect may have caused the crash.
  * - A delivery runs alone if it runs while no other delivery is running in the same process.
  *
- * A suspect is retried alone if possible. If the process then crashes again, the suspect caused the crash, and the crash counts as an attempt. A crash
- * while other deliveries were running does not count, because any of these deliveries may have caused it.
+ * A suspect is retried alone if possible. If the process then crashes again, the suspect caused the crash, and the crash
+ * counts as an attempt. A crash while other deliveries were running does not count, because any of these deliveries may have
+ * caused it.
  */
 
 /**

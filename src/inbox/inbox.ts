@@ -22,7 +22,7 @@ export interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attem
  */
 export type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
 
-/** One run of the handler for a delivery. */
+/** One run of a handler for a delivery. */
 export interface DeliveryAttempt {
   /** The number of the attempt, starting at 1. */
   number: number;
@@ -53,7 +53,7 @@ export interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"
   attempts: readonly DeliveryAttempt[];
 }
 
-/** The handler of an endpoint and the settings with which the inbox runs the handler. */
+/** An endpoint's handler and the settings with which the inbox runs the handler. */
 export interface EndpointQueue {
   endpoint: string;
   /** The maximum number of deliveries that run at the same time in this process. */
@@ -85,7 +85,7 @@ export interface DeliveryPage {
   next?: string;
 }
 
-/** The number of deliveries of an endpoint in each status. */
+/** The number of an endpoint's deliveries in each status. */
 export type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
 
 /** A problem with storing or running deliveries. */
@@ -111,7 +111,7 @@ export interface Inbox {
    * @throws `INBOX_FULL` or `INBOX_UNAVAILABLE` if the delivery is not stored.
    */
   accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }>;
-  /** Starts running the deliveries of an endpoint. Later calls for the same endpoint have no effect. */
+  /** Starts running an endpoint's deliveries. Later calls for the same endpoint have no effect. */
   startWorker(queue: EndpointQueue): void;
   /** Lists deliveries, newest first. */
   list(options?: ListOptions): Promise<DeliveryPage>;

@@ -28,7 +28,7 @@ export function nextStep(
     now,
   }: {
     claimed: Pick<ClaimedDelivery, "isLastAttempt" | "retryDelayMs">;
-    /** Whether the signal of the handler was aborted before the handler ended, by a shutdown or because the lease was lost. */
+    /** Whether the handler's signal was aborted before the handler finished, by a shutdown or because the lease was lost. */
     isInterrupted: boolean;
     /** Milliseconds since the epoch. */
     now: number;

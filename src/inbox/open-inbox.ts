@@ -81,6 +81,6 @@ function parseSqliteUrl(url: string): { file: string; unsafeFileSystem: "refuse"
   if (file !== undefined) return { file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" };
   // The message does not quote the URL, because the URL may contain a password.
   throw optionError(
-    'Unsupported inbox URL. Set INBOX_URL (or the option "inbox") to a file, such as sqlite:./data/inbox.db, or to a redis://, rediss://, postgres://, or postgresql:// URL.',
+    'Unsupported inbox URL. Set INBOX_URL (or the "inbox" option) to a file, such as sqlite:./data/inbox.db, or to a redis://, rediss://, postgres://, or postgresql:// URL.',
   );
 }

@@ -10,7 +10,7 @@ export interface Retention {
   idsMs: number;
 }
 
-/** The default of the endpoint option `retention`, in milliseconds. */
+/** The default of the `retention` endpoint option, in milliseconds. */
 export const defaultRetentionMs = 14 * dayMs;
 
 /** The minimum retention period of the ID of a finished delivery, in milliseconds. */
@@ -19,7 +19,7 @@ export const minIdRetentionMs = 7 * dayMs;
 /** The retention of endpoints that this process does not serve and that have no stored retention. */
 export const defaultRetention: Retention = { bodiesMs: defaultRetentionMs, idsMs: minIdRetentionMs };
 
-/** Returns the retention of an endpoint. IDs are kept longer than all retries of a delivery can take. */
+/** Returns an endpoint's retention. IDs are kept longer than a delivery can be retried. */
 export function retentionOf({
   retentionMs,
   policy,

@@ -22,7 +22,7 @@ export type Backoff =
       max?: Duration;
     };
 
-/** The maximum number of attempts of a delivery, and the waits between attempts. */
+/** The maximum number of attempts per delivery, and the waits between attempts. */
 export interface RetryPolicy {
   maxAttempts: number;
   /** Returns the wait after a failed attempt, in milliseconds. The first attempt has number 1. */

@@ -38,7 +38,7 @@ export interface LocalHubOptions {
   timeout?: Duration;
   /** The number of consecutive failed deliveries after which a webhook is suspended. Default `5`. */
   suspendAfter?: number;
-  /** The maximum number of triggers of a webhook per 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
+  /** The maximum number of triggers per webhook and 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
   triggersPerDay?: number;
   /** Receives log lines, including one for each delivery. By default, the local Hub does not log. */
   logger?: Logger;
@@ -169,7 +169,7 @@ export class LocalHub {
     return Promise.all(deliveries.map((delivery) => context.dispatcher.waitUntilSettled(delivery)));
   }
 
-  /** Returns the latest 100 attempts of a webhook, newest first. */
+  /** Returns a webhook's latest 100 attempts, newest first. */
   deliveries(webhookId: string): HubDeliveryAttempt[] {
     return this.#context().store.deliveries.attempts(webhookId);
   }

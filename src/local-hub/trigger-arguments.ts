@@ -5,7 +5,7 @@ import type { Watched } from "../payload/watch.ts";
 const defaultScope = "repo.content";
 
 /**
- * Returns arguments for `hub-webhooks trigger`. The event fires a webhook and matches the filter of the webhook's endpoint.
+ * Returns arguments for `hub-webhooks trigger`. The event fires a webhook and matches the endpoint's filter.
  *
  * @param options.watched The watched items of the webhook. Default if empty: `dataset:me/data`.
  * @param options.scopes The domains of the webhook, or the scopes of the endpoint's filter. An empty list stands for all scopes.

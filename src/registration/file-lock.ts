@@ -10,7 +10,7 @@ const retryDelayMs = 20;
  * if the lock was not available in time. The lock is an SQLite transaction, which the operating system releases when
  * the process exits, so there are no stale locks.
  *
- * @throws errors of the file system and SQLite, the errors of `work`, and the signal's abort reason.
+ * @throws errors from the file system, SQLite, and `work`, and the signal's abort reason.
  */
 export async function withFileLock<Result>(
   {

@@ -5,7 +5,7 @@ import { fieldsOf, isSameUrl, isSameWatched } from "./webhook-fields.ts";
 /** How long an interrupted request can still create a webhook, in milliseconds. */
 const maxCreationMs = 10 * 60_000;
 
-/** The outcome of the interrupted creation of a webhook. */
+/** The outcome of an interrupted webhook creation. */
 export interface ResolvedCreation {
   pending: PendingWebhook;
   /** The created webhook. Absent if the Hub did not create a webhook. */

@@ -181,7 +181,7 @@ function planEnabling({
     endpoint,
     id,
     reason: `the Hub suspended the webhook after too many failed deliveries${cause}`,
-    remedy: `Check that endpoint "${endpoint}" returns a 2xx status. See the server's log, or the Activity tab of the webhook on the Hub.`,
+    remedy: `Check that endpoint "${endpoint}" returns a 2xx status. See the server's log, or the webhook's Activity tab on the Hub.`,
   };
 }
 

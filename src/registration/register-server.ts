@@ -37,7 +37,7 @@ export async function registerDescription(
   const secret = validateSecret(options.secret ?? server.secret);
   if (removeSecret && secret !== undefined) {
     throw optionError(
-      'Option "removeSecret" cannot be combined with a secret. To remove the secret, unset WEBHOOK_SECRET and the option "secret" of the server. To keep the secret, omit "removeSecret".',
+      'Option "removeSecret" cannot be combined with a secret. To remove the secret, unset WEBHOOK_SECRET and omit the "secret" option of the server. To keep the secret, omit "removeSecret".',
     );
   }
   const file = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });

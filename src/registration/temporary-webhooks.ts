@@ -30,7 +30,7 @@ export interface ReconcileInput {
 
 /**
  * Webhooks that exist only while a session is running. The state file records each webhook before its creation, so that
- * `deleteStaleWebhooks` can delete the webhook after a crash of the session. Other webhooks of the user are not
+ * `deleteStaleWebhooks` can delete the webhook after a crash of the session. The user's other webhooks are not
  * changed.
  *
  * @example

@@ -22,7 +22,7 @@ export interface HubFetchInit extends CallOptions {
 }
 
 export interface PrepareFetchOptions {
-  /** The base URL of the Hub, without a trailing slash. */
+  /** The Hub's base URL, without a trailing slash. */
   hubUrl: string;
   readToken: () => Promise<string>;
 }

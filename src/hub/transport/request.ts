@@ -28,7 +28,7 @@ export interface OperationInput {
 }
 
 export interface PrepareOptions {
-  /** The base URL of the Hub, without a trailing slash. */
+  /** The Hub's base URL, without a trailing slash. */
   hubUrl: string;
   input: OperationInput;
   /** Whether to skip the validation of the body. Use this option for values that the Hub returned. */

@@ -28,7 +28,7 @@ export interface OperationOptions extends CallOptions {
 }
 
 export interface TransportSettings {
-  /** The base URL of the Hub, without a trailing slash. */
+  /** The Hub's base URL, without a trailing slash. */
   hubUrl: string;
   findToken: () => Promise<string>;
   fetch: typeof fetch;

@@ -44,10 +44,10 @@ const webhookChanges = z
   .check(atMostOneTarget());
 
 /**
- * Changes of a webhook. Omitted fields keep their values, except that a new target (`url`, `job`, or `jobSourceId`) replaces the
+ * Changes to a webhook. Omitted fields keep their values, except that a new target (`url`, `job`, or `jobSourceId`) replaces the
  * current target. `secret: null` removes the secret.
  *
- * The fields of `job` are merged into the current job. `null` removes a field. If the target of the webhook is not a `job`, pass a
+ * The fields of `job` are merged into the current job. `null` removes a field. If the webhook's target is not a `job`, pass a
  * complete job.
  */
 export type WebhookChanges = z.input<typeof webhookChanges>;
@@ -95,7 +95,7 @@ export function mergeChanges(webhook: Webhook, changes: WebhookChanges): Webhook
 }
 
 /**
- * Returns the job of the webhook if the job remains the target. If the webhook has a `jobSourceId`, the job is only a copy of the
+ * Returns the webhook's job if the job remains the target. If the webhook has a `jobSourceId`, the job is only a copy of the
  * target.
  */
 function keptJob(webhook: Webhook, { url, jobSourceId }: WebhookChanges): WebhookJob | undefined {

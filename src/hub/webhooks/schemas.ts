@@ -47,7 +47,7 @@ export const webhook = z.strictObject({
   lastTriggerAt: z.optional(timestamp),
 });
 
-/** The fields for the target of a webhook. A webhook has exactly one of these fields. */
+/** The fields for a webhook's target. A webhook has exactly one of these fields. */
 const targets = ["url", "job", "jobSourceId"] as const;
 
 const requestFields = {

@@ -86,8 +86,8 @@ export class HubWebhooks {
   }
 
   /**
-   * Sends a past delivery again, with the current URL and secret of the webhook. `status` is the HTTP status of the
-   * receiver's response. Find the log ID in the Activity tab of the webhook on the Hub.
+   * Sends a past delivery again, with the webhook's current URL and secret. `status` is the HTTP status of the
+   * receiver's response. Find the log ID in the webhook's Activity tab on the Hub.
    */
   replay(webhookId: string, logId: string, options?: CallOptions): Promise<{ status: number }> {
     return this.#transport.call(webhookOperations.replay, { params: { webhookId, logId } }, options);

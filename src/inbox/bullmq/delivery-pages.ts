@@ -27,7 +27,7 @@ export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
   return deliveries;
 }
 
-/** Whether a list contains no more deliveries with a body after `found`. Deliveries without a body are at the end of the list. */
+/** Whether a list contains no more deliveries with a body after `found`. Deliveries without a body are last. */
 export function isComplete(found: readonly StoredDelivery[], limit: number): boolean {
   const last = found.at(-1);
   return found.length < limit || last === undefined || !isKept(last);

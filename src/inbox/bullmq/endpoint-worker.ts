@@ -36,7 +36,7 @@ export interface EndpointWorkerOptions {
   queue: EndpointQueue;
   server: QueueServer;
   bullmqErrors: BullmqErrors;
-  /** Shared by all endpoints of the process. */
+  /** Shared by all endpoints in the process. */
   gate: RunGate;
   leases: LeaseRenewer;
   leaseMs: number;

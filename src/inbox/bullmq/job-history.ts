@@ -64,7 +64,7 @@ export interface CrashedClaim {
   wasAlone: boolean;
 }
 
-/** Creates the entry for the end of an attempt. */
+/** Creates the entry for the result of an attempt. */
 export function attemptEntry({
   attempt,
   ...rest
@@ -119,7 +119,7 @@ function parse(text: string): unknown {
  */
 const rank = { abandoned: 0, failed: 1, succeeded: 2 } as const;
 
-/** Returns the attempts of a delivery, sorted by number. */
+/** Returns a delivery's attempts, sorted by number. */
 export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
   const attempts = new Map<number, DeliveryAttempt>();
   for (const entry of history) {
@@ -138,7 +138,7 @@ export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
   return [...attempts.values()].sort((one, other) => one.number - other.number);
 }
 
-/** Whether the end of a claim was recorded. */
+/** Whether an entry that ends a claim was recorded. */
 export function hasEnded(history: JobHistory, number: number): boolean {
   return history.some((entry) => "claim" in entry && entry.claim === number && !("runState" in entry));
 }

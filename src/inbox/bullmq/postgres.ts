@@ -22,7 +22,7 @@ import {
 } from "./queue-server.ts";
 import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 
-/** The schema that contains all tables of the inbox. */
+/** The PostgreSQL schema that contains all tables of the inbox. */
 const schema = "hub_webhooks";
 const connectMs = 5_000;
 /** The timeout of a query, in milliseconds. Without a timeout, a server that does not respond would block a connection forever. */

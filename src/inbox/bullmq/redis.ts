@@ -127,7 +127,7 @@ export async function openRedisLeases({
   return createLeaseServer(backend, async () => connection.disconnect());
 }
 
-/** Returns the options of a connection and its duplicates. */
+/** Returns the options for a connection and its duplicates. */
 function connectionOptions({
   onReadOnly,
   onError,
@@ -171,7 +171,7 @@ function firstConnection(connection: Redis): Promise<void> {
 
 const mayLose = "Accepted deliveries can be lost";
 
-/** Checks the settings of Redis. Returns a warning for each setting that can cause the loss of accepted deliveries. */
+/** Checks Redis settings. Returns a warning for each setting that can cause the loss of accepted deliveries. */
 async function readWarnings(connection: Redis): Promise<string[]> {
   const settings = new Map<string, string>();
   try {

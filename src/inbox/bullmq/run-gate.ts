@@ -20,7 +20,8 @@ interface SuspectWaiter extends Waiter {
 }
 
 /**
- * Grants permits to run deliveries, so that suspects run alone if possible. See `crash-policy.ts` for the terms "suspect" and "alone".
+ * Grants permits to run deliveries, so that suspects run alone if possible. See `crash-policy.ts` for the terms "suspect" and
+ * "alone".
  *
  * Only one suspect runs at a time. Other deliveries can start between two suspects. A suspect holds back other deliveries for up to
  * a minute while it waits, and for up to another minute while it runs. After that, the other deliveries run at the same time. The

@@ -2,7 +2,7 @@ import type { Retention } from "../retention.ts";
 import { type DeliveryQueue, endpointsQueueName, openQueue, type QueueServer } from "./queue-server.ts";
 import { type JobData, jobIdOf } from "./stored-job.ts";
 
-/** Stores the names and the retention of all endpoints of the inbox. Each endpoint is a job that no worker processes. */
+/** Stores the names and retention periods of all endpoints in the inbox. Each endpoint is a job that no worker processes. */
 export class StoredEndpoints {
   readonly #server: QueueServer;
   readonly #added = new Map<string, Promise<unknown>>();

@@ -23,7 +23,7 @@ export type JobData = z.infer<typeof jobDataSchema>;
 /** A BullMQ job that contains a delivery. */
 export type DeliveryJob = Job<JobData, undefined, string>;
 
-/** Hashes the ID of a delivery, because BullMQ rejects job IDs that are integers or contain colons. */
+/** Hashes a delivery ID, because BullMQ rejects job IDs that are integers or contain colons. */
 export function jobIdOf(deliveryId: string): string {
   return `d${createHash("sha256").update(deliveryId).digest("hex")}`;
 }

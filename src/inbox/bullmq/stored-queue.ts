@@ -31,7 +31,7 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
   failed: "dead",
 };
 
-/** Disables BullMQ's limit on attempts. The retry policy of the endpoint limits attempts instead. */
+/** Disables BullMQ's limit on attempts. The endpoint's retry policy limits attempts instead. */
 const unlimitedAttempts = 1_000_000;
 /** The maximum number of times that a delivery is read if its state changes during each read. */
 const maxReads = 5;
@@ -159,7 +159,7 @@ export class StoredQueue {
 
   /**
    * Replays a running delivery. The process that runs the delivery finds the replay in the history when the attempt ends. If the
-   * end of the attempt was already recorded, this method waits until BullMQ has finished the job, and then queues the job again.
+   * result of the attempt was already recorded, this method waits until BullMQ has finished the job, and then queues the job again.
    */
   async #replayRunning(job: DeliveryJob): Promise<void> {
     await job.log(replayEntry(job));
@@ -200,8 +200,8 @@ export class StoredQueue {
   }
 
   /**
-   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded deliveries that finished after `idsBefore`, to
-   * detect duplicates. Returns the number of removed deliveries.
+   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded deliveries that finished after
+   * `idsBefore`, to detect duplicates. Returns the number of removed deliveries.
    */
   async prune({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
     const dead = await this.#remove("failed", bodiesBefore);
@@ -218,11 +218,12 @@ export class StoredQueue {
   }
 
   /**
-   * Removes the bodies of succeeded deliveries that finished before `bodiesBefore`, newest first. Stops at deliveries without bodies,
-   * because older deliveries have no bodies either.
+   * Removes the bodies of succeeded deliveries that finished before `bodiesBefore`, newest first. Stops at deliveries without
+   * bodies, because older deliveries have no bodies either.
    *
-   * PostgreSQL returns deliveries that finished in the same millisecond in an order that changes with each update. Each page therefore
-   * starts again with all deliveries that finished in the same millisecond as the last delivery of the previous page.
+   * PostgreSQL returns deliveries that finished in the same millisecond in an order that changes with each update. Each page
+   * therefore starts again with all deliveries that finished in the same millisecond as the last delivery of the previous
+   * page.
    */
   async #emptySucceeded(bodiesBefore: number): Promise<number> {
     let count = 0;

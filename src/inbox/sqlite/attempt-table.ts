@@ -12,7 +12,7 @@ export class AttemptTable {
     this.#statements = statements;
   }
 
-  /** Returns the attempts of a delivery, sorted by number. */
+  /** Returns a delivery's attempts, sorted by number. */
   list(sequence: number): DeliveryAttempt[] {
     return this.#statements.attempts.all(sequence).map(toAttempt);
   }

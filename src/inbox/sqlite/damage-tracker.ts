@@ -26,7 +26,7 @@ export class DamageTracker {
   }
 
   /**
-   * Records an error of an endpoint if file damage caused the error. Returns `false` for other errors, which the caller must
+   * Records an error for an endpoint if file damage caused the error. Returns `false` for other errors, which the caller must
    * handle.
    */
   recordIfDamage(error: unknown, endpoint: string): boolean {

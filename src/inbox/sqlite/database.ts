@@ -25,7 +25,7 @@ export function openInboxDatabase(file: string, options: { mustExist?: boolean }
     } catch (error) {
       if (WebhookError.isInstance(error)) throw error;
       if (!isBusy(error) || performance.now() - startedAt > maxWaitMs) throw inboxUnusable(file, error);
-      // Several processes can create the file at the same time, and the timeout of SQLite does not cover all of its locks.
+      // Several processes can create the file at the same time, and SQLite's timeout does not cover all of its locks.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
   }
@@ -78,7 +78,7 @@ function readVersion(database: DatabaseSync, file: string): number {
   if (isEmpty && version === 0) return 0;
   throw new WebhookError(
     isInbox
-      ? `"${file}" has the format of a newer release of hub-webhooks. Update hub-webhooks, or set INBOX_URL to another file.`
+      ? `"${file}" was written by a newer release of hub-webhooks. Update hub-webhooks, or set INBOX_URL to another file.`
       : `"${file}" is a database, but not an inbox. Set INBOX_URL to another file, or move the database away.`,
     { code: "INBOX_UNUSABLE" },
   );

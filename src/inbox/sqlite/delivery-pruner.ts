@@ -64,7 +64,7 @@ export class DeliveryPruner {
     return this.#damaged.size;
   }
 
-  /** Returns some free pages of the file to the disk. `isDone`: whether the file has no more free pages that can be returned. */
+  /** Returns some of the file's free pages to the disk. `isDone`: whether the file has no more free pages that can be returned. */
   shrink(): { isDone: boolean } {
     const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
     const incremental = 2;

@@ -147,11 +147,11 @@ export class DeliveryTable {
   }
 
   /**
-   * Stores the end of an attempt. If another process has taken over the delivery, a success counts unless the delivery has already
-   * succeeded, and a failure is ignored.
+   * Stores the result of an attempt. If another process has taken over the delivery, a success counts unless the delivery has
+   * already succeeded, and a failure is ignored.
    *
-   * Storing the same end twice has no effect. This is necessary because a commit fails if the file was deleted, although the restored
-   * file contains the committed data.
+   * Storing the same result twice has no effect. This is necessary because a commit fails if the file was deleted, although
+   * the restored file contains the committed data.
    */
   recordEnd({ endpoint, id }: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordResult {
     const row = this.#statements.find.get(endpoint, id);
@@ -175,7 +175,7 @@ export class DeliveryTable {
     return isRunningHere ? "stored" : "late";
   }
 
-  /** Returns when the next delivery of an endpoint that is not a suspect is due, in milliseconds since the epoch. */
+  /** Returns when the next of an endpoint's deliveries is due, not counting suspects, in milliseconds since the epoch. */
   nextDueAt(endpoint: string): number | undefined {
     const dueAt = this.#statements.nextDue.get(endpoint)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;

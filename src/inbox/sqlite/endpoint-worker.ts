@@ -76,7 +76,7 @@ export class EndpointWorker {
     return this.#running.has(id);
   }
 
-  /** Claims due deliveries, up to the concurrency of the endpoint. */
+  /** Claims due deliveries, up to the endpoint's concurrency. */
   wake(): void {
     this.#hasMore = true;
     if (this.#isClaiming) return;

@@ -65,9 +65,9 @@ export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: b
 }
 
 /**
- * Returns the name of the file system of an existing or future file if the file system is unsafe for SQLite. SQLite processes share
- * the index of the WAL through a memory-mapped file, which works reliably only on local disks. Returns `undefined` if the file
- * system is safe or unknown, and on all platforms except Linux.
+ * Returns the name of the file system that contains or would contain a file, if this file system is unsafe for SQLite. SQLite
+ * processes share the index of the WAL through a memory-mapped file, which works reliably only on local disks. Returns
+ * `undefined` if the file system is safe or unknown, and on all platforms except Linux.
  */
 export function findUnsafeFileSystem(file: string, reader: FileSystemReader = thisMachine): string | undefined {
   if (process.platform !== "linux") return undefined;

@@ -48,7 +48,7 @@ export class LeaseRecovery {
     await this.#recoverFromGone(running.filter((row) => row.processId !== processId));
   }
 
-  /** Finds the running deliveries of an endpoint in all processes. Aborts the handlers of deliveries whose lease this process has lost. */
+  /** Finds an endpoint's running deliveries in all processes. Aborts the handlers of deliveries whose lease this process has lost. */
   #findRunning(worker: EndpointWorker): WorkerRow[] {
     const { processId, table, damage } = this.#options;
     const { endpoint } = worker.queue;

@@ -44,7 +44,7 @@ export class Leases {
   }
 
   /**
-   * Finds the running deliveries of an endpoint.
+   * Finds an endpoint's running deliveries in all processes.
    *
    * @returns `unreadable`: the sequences of running deliveries on damaged pages. The IDs and processes of these deliveries are unknown.
    */

@@ -22,7 +22,8 @@ export interface RunGateOptions {
 }
 
 /**
- * Runs suspects alone if possible, so that a second crash identifies its cause. See `crash-policy.ts` for the terms "suspect" and "alone".
+ * Runs suspects alone if possible, so that a second crash identifies its cause. See `crash-policy.ts` for the terms "suspect"
+ * and "alone".
  *
  * A suspect that is due waits until no delivery is running. In a busy process, the gate alternates between holding back other
  * deliveries and admitting them again. The gate doubles the hold time each time, up to a minute. If a handler still runs after

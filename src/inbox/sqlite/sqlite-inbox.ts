@@ -311,7 +311,7 @@ export class SqliteInbox implements Inbox {
     });
   }
 
-  /** Reads data of an endpoint. Returns `undefined` if the data is damaged, so that other endpoints continue to run. */
+  /** Reads an endpoint's data. Returns `undefined` if the data is damaged, so that other endpoints continue to run. */
   #read<Result>(endpoint: string, read: () => Result): Result | undefined {
     try {
       return read();

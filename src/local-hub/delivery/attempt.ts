@@ -124,7 +124,7 @@ function describeFailure(status: number): string | null {
 }
 
 /**
- * Starts the job of a webhook. The delivery succeeds as soon as the job is created. The status of the job shows whether the job
+ * Starts a webhook's job. The delivery succeeds as soon as the job is created. The status of the job shows whether the job
  * succeeds.
  */
 function startJob({ jobs, hubUrl }: AttemptContext, { webhook, delivery }: AttemptOptions): SendResult {

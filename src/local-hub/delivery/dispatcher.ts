@@ -27,7 +27,7 @@ export interface DeliveryLimits {
   timeoutMs: number;
   /** The number of consecutive failed deliveries after which a webhook is suspended. */
   suspendAfter: number;
-  /** The maximum number of triggers of a webhook per 24 hours. */
+  /** The maximum number of triggers per webhook and 24 hours. */
   triggersPerDay: number;
 }
 
@@ -99,7 +99,7 @@ export class Dispatcher {
     return new Promise((resolve) => this.#waiters.set(delivery.deliveryId, { delivery, resolve }));
   }
 
-  /** Sends the delivery of an earlier attempt again, to the current URL or job of the webhook. A replay is not retried. */
+  /** Sends the delivery of an earlier attempt again, to the webhook's current URL or job. A replay is not retried. */
   async replay(webhook: StoredWebhook, { deliveryId, request }: HubDeliveryAttempt): Promise<HubDeliveryAttempt> {
     const { store, createId } = this.#options;
     const delivery = { deliveryId, logId: createId(), attempt: 1, body: request.body };
@@ -108,7 +108,7 @@ export class Dispatcher {
     return attempt;
   }
 
-  /** Cancels the pending deliveries of a webhook. */
+  /** Cancels a webhook's pending deliveries. */
   cancel(webhookId: string): void {
     const { store, log } = this.#options;
     const canceled = store.deliveries.pendingOf(webhookId);
@@ -119,10 +119,7 @@ export class Dispatcher {
       this.#settle(deliveryId);
     }
     if (canceled.length > 0)
-      log.warn(
-        { webhook: webhookId, deliveries: canceled.length },
-        "The pending deliveries of the webhook were canceled.",
-      );
+      log.warn({ webhook: webhookId, deliveries: canceled.length }, "The webhook's pending deliveries were canceled.");
   }
 
   /** Stops sending deliveries and aborts running attempts. Pending deliveries stay in the store. */

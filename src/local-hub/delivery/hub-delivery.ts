@@ -21,7 +21,7 @@ export interface HubDelivery {
   error: string | null;
 }
 
-/** One attempt of a delivery. The Hub calls the ID of an attempt `logId`. */
+/** One attempt to send a delivery. The Hub calls the ID of an attempt `logId`. */
 export interface HubDeliveryAttempt {
   logId: string;
   /** The `Webhook-Id` header: the same on retries and replays. */

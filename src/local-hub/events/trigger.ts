@@ -14,8 +14,8 @@ import { type ResolvedEvent, resolveEvent } from "./event-payload.ts";
 import type { ParsedEvent } from "./event-request.ts";
 
 /**
- * The reason why a webhook that watches the repository does not fire. `domain`: the domains of the webhook exclude the event.
- * `private`: the repository is private, and the owner of the webhook cannot read the repository. `disabled`: a user disabled the
+ * The reason why a webhook that watches the repository does not fire. `domain`: the webhook's domains exclude the event.
+ * `private`: the repository is private, and the webhook's owner cannot read the repository. `disabled`: a user disabled the
  * webhook. `suspended`: the webhook was suspended after failed deliveries.
  */
 export type SkipReason = "domain" | "private" | "disabled" | "suspended";
@@ -47,8 +47,8 @@ export interface TriggerPreview {
 }
 
 /**
- * Triggers an event: applies the event to the repository, notifies users, and fires the webhooks that watch the repository. Creates the repository
- * if necessary.
+ * Triggers an event: applies the event to the repository, notifies users, and fires the webhooks that watch the repository.
+ * Creates the repository if necessary.
  *
  * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or the edits do not fit the payload.
  */

@@ -70,7 +70,7 @@ function organizationOf(name: string, caller: Caller, { store, hubUrl }: WhoamiS
   ];
 }
 
-/** Returns the permissions of a fine-grained token, which can write to resources of the user but not of organizations. */
+/** Returns the permissions of a fine-grained token, which can write to the user's resources but not to those of organizations. */
 function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["accessToken"]>["fineGrained"]> {
   const entity = { _id: accountId(user), name: user, type: "user" } as const;
   return {

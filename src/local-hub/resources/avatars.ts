@@ -39,7 +39,7 @@ function draw(name: string): string {
 `}`;
 }
 
-/** Returns the URL of the avatar of a user or an organization. */
+/** Returns the avatar URL of a user or an organization. */
 export function getAvatarUrl(name: string, { hubUrl }: { hubUrl: string }): string {
   return `${hubUrl}/avatars/${encodeURIComponent(name)}.svg`;
 }

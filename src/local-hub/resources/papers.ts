@@ -42,7 +42,7 @@ function authorOf({ authors }: StoredPaper, id: string): Author {
 }
 
 /**
- * Returns the author that a user has claimed, otherwise an unclaimed author with the name of the user, otherwise the first
+ * Returns the author that a user has claimed, otherwise an unclaimed author with the user's name, otherwise the first
  * unclaimed author.
  */
 function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | undefined {

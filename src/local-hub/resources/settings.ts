@@ -12,12 +12,12 @@ interface UserOptions {
 
 const settingsId = "settings";
 
-/** Returns the settings of a user, or empty settings if the user has not changed any. */
+/** Returns a user's settings, or empty settings if the user has not changed any. */
 export function getSettings({ store, user }: UserOptions): StoredSettings {
   return store.settings.get({ owner: user, id: settingsId }) ?? { notifications: {}, watched: [] };
 }
 
-/** Updates the notification settings of a user. Omitted settings keep their values. */
+/** Updates a user's notification settings. Omitted settings keep their values. */
 export function updateNotificationSettings(
   options: UserOptions,
   { notifications, prepaidAmount }: Pick<StoredSettings, "notifications" | "prepaidAmount">,
@@ -30,7 +30,7 @@ export function updateNotificationSettings(
   });
 }
 
-/** Adds and deletes watched items of a user. An item that is in both lists is deleted. */
+/** Adds and deletes a user's watched items. An item that is in both lists is deleted. */
 export function updateWatchSettings(options: UserOptions, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
   const before = getSettings(options);
   const watched = new Map([...before.watched, ...change.add].map((item) => [keyOf(item), item]));

@@ -30,7 +30,7 @@ export interface RouteDetails {
   success: { description: string; headers?: ResponseHeaders };
   /** The response with status 302, if the operation can redirect. */
   redirect?: { description: string; headers: ResponseHeaders };
-  /** The possible errors, except for errors of the token (401) and of the body (413 and 415). */
+  /** The possible errors, except for token errors (401) and body errors (413 and 415). */
   errors: readonly RouteError[];
 }
 

@@ -29,7 +29,7 @@ const settingsRoutes = {
   }),
 } as const;
 
-/** Serves the operations on the settings of a user (docs/reference/hub-api.md, Settings). */
+/** Serves the operations on a user's settings (docs/reference/hub-api.md, Settings). */
 export const settingsApi = {
   routes: settingsRoutes,
   components: {

@@ -116,7 +116,7 @@ function seedNotifications(options: { now: number }): KeyedRecord<StoredNotifica
 }
 
 /**
- * Creates the notifications of a user, newest first. Alternates participation, mentions, and read status, so that all combinations
+ * Creates a user's notifications, newest first. Alternates participation, mentions, and read status, so that all combinations
  * occur.
  */
 function notify(owner: string, about: Subject[], { now }: { now: number }): KeyedRecord<StoredNotification>[] {

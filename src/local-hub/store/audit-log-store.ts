@@ -8,7 +8,7 @@ const record = z.object({
   id: z.string(),
   organization: z.string(),
   type: z.enum(auditLogTypes),
-  /** The name of the user. Omitted for actions of the Hub itself. */
+  /** The name of the user. Omitted for the Hub's own actions. */
   author: z.string().optional(),
   /** Whether the user was deleted. */
   isAuthorDeleted: z.boolean().optional(),

@@ -10,7 +10,7 @@ const applicationId = 0x68776c68;
 /** The version of the tables. Increase the version when a table changes. Files with another version are rejected, not migrated. */
 const schemaVersion = 3;
 
-/** The minimum size of a database, which is the smallest page size of SQLite. */
+/** The minimum size of a database, which is SQLite's smallest page size. */
 const minDatabaseBytes = 512;
 
 /** Columns named `record` contain JSON. `sequence` is the order in which rows were inserted. */

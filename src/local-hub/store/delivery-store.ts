@@ -64,7 +64,7 @@ export class DeliveryStore {
     }));
   }
 
-  /** Returns the IDs of the pending deliveries of a webhook. */
+  /** Returns the IDs of a webhook's pending deliveries. */
   pendingOf(webhookId: string): string[] {
     return this.#statements.pendingOf.all(webhookId).map((row) => String(row.delivery_id));
   }
@@ -73,14 +73,14 @@ export class DeliveryStore {
     this.#statements.deletePending.run(deliveryId);
   }
 
-  /** Adds an attempt, and deletes the oldest attempts of the webhook beyond the limit. */
+  /** Adds an attempt, and deletes the webhook's oldest attempts beyond the limit. */
   addAttempt(webhookId: string, { logId, deliveryId, request, ...attempt }: HubDeliveryAttempt): void {
     const record = JSON.stringify({ ...attempt, requestHeaders: request.headers });
     this.#statements.addAttempt.run(logId, deliveryId, webhookId, record, request.body);
     this.#statements.deleteOldAttempts.run(webhookId, webhookId, maxKeptAttempts);
   }
 
-  /** Returns the attempts of a webhook, newest first. */
+  /** Returns a webhook's attempts, newest first. */
   attempts(webhookId: string, { limit = maxKeptAttempts }: { limit?: number } = {}): HubDeliveryAttempt[] {
     return this.#statements.attempts.all(webhookId, limit).map(toAttempt);
   }
@@ -90,13 +90,13 @@ export class DeliveryStore {
     return row && toAttempt(row);
   }
 
-  /** Returns the latest attempt of a delivery, or `undefined` before the first attempt. */
+  /** Returns a delivery's latest attempt, or `undefined` before the first attempt. */
   latestAttempt(deliveryId: string): HubDeliveryAttempt | undefined {
     const row = this.#statements.latestAttempt.get(deliveryId);
     return row && toAttempt(row);
   }
 
-  /** Deletes the attempts of a webhook. */
+  /** Deletes a webhook's attempts. */
   deleteAttempts(webhookId: string): void {
     this.#database.prepare("DELETE FROM attempts WHERE webhook_id = ?").run(webhookId);
   }

@@ -42,7 +42,7 @@ export const storedNotification = z.object({
   ]),
 });
 
-/** The settings of a user. The owner of the record is the user, and the ID is `settings`. */
+/** A user's settings. The owner of the record is the user, and the ID is `settings`. */
 export const storedSettings = z.object({
   notifications: notificationSettings,
   prepaidAmount: z.string().optional(),

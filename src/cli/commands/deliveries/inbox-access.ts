@@ -96,7 +96,7 @@ function withOptionName(
 ): string {
   // Inbox errors mention only the variable that servers read, so replace it with the option of this command.
   if (isOption) {
-    const message = reason.replace('INBOX_URL (or the option "inbox")', "--inbox").replaceAll("INBOX_URL", "--inbox");
+    const message = reason.replace('INBOX_URL (or the "inbox" option)', "--inbox").replaceAll("INBOX_URL", "--inbox");
     if (code !== "INBOX_UNAVAILABLE") return message;
   } else if (code === "INBOX_UNUSABLE") return `${reason} For this command, you can also set the URL with --inbox.`;
   if (code !== "INBOX_UNAVAILABLE") return reason;

@@ -206,7 +206,7 @@ interface GroupUser {
   addedBy: string;
 }
 
-/** Returns a copy of the group with the new role of the user. */
+/** Returns a copy of the group with the user's new role. */
 function withUser(group: KeyedResourceGroup, { user, role, addedBy }: GroupUser): KeyedResourceGroup {
   const { users } = group.record;
   const isIn = users.some((inGroup) => inGroup.user === user);
