@@ -2,10 +2,12 @@ import { formatDuration } from "../../core/duration.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ClaimedDelivery } from "../../inbox/inbox.ts";
-import { type NextStep, nextStep } from "../../inbox/next-step.ts";
+import { nextStep } from "../../inbox/next-step.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import type { Activity } from "../endpoint/activity.ts";
 import type { Endpoint, ParsedDelivery } from "../endpoint/endpoint.ts";
+
+type FailedOutcome = Extract<Outcome, { status: "failed" }>;
 
 /** The fields of the log line of a delivery or attempt. `hub-webhooks dev` reads them from the server's log. */
 export interface DeliveryLogFields {
@@ -125,30 +127,34 @@ export class DeliveryRecorder {
       this.#log.info({ ...fields, outcome: outcome.status }, `delivery ${outcome.status}`);
       return;
     }
-    const { error } = outcome;
-    const next = nextStep(outcome, { claimed, isInterrupted: signal.aborted, now: this.#now() });
-    if (next.status === "queued" && !next.counts) {
-      // The handler's error is only a consequence of the abort, so the abort reason is logged instead.
-      const { code, message } = WebhookError.isInstance(signal.reason) ? signal.reason : error;
-      this.#log.warn(
-        { ...fields, outcome: "abandoned", code },
-        `delivery was interrupted and will run again: ${message}`,
-      );
-    } else this.#recordFailure(endpoint, fields, { error, next });
+    this.#recordFailure(endpoint, fields, { outcome, claimed, signal });
   }
 
   /** Records a claimed delivery that was not run, because the endpoint no longer accepts its body. */
-  recordRejected(endpoint: Endpoint, claimed: ClaimedDelivery, error: WebhookError): void {
+  recordRejected(
+    endpoint: Endpoint,
+    { error, claimed, signal }: { error: WebhookError; claimed: ClaimedDelivery; signal: AbortSignal },
+  ): void {
     const fields = { endpoint: endpoint.name, deliveryId: claimed.id, attempt: claimed.attempt };
-    const next = nextStep({ status: "failed", error }, { claimed, isInterrupted: false, now: this.#now() });
-    this.#recordFailure(endpoint, fields, { error, next });
+    this.#recordFailure(endpoint, fields, { outcome: { status: "failed", error }, claimed, signal });
   }
 
   #recordFailure(
     endpoint: Endpoint,
     fields: DeliveryLogFields,
-    { error, next }: { error: WebhookError; next: NextStep },
+    { outcome, claimed, signal }: { outcome: FailedOutcome; claimed: ClaimedDelivery; signal: AbortSignal },
   ): void {
+    const next = nextStep(outcome, { claimed, isInterrupted: signal.aborted, now: this.#now() });
+    const { error } = outcome;
+    if (next.status === "queued" && !next.counts) {
+      // The error is only a consequence of the abort, so the abort reason is logged instead.
+      const { code, message } = WebhookError.isInstance(signal.reason) ? signal.reason : error;
+      this.#log.warn(
+        { ...fields, outcome: "abandoned", code },
+        `delivery was interrupted and will run again: ${message}`,
+      );
+      return;
+    }
     const { code, cause: err, message } = error;
     if (next.status !== "queued") {
       this.#activity.ended(endpoint.activity, "dead");

@@ -48,8 +48,8 @@ const maxLoggedPath = 200;
  *
  * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the
  * `EndpointWorker`. The worker claims the delivery and calls `EndpointQueue.run`, which is `runClaimed` with the endpoint.
- * `runClaimed` parses the stored body again, runs the handler and records the attempt. The worker then stores the same
- * `nextStep` that the attempt was logged with.
+ * `runClaimed` parses the stored body again, runs the handler and records the attempt. Then the worker calls `nextStep`, as
+ * the recorder does for the log, and stores the result.
  */
 export class DeliveryPipeline {
   readonly #options: PipelineOptions;
@@ -118,7 +118,7 @@ export class DeliveryPipeline {
     } catch (cause) {
       // The endpoint's schema may have changed since the delivery was stored.
       const error = WebhookError.isInstance(cause) ? cause : internalError(cause);
-      this.#recorder.recordRejected(endpoint, claimed, error);
+      this.#recorder.recordRejected(endpoint, { error, claimed, signal });
       return { status: "failed", error };
     }
   }

@@ -208,6 +208,36 @@ describe("A background endpoint", () => {
     expect(handler).toHaveBeenCalledTimes(1);
   });
 
+  test("logs the shutdown that interrupts an asynchronous schema, and queues the delivery again", async () => {
+    const { server, logger } = openServer();
+    const parsing = Promise.withResolvers<void>();
+    const parsed = Promise.withResolvers<void>();
+    let parses = 0;
+    const validate = async (value: unknown) => {
+      parses += 1;
+      // The first run validates the request, and the second run validates the stored body.
+      if (parses === 1) return { value };
+      parsing.resolve();
+      await parsed.promise;
+      return { issues: [{ message: "rejected" }] };
+    };
+    const schema = { "~standard": { version: 1, vendor: "test", validate } } as const;
+    server.webhook("retrain", { background: true, schema, attempts: 1 }, () => {});
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, id: "half" }));
+    await parsing.promise;
+    const closed = server.close();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    parsed.resolve();
+    await closed;
+    const outcomes = logger.lines.filter(({ outcome }) => outcome !== undefined);
+    expect(outcomes).toEqual([
+      expect.objectContaining({ level: "warn", deliveryId: "half", outcome: "abandoned", code: "CLOSING" }),
+    ]);
+    const inbox = new SqliteInbox({ file, now: Date.now, log: logger });
+    onTestFinished(async () => void (await inbox.close(0)));
+    expect(await inbox.get({ id: "half", endpoint: "retrain" })).toMatchObject({ status: "queued" });
+  });
+
   test("is listed, counted and replayed by server.inbox", async () => {
     const { server } = openServer();
     const handler = vi.fn();
