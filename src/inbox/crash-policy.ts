@@ -1,7 +1,7 @@
 /*
  * Terms of crash recovery:
  *
- * - A process has crashed if it stopped without recording the results of its running deliveries, or did not renew their leases.
+ * - A process has crashed if it stopped before it recorded the results of its running deliveries, or if it did not renew their leases.
  * - A suspect is a delivery that was running when its process crashed. The suspect may have caused the crash.
  * - A delivery runs alone if it runs while no other delivery is running in the same process.
  *

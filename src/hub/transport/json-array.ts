@@ -61,7 +61,8 @@ export class JsonArraySplitter {
 
   #outside(character: string): void {
     if (/\s/.test(character)) return;
-    if (this.#state === "after" || character !== "[") throw new JsonArrayError("the text does not start with [");
+    if (this.#state === "after") throw new JsonArrayError("other text follows the array");
+    if (character !== "[") throw new JsonArrayError("the text does not start with [");
     this.#state = "inside";
   }
 

@@ -41,7 +41,7 @@ export interface BullmqInboxOptions {
   maxQueued?: number;
   /** The duration of a lease that is not renewed, in milliseconds. Default `30_000`. */
   leaseMs?: number;
-  /** The timeout for storing a delivery, in milliseconds. The server must respond to the delivery within 5 s. Default `3_000`. */
+  /** The timeout for storing a delivery, in milliseconds. Well below the Hub's timeout, so that the Hub gets a 503. Default `3_000`. */
   deadlineMs?: number;
   /** The timeout for reading deliveries, in milliseconds. Default `10_000`. */
   readMs?: number;
@@ -224,7 +224,7 @@ export class BullmqInbox implements Inbox {
     const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
     if (!isInTime) {
       log.error(
-        "The inbox server did not respond during the shutdown. Running deliveries will run again after their leases have expired.",
+        "The inbox server did not respond during the shutdown. Unfinished deliveries will run again after their leases have expired.",
       );
     }
     await Promise.all([endsWithin(deadlineMs, server.close()), this.#leases?.close()]);
@@ -275,7 +275,7 @@ function notResponding(): Error {
   return new Error("the inbox server did not respond in time");
 }
 
-/** Returns whether a promise resolves in time. Rejects if the promise rejects in time. */
+/** Returns whether a promise resolves within a time. Rejects if the promise rejects within this time. */
 async function endsWithin(milliseconds: number, ending: Promise<void>): Promise<boolean> {
   const late = notResponding();
   try {

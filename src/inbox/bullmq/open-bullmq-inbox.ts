@@ -41,7 +41,7 @@ export async function openBullmqInbox({
   const onError = (error: Error) => {
     if (now() - (loggedAt.get(error.message) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return;
     loggedAt.set(error.message, now());
-    log.error({ err: error }, "An operation on the inbox server failed and will be retried.");
+    log.error({ err: error }, "The inbox reported an error. Failed operations on the inbox server are retried.");
   };
   const options = { ...limits, url, onError, log, now };
   const connectOptions = { url, mustExist, startMs, onError };

@@ -288,7 +288,7 @@ export class EndpointWorker {
     if (result === "late") {
       log.warn(
         fields,
-        "A delivery succeeded after another process had taken it over. The delivery counts as succeeded.",
+        "A delivery succeeded after another process had taken it over. The delivery counts as succeeded, but may have run twice.",
       );
     } else if (result === "superseded") {
       log.warn(

@@ -3,8 +3,8 @@ import { isBusy, isDamage } from "../../core/sqlite-errors.ts";
 import { inboxUnavailable } from "../inbox-errors.ts";
 
 /**
- * The maximum time that a write waits for another connection's lock, in milliseconds. The server must respond to a
- * delivery within 5 s.
+ * The maximum time that a write waits for another connection's lock, in milliseconds. Well below the Hub's timeout, so that the
+ * Hub gets a 503.
  */
 const maxWaitMs = 3_000;
 /** The pause before another attempt to acquire the lock, in milliseconds. */
