@@ -19,7 +19,7 @@ interface WebhookErrorCodes {
   TOO_MANY_FAILURES: "response";
   /** The server has no endpoint with this name. Check the URL of the webhook, or the `endpoint` option. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
-  /** 405: the route does not support the method of the request. Send deliveries with POST. */
+  /** 405: the route does not support the request method. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
   /** 415: the content type of the request is not JSON. Set `Content-Type: application/json`. */
   MEDIA_TYPE_UNSUPPORTED: "response";
@@ -47,7 +47,7 @@ interface WebhookErrorCodes {
   DASHBOARD_TOKEN_MISSING: "response";
   /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
   DASHBOARD_TOKEN_INVALID: "response";
-  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN` and sign in with its value. */
+  /** 403: the page is only for the server's owner. Set `DASHBOARD_TOKEN` and sign in with its value. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
   CROSS_SITE_REFUSED: "response";
@@ -72,7 +72,7 @@ interface WebhookErrorCodes {
    * An endpoint was registered without a name, and its handler is an anonymous function. Name the endpoint or the function.
    */
   ENDPOINT_NAME_MISSING: "thrown";
-  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `.`, `_`, `-` and slashes. */
+  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `.`, `_`, `-`, and slashes. */
   ENDPOINT_NAME_INVALID: "thrown";
   /** Two endpoints have the same name. Rename one of them. */
   ENDPOINT_EXISTS: "thrown";
@@ -131,11 +131,11 @@ interface WebhookErrorCodes {
   HUB_TOKEN_INVALID: "hub";
   /** An update would lose values of the webhook that the Hub does not return. Pass these values again. */
   VALUE_UNREADABLE: "hub";
-  /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
+  /** 400, 413, or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
   HUB_REQUEST_INVALID: "hub";
   /** 401: the Hub does not accept the token. Create a new token. */
   HUB_UNAUTHORIZED: "hub";
-  /** 403: the token lacks a permission. Grant the permission in the settings of the token. */
+  /** 403: the token lacks a permission. Grant the permission in the token's settings. */
   HUB_FORBIDDEN: "hub";
   /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
   HUB_NOT_FOUND: "hub";
@@ -207,8 +207,9 @@ interface HubErrorOptions extends WebhookErrorOptions {
   fields?: readonly string[];
 }
 /**
- * A failed call of the Hub's REST API: the Hub refused the request or did not respond, or an argument was invalid and no
- * request was sent. `status` is the HTTP status of the Hub's response. Messages and causes contain no tokens or secrets.
+ * A failed call to the Hub's REST API: the Hub refused the request or did not respond, or an argument was invalid and
+ * no request was sent. `status` is the HTTP status of the Hub's response. Messages and causes contain no tokens or
+ * secrets.
  *
  * @example
  * ```ts
@@ -2250,7 +2251,7 @@ interface Scoped<Wanted extends string> {
   };
 }
 /**
- * Whether a payload has the scope `scope` or a narrower scope. Narrows the type of the payload, unlike a comparison of the
+ * Whether a payload has the scope `scope` or a narrower scope. Narrows the payload type, unlike a comparison of the
  * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
  *
  * @example
@@ -2290,7 +2291,7 @@ declare class EndpointActivity {
   arrivalsUntil(now: number): number;
 }
 /**
- * The second argument of a handler. `signal`, `log` and `request` are created on first use. Note that `{ ...context }`
+ * The second argument of a handler. `signal`, `log`, and `request` are created on first use. Note that `{ ...context }`
  * creates all three.
  */
 interface HandlerContext<Payload = WebhookPayload> {
@@ -2514,10 +2515,10 @@ interface LaunchOptions {
    */
   host?: string;
   /**
-   * Whether to open a tunnel, or the options of the tunnel. The tunnel has a temporary public URL for `/webhooks/*`,
-   * and closes after 72 hours. Default: `TUNNEL` (`1` or the name of a provider), else no tunnel. If no secret is set,
-   * the server creates and prints a secret for the session. If the options contain an `existingUrl`, no tunnel is
-   * opened: the server only polls this URL, which must point to the server's port.
+   * Whether to open a tunnel, or the tunnel's options. The tunnel has a temporary public URL for `/webhooks/*`, and
+   * closes after 72 hours. Default: `TUNNEL` (`1` or the name of a provider), else no tunnel. If no secret is set, the
+   * server creates and prints a secret for the session. If the options contain an `existingUrl`, no tunnel is opened:
+   * the server only polls this URL, which must point to the server's port.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
@@ -2621,7 +2622,7 @@ interface ServerControl {
   describe(): ServerDescription;
   /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
   useSecret(secret: string, mode: "add" | "replace"): void;
-  /** Sets the URL of the inbox, which overrides the option and `INBOX_URL`. Call this method before the launch. */
+  /** Sets the inbox URL, which overrides the `inbox` option and `INBOX_URL`. Call this method before the launch. */
   useInbox(url: string): void;
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
@@ -2929,14 +2930,14 @@ interface StartDevOptions {
   /** The port of the local Hub. Default: 5050, or the next free port. */
   hubPort?: number;
   /**
-   * The URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run
-   * the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the port
-   * is not 7860.
+   * The URL of the session's inbox. Overrides `INBOX_URL` and the server's `inbox` option, because a session must not
+   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the
+   * port is not 7860.
    */
   inbox?: string;
   /**
-   * The options of the tunnel, or `false` for no tunnel. Default `{}` for the real Hub, and `false` for the local Hub,
-   * which runs on the same machine.
+   * The tunnel's options, or `false` for no tunnel. Default `{}` for the real Hub, and `false` for the local Hub, which
+   * runs on the same machine.
    */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
   /** Your own public URL that points to `port`. Replaces the tunnel. */
@@ -2986,7 +2987,7 @@ interface DevSession extends AsyncDisposable {
    * @throws `SERVER_FILE_INVALID` while the file does not load; `NO_RESPONSE` if the server does not answer.
    */
   replay(): Promise<ReplayResult | undefined>;
-  /** Deletes the webhooks of the session, closes the tunnel, and stops the server. Safe to call twice. */
+  /** Deletes the session's webhooks, closes the tunnel, and stops the server. Safe to call twice. */
   close(): Promise<void>;
 }
 /**
@@ -3056,7 +3057,7 @@ declare class ServerInbox {
  */
 type WebhookDecorator<Payload> = <This, Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown>(method: Method, context: ClassMethodDecoratorContext<This, Method>) => void;
 /**
- * Registers handlers as endpoints. The type of the payload is inferred from the options. Leading and trailing slashes
+ * Registers handlers as endpoints. TypeScript infers the payload type from the options. Leading and trailing slashes
  * are removed from a name, so `"/retrain/"` becomes `"retrain"`.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
@@ -3304,7 +3305,7 @@ interface WebhooksServerOptions {
   /**
    * A Hono app with middleware, such as a rate limit, an allow list, or tracing. The built-in routes are added after
    * the routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page,
-   * `/health`, `/metrics` and the dashboard, and the app's routes take precedence. The app keeps its `onError` and
+   * `/health`, `/metrics`, and the dashboard, and the app's routes take precedence. The app keeps its `onError` and
    * `notFound` handlers. Add middleware before you create the server: afterward, `app.use()` throws
    * `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
    *
@@ -3332,9 +3333,9 @@ interface WebhooksServerOptions {
    */
   basePath?: string;
   /**
-   * Whether the URLs and links on the landing page use `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix`. Set
-   * this option only if a proxy sets or removes all three headers. Otherwise, any client can choose the URLs on the page.
-   * Default `false`.
+   * Whether the URLs and links on the landing page use `X-Forwarded-Proto`, `X-Forwarded-Host`, and
+   * `X-Forwarded-Prefix`. Set this option only if a proxy sets or removes all three headers. Otherwise, any client can
+   * choose the URLs on the page. Default `false`.
    */
   trustProxy?: boolean;
   /** The maximum size of a body in bytes. Default: 10 MiB, because a bucket payload can list 10,000 files. */
@@ -3382,8 +3383,8 @@ declare class WebhooksServer {
   /** The names of the endpoints, in the order of their registration. */
   get endpointNames(): readonly string[];
   /**
-   * Responds to a request. Hono's adapters, Bun, Deno and edge workers call this function. On an edge worker, the secret is
-   * read from `environment.WEBHOOK_SECRET`.
+   * Responds to a request. Hono's adapters, Bun, Deno, and edge workers call this function. On an edge worker, the
+   * secret is read from `environment.WEBHOOK_SECRET`.
    */
   get fetch(): (request: Request, environment?: unknown, context?: Parameters<Hono["fetch"]>[2]) => Response | Promise<Response>;
   /**
@@ -3396,7 +3397,7 @@ declare class WebhooksServer {
    */
   request(input: string | Request, init?: RequestInit): Promise<Response>;
   /**
-   * Validates and filters a payload and runs the handler, without HTTP and without a secret, for tests. You can omit
+   * Validates and filters a payload, and runs the handler, without HTTP and without a secret, for tests. You can omit
    * `endpoint` if the server has only one endpoint.
    *
    * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
@@ -3410,9 +3411,9 @@ declare class WebhooksServer {
     id?: string;
   }): Promise<Outcome>;
   /**
-   * Prepares the server without listening: checks the settings, sets up the logger and logs configuration warnings. If there
-   * are background endpoints, also opens the inbox and starts to run queued deliveries. Call this method before another
-   * server passes requests to `server.fetch`. You do not need it before `launch()`.
+   * Prepares the server without listening: checks the settings, sets up the logger, and logs configuration warnings. If
+   * there are background endpoints, also opens the inbox and starts to run queued deliveries. Call this method before
+   * another server passes requests to `server.fetch`. You do not need it before `launch()`.
    *
    * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are enabled
    * without `prom-client`; `INBOX_UNUSABLE`.
@@ -3422,8 +3423,9 @@ declare class WebhooksServer {
    * Starts listening, opens a tunnel if the options request one, and logs the URLs to register on the Hub. By default,
    * `launch()` also handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
    *
-   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, the command decides whether and where the server
-   * listens, and these options have no effect. After `launch()`, Bun and `deno serve` do not also serve the default export.
+   * When `hub-webhooks dev`, `hub-webhooks sync`, or a job runs your file, the command decides whether and where the
+   * server listens, and these options have no effect. After `launch()`, Bun and `deno serve` do not also serve the
+   * default export.
    *
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, `launch()` logs the
    * error and exits the process with code 1 instead.

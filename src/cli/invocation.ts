@@ -40,8 +40,7 @@ export class Invocation {
   }
 
   /**
-   * Creates the client for the Hub. The module of the client is loaded lazily, because help and usage errors do not
-   * need it.
+   * Creates the client for the Hub. The client's module is loaded lazily, because help and usage errors do not need it.
    */
   async connect(): Promise<HubClient> {
     const { HubClient } = await import("../hub/client.ts");
@@ -49,7 +48,7 @@ export class Invocation {
   }
 }
 
-/** Returns a logger that prints the warnings of the client to standard error. */
+/** Returns a logger that prints the client's warnings to standard error. */
 function warningLogger(output: Output): Logger {
   const logger: Logger = {
     debug() {},

@@ -7,8 +7,8 @@ type Unit = keyof typeof unitMs;
 type LeadingZeros = "" | "0" | "00" | "000";
 type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 
-// The type `${number}${Unit}` would accept "-5s", "25 s" and "1e3s". A `bigint` has no spaces or exponent, and the first
-// character excludes a sign.
+// The type `${number}${Unit}` would accept "-5s", "25 s", and "1e3s". A `bigint` has no spaces or exponent, and the
+// first character excludes a sign.
 type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) &
   (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
 

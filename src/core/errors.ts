@@ -16,7 +16,7 @@ export interface WebhookErrorCodes {
   TOO_MANY_FAILURES: "response";
   /** The server has no endpoint with this name. Check the URL of the webhook, or the `endpoint` option. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
-  /** 405: the route does not support the method of the request. Send deliveries with POST. */
+  /** 405: the route does not support the request method. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
   /** 415: the content type of the request is not JSON. Set `Content-Type: application/json`. */
   MEDIA_TYPE_UNSUPPORTED: "response";
@@ -44,7 +44,7 @@ export interface WebhookErrorCodes {
   DASHBOARD_TOKEN_MISSING: "response";
   /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
   DASHBOARD_TOKEN_INVALID: "response";
-  /** 403: the page is only for the owner of the server. Set `DASHBOARD_TOKEN` and sign in with its value. */
+  /** 403: the page is only for the server's owner. Set `DASHBOARD_TOKEN` and sign in with its value. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
   CROSS_SITE_REFUSED: "response";
@@ -69,7 +69,7 @@ export interface WebhookErrorCodes {
    * An endpoint was registered without a name, and its handler is an anonymous function. Name the endpoint or the function.
    */
   ENDPOINT_NAME_MISSING: "thrown";
-  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `.`, `_`, `-` and slashes. */
+  /** The name of an endpoint cannot be part of a URL. Use letters, digits, `.`, `_`, `-`, and slashes. */
   ENDPOINT_NAME_INVALID: "thrown";
   /** Two endpoints have the same name. Rename one of them. */
   ENDPOINT_EXISTS: "thrown";
@@ -128,11 +128,11 @@ export interface WebhookErrorCodes {
   HUB_TOKEN_INVALID: "hub";
   /** An update would lose values of the webhook that the Hub does not return. Pass these values again. */
   VALUE_UNREADABLE: "hub";
-  /** 400, 413 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
+  /** 400, 413, or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
   HUB_REQUEST_INVALID: "hub";
   /** 401: the Hub does not accept the token. Create a new token. */
   HUB_UNAUTHORIZED: "hub";
-  /** 403: the token lacks a permission. Grant the permission in the settings of the token. */
+  /** 403: the token lacks a permission. Grant the permission in the token's settings. */
   HUB_FORBIDDEN: "hub";
   /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
   HUB_NOT_FOUND: "hub";
@@ -220,8 +220,9 @@ export interface HubErrorOptions extends WebhookErrorOptions {
 }
 
 /**
- * A failed call of the Hub's REST API: the Hub refused the request or did not respond, or an argument was invalid and no
- * request was sent. `status` is the HTTP status of the Hub's response. Messages and causes contain no tokens or secrets.
+ * A failed call to the Hub's REST API: the Hub refused the request or did not respond, or an argument was invalid and
+ * no request was sent. `status` is the HTTP status of the Hub's response. Messages and causes contain no tokens or
+ * secrets.
  *
  * @example
  * ```ts

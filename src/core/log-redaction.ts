@@ -17,7 +17,7 @@ export const minRedactedLength = minFormLength;
  */
 const maxSecrets = 1_000;
 
-/** Matches access tokens of the Hub, which are always redacted. */
+/** Matches Hub access tokens, which are always redacted. */
 const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
 
 /**

@@ -82,7 +82,7 @@ function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
     }
     if (failure.isReported) return;
     failure.isReported = true;
-    // The message of the error is omitted, because it can contain log fields.
+    // The error's message is omitted, because it can contain log fields.
     console.error(`The logger threw ${describeError(thrown).name}, and log lines are lost. Check the "logger" option.`);
   };
   return {

@@ -1,5 +1,5 @@
 /** The path prefix of every endpoint. The Hub's Python library uses the same prefix. */
 export const webhooksPath = "/webhooks/";
 
-/** The page of the Hub where users add webhooks. `HF_ENDPOINT` does not change this URL. */
+/** The Hub page where users add webhooks. `HF_ENDPOINT` does not change this URL. */
 export const webhookSettingsUrl = "https://huggingface.co/settings/webhooks";

@@ -22,8 +22,8 @@ export interface DevHub {
 /**
  * Connects to the real Hub, or starts a local Hub.
  *
- * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `OPTION_INVALID`; `HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED` and other errors of
- * listing the webhooks on the real Hub.
+ * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `OPTION_INVALID`; `HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, and other errors
+ * that occur when the webhooks on the real Hub are listed.
  */
 export async function openDevHub(
   options: Pick<DevConfig, "isReal" | "hubPort" | "token" | "hubUrl"> & {

@@ -22,14 +22,14 @@ export interface StartDevOptions {
   /** The port of the local Hub. Default: 5050, or the next free port. */
   hubPort?: number;
   /**
-   * The URL of the session's inbox. Overrides `INBOX_URL` and the options of the server, because a session must not run
-   * the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the port
-   * is not 7860.
+   * The URL of the session's inbox. Overrides `INBOX_URL` and the server's `inbox` option, because a session must not
+   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the
+   * port is not 7860.
    */
   inbox?: string;
   /**
-   * The options of the tunnel, or `false` for no tunnel. Default `{}` for the real Hub, and `false` for the local Hub,
-   * which runs on the same machine.
+   * The tunnel's options, or `false` for no tunnel. Default `{}` for the real Hub, and `false` for the local Hub, which
+   * runs on the same machine.
    */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
   /** Your own public URL that points to `port`. Replaces the tunnel. */
@@ -77,8 +77,8 @@ export interface DevConfig extends PassedOptions {
   /** Whether the server is reachable from the internet. */
   isPublic: boolean;
   /**
-   * The secret of the session. Without a secret, a public server would accept deliveries from any client, and a local
-   * server from any web page.
+   * The session's secret. Without a secret, a public server would accept deliveries from any client, and a local server
+   * from any web page.
    */
   secret: SessionSecret;
   /** The URL of the inbox. `undefined` selects {@link devInboxUrl}. */

@@ -36,7 +36,7 @@ export interface DevSession extends AsyncDisposable {
    * @throws `SERVER_FILE_INVALID` while the file does not load; `NO_RESPONSE` if the server does not answer.
    */
   replay(): Promise<ReplayResult | undefined>;
-  /** Deletes the webhooks of the session, closes the tunnel, and stops the server. Safe to call twice. */
+  /** Deletes the session's webhooks, closes the tunnel, and stops the server. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -270,7 +270,7 @@ class Session implements DevSession {
     );
   }
 
-  /** Updates the webhooks. Never rejects, because failures of the Hub are retried. */
+  /** Updates the webhooks. Never rejects: retryable failures are retried in the background. */
   async #updateWebhooks(): Promise<void> {
     if (this.#webhooks && this.#tunnel) await this.#webhooks.update(this.#reconcileInput(this.#tunnel));
   }

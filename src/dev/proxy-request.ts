@@ -96,7 +96,7 @@ export async function proxyRequest(
       sendUnavailable(outgoing, { error, delivery, page });
     }
   });
-  // Close the inner connection when the client disconnects, to abort the signal of the handler. A reset is detected
+  // Close the inner connection when the client disconnects, to abort the handler's signal. A reset is detected
   // immediately, and a half-closed connection only after a probe.
   outgoing.on("close", () => {
     // Do not reset a socket that is ending: the socket would never close and would prevent Node from exiting.

@@ -40,7 +40,7 @@ export function handleClientErrors(
     } else if (exchange.outgoing.headersSent) {
       socket.destroy();
     } else if (exchange.hasBodyReader) {
-      // The reader of the body logs this error.
+      // The body's reader logs this error.
       socket.end(emptyResponse(status), () => exchange.incoming.destroy(bodyBroken(error, status)));
     } else {
       refuse(socket, status, { code: error.code });

@@ -3,7 +3,7 @@ import { WebhookError } from "../core/errors.ts";
 import { readOwnField } from "../core/read-field.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
 
-/** The maximum number of problems in an error message, which limits the length of the response. */
+/** The maximum number of problems in an error message. The limit keeps responses short. */
 const maxListedProblems = 3;
 
 /** A validation issue in the format of Standard Schema, which zod also uses. */

@@ -109,7 +109,7 @@ const updatedFile = object({
   /** The change to the file. An overwritten file has the action `add`. */
   action: openEnum(["add", "delete"]),
   xetHash: z.optional(z.string()),
-  /** The size of the file in bytes. */
+  /** The file size, in bytes. */
   size: z.optional(z.number()),
 });
 

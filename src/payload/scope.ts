@@ -60,7 +60,7 @@ interface Scoped<Wanted extends string> {
 }
 
 /**
- * Whether a payload has the scope `scope` or a narrower scope. Narrows the type of the payload, unlike a comparison of the
+ * Whether a payload has the scope `scope` or a narrower scope. Narrows the payload type, unlike a comparison of the
  * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
  *
  * @example

@@ -37,7 +37,7 @@ export interface WebhooksServerOptions {
   /**
    * A Hono app with middleware, such as a rate limit, an allow list, or tracing. The built-in routes are added after
    * the routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page,
-   * `/health`, `/metrics` and the dashboard, and the app's routes take precedence. The app keeps its `onError` and
+   * `/health`, `/metrics`, and the dashboard, and the app's routes take precedence. The app keeps its `onError` and
    * `notFound` handlers. Add middleware before you create the server: afterward, `app.use()` throws
    * `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
    *
@@ -65,9 +65,9 @@ export interface WebhooksServerOptions {
    */
   basePath?: string;
   /**
-   * Whether the URLs and links on the landing page use `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix`. Set
-   * this option only if a proxy sets or removes all three headers. Otherwise, any client can choose the URLs on the page.
-   * Default `false`.
+   * Whether the URLs and links on the landing page use `X-Forwarded-Proto`, `X-Forwarded-Host`, and
+   * `X-Forwarded-Prefix`. Set this option only if a proxy sets or removes all three headers. Otherwise, any client can
+   * choose the URLs on the page. Default `false`.
    */
   trustProxy?: boolean;
   /** The maximum size of a body in bytes. Default: 10 MiB, because a bucket payload can list 10,000 files. */

@@ -135,8 +135,8 @@ export class WebhooksServer {
   }
 
   /**
-   * Responds to a request. Hono's adapters, Bun, Deno and edge workers call this function. On an edge worker, the secret is
-   * read from `environment.WEBHOOK_SECRET`.
+   * Responds to a request. Hono's adapters, Bun, Deno, and edge workers call this function. On an edge worker, the
+   * secret is read from `environment.WEBHOOK_SECRET`.
    */
   get fetch(): (
     request: Request,
@@ -159,7 +159,7 @@ export class WebhooksServer {
   }
 
   /**
-   * Validates and filters a payload and runs the handler, without HTTP and without a secret, for tests. You can omit
+   * Validates and filters a payload, and runs the handler, without HTTP and without a secret, for tests. You can omit
    * `endpoint` if the server has only one endpoint.
    *
    * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`, `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
@@ -174,9 +174,9 @@ export class WebhooksServer {
   }
 
   /**
-   * Prepares the server without listening: checks the settings, sets up the logger and logs configuration warnings. If there
-   * are background endpoints, also opens the inbox and starts to run queued deliveries. Call this method before another
-   * server passes requests to `server.fetch`. You do not need it before `launch()`.
+   * Prepares the server without listening: checks the settings, sets up the logger, and logs configuration warnings. If
+   * there are background endpoints, also opens the inbox and starts to run queued deliveries. Call this method before
+   * another server passes requests to `server.fetch`. You do not need it before `launch()`.
    *
    * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are enabled
    * without `prom-client`; `INBOX_UNUSABLE`.
@@ -189,8 +189,9 @@ export class WebhooksServer {
    * Starts listening, opens a tunnel if the options request one, and logs the URLs to register on the Hub. By default,
    * `launch()` also handles SIGTERM and SIGINT: see {@link LaunchOptions.handleSignals}.
    *
-   * When `hub-webhooks dev`, `hub-webhooks sync` or a job runs your file, the command decides whether and where the server
-   * listens, and these options have no effect. After `launch()`, Bun and `deno serve` do not also serve the default export.
+   * When `hub-webhooks dev`, `hub-webhooks sync`, or a job runs your file, the command decides whether and where the
+   * server listens, and these options have no effect. After `launch()`, Bun and `deno serve` do not also serve the
+   * default export.
    *
    * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`. With `handleSignals`, `launch()` logs the
    * error and exits the process with code 1 instead.

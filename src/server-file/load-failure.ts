@@ -18,7 +18,7 @@ export function serverFileInvalid(message: string, options: { cause?: unknown } 
 }
 
 /**
- * Explains why a server file does not load. The stack contains only the frames of the user's own code.
+ * Explains why a server file does not load. The stack contains only frames from the user's own code.
  *
  * @param options.loading The file that was loaded last. The reason for a syntax error names this file, because V8 does
  * not report the file of a syntax error.

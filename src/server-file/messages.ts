@@ -62,7 +62,7 @@ const report = z.discriminatedUnion("type", [
   z.object({ type: z.literal("loading"), path: z.string() }),
   z.object({ type: z.literal("described"), description: serverDescription }),
   z.object({ type: z.literal("serving"), port: z.number(), description: serverDescription }),
-  /** The reason is one line. The stack, if present, contains only the frames of the user's own files. */
+  /** The reason is one line. The stack, if present, contains only frames from the user's own files. */
   z.object({ type: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
 ]);
 /** A message from the child process, as {@link parseReport} returns it. */

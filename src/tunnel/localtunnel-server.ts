@@ -95,7 +95,7 @@ function parseObject(text: string, origin: string): object {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null) return parsed;
   } catch {
-    // The error below omits the message of the parser, because the message quotes the response.
+    // The error below omits the parser's message, because it quotes the response.
   }
   const content = text.trimStart().startsWith("<") ? "a web page (HTML)" : "an unknown response";
   throw tunnelFailure(

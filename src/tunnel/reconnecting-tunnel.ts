@@ -218,7 +218,7 @@ async function waitUntilReachable(
       clock,
     });
     if (fault === undefined) return;
-    // Keep the fault of the previous check, because the fault of an interrupted check is less specific.
+    // Keep the fault of the previous check, because an interrupted check reports a less specific fault.
     if (reason === undefined || !ended.aborted) reason = fault;
     if (!ended.aborted) await clock.pause(probeIntervalMs, ended);
     if (!ended.aborted) continue;

@@ -26,7 +26,7 @@ export class BackgroundWork {
    */
   #inbox: Inbox | undefined;
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
-  /** The URL that overrides the URL in the options. */
+  /** The URL that overrides the `inbox` option. */
   #inboxUrl: string | undefined;
 
   constructor(options: BackgroundWorkOptions) {
@@ -70,7 +70,7 @@ export class BackgroundWork {
   }
 
   /**
-   * Adds an endpoint. If the inbox is open, the inbox starts to run the deliveries of the endpoint.
+   * Adds an endpoint. If the inbox is open, it starts to run the endpoint's deliveries.
    *
    * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
    */
@@ -84,7 +84,7 @@ export class BackgroundWork {
     this.#maxRetryWaitMs = maxMs;
   }
 
-  /** Sets the URL for the next time that the inbox is opened. Has no effect if the options contain an open inbox. */
+  /** Sets the URL for the next time that the inbox is opened. Has no effect if the `inbox` option is an open inbox. */
   useInbox(url: string): void {
     this.#inboxUrl = url;
   }

@@ -18,7 +18,7 @@ import { EndpointActivity } from "./activity.ts";
 import { readDomainsOption, readWatchOption } from "./watch-options.ts";
 
 /**
- * The second argument of a handler. `signal`, `log` and `request` are created on first use. Note that `{ ...context }`
+ * The second argument of a handler. `signal`, `log`, and `request` are created on first use. Note that `{ ...context }`
  * creates all three.
  */
 export interface HandlerContext<Payload = WebhookPayload> {

@@ -23,7 +23,7 @@ export type WebhookDecorator<Payload> = <
 ) => void;
 
 /**
- * Registers handlers as endpoints. The type of the payload is inferred from the options. Leading and trailing slashes
+ * Registers handlers as endpoints. TypeScript infers the payload type from the options. Leading and trailing slashes
  * are removed from a name, so `"/retrain/"` becomes `"retrain"`.
  *
  * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;

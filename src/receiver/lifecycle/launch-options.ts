@@ -11,10 +11,10 @@ export interface LaunchOptions {
    */
   host?: string;
   /**
-   * Whether to open a tunnel, or the options of the tunnel. The tunnel has a temporary public URL for `/webhooks/*`,
-   * and closes after 72 hours. Default: `TUNNEL` (`1` or the name of a provider), else no tunnel. If no secret is set,
-   * the server creates and prints a secret for the session. If the options contain an `existingUrl`, no tunnel is
-   * opened: the server only polls this URL, which must point to the server's port.
+   * Whether to open a tunnel, or the tunnel's options. The tunnel has a temporary public URL for `/webhooks/*`, and
+   * closes after 72 hours. Default: `TUNNEL` (`1` or the name of a provider), else no tunnel. If no secret is set, the
+   * server creates and prints a secret for the session. If the options contain an `existingUrl`, no tunnel is opened:
+   * the server only polls this URL, which must point to the server's port.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**

@@ -13,11 +13,11 @@ interface LifecycleOptions {
   background: BackgroundWork;
   metrics: MetricsRoute;
   server: ServerParts;
-  /** Replaces the logger of the console with the logger of a running server. */
+  /** Replaces the console logger with the logger of a running server. */
   openLogger: () => Promise<void>;
 }
 
-/** Prepares, launches and closes a server. */
+/** Prepares, launches, and closes a server. */
 export class ServerLifecycle {
   readonly #options: LifecycleOptions;
   #prepared: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export class ServerLifecycle {
     this.#options = options;
   }
 
-  /** Whether the pages of the server have a public URL. */
+  /** Whether the server's pages have a public URL. */
   get isPublic(): boolean {
     return isPubliclyReachable(this.#launchOptions);
   }

@@ -19,7 +19,7 @@ interface LaunchSettings {
   port: number;
   timeouts: ListenTimeouts;
   limits: ConnectionLimits;
-  /** The options of the tunnel, or `undefined` without a tunnel. */
+  /** The tunnel's options, or `undefined` without a tunnel. */
   tunnel: Omit<OpenTunnelOptions, "port"> | undefined;
   /** Returns the public URL from the options or `PUBLIC_URL`, without a trailing slash. */
   configuredUrl: () => string | undefined;
@@ -64,7 +64,10 @@ export function reachableHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Whether the inbox in the options, else the inbox in `INBOX_URL`, else the default inbox, is a file on the local disk. */
+/**
+ * Whether the inbox is a file on the local disk. The inbox is the `inbox` option, else `INBOX_URL`, else the default
+ * inbox.
+ */
 export function isInboxOnDisk(inbox: string | Inbox | undefined): boolean {
   if (typeof inbox === "object") return false;
   return isOnLocalDisk(inbox ?? readEnvironment("INBOX_URL"));

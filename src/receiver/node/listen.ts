@@ -96,7 +96,7 @@ export async function listen({
         ? answering.then((response) => withoutFraming(response, method))
         : withoutFraming(answering, method);
     },
-    // The cleanup of the adapter would read up to 64 MiB after a body was refused.
+    // The adapter's cleanup would read up to 64 MiB after a body was refused.
     { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerAdapterError(error, log) },
   );
   const fail = ({ outgoing }: Exchange, error: unknown) => {

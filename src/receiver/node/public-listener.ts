@@ -32,7 +32,7 @@ interface PublicListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
   refusalLog: Logger;
   /** How long `close()` waits for requests in progress. */
   graceMs: number;
-  /** The port of the server, to which the user's own tunnel points. */
+  /** The server's port, to which the user's own tunnel points. */
   serverPort: number;
 }
 
@@ -164,7 +164,7 @@ function logEvents(tunnel: Tunnel, log: Logger): () => void {
   };
 }
 
-/** Prints the secret of the session. The secret is not logged, because logs may be stored. */
+/** Prints the session's secret. The secret is not logged, because logs may be stored. */
 function printSessionSecret(secret: string): void {
   process.stdout.write(
     `\nNo webhook secret is set. Set this temporary secret on your webhooks on the Hub:\n  ${secret}\n\n`,

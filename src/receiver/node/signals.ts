@@ -7,11 +7,11 @@ interface ProcessOptions {
   log: Logger;
 }
 
-/** Handles the signals and unhandled rejections of the process for a server. */
+/** Handles a process's signals and unhandled rejections for a server. */
 export interface ProcessManager {
   /**
-   * `undefined` until a signal closes the server. Then a promise that never settles: code that awaits it does not run in the
-   * time until the process exits.
+   * `undefined` until a signal starts to close the server. Afterward, a promise that never settles, so that code that
+   * awaits it does not run before the process exits.
    */
   readonly exiting: Promise<never> | undefined;
   /** Logs the error of a failed launch and exits the process with code 1. Returns if the error is not a `WebhookError`. */

@@ -13,8 +13,8 @@ const levels: Readonly<Record<number, { label: string; color: "gray" | "green" |
 const deliveryFields = ["status", "endpoint", "repo", "scope", "action", "ms", "code", "reason", "deliveryId"];
 
 /**
- * Formats a JSON line of pino for a terminal: the time, level, message and fields, with lists and errors on indented lines
- * below. Removes escape codes, because senders choose names and titles.
+ * Formats a JSON line of pino for a terminal: the time, level, message, and fields, with lists and errors on indented
+ * lines below. Removes escape codes, because senders choose names and titles.
  */
 export function formatForTerminal(line: string): string {
   const { level, time, msg, err, pid: _pid, hostname: _hostname, ...fields } = parseLine(line);

@@ -9,7 +9,7 @@ import type { Endpoint, ParsedDelivery } from "../endpoint/endpoint.ts";
 
 type FailedOutcome = Extract<Outcome, { status: "failed" }>;
 
-/** The fields of the log line of a delivery or attempt. `hub-webhooks dev` reads them from the server's log. */
+/** The fields of a log line for a delivery or attempt. `hub-webhooks dev` reads them from the server's log. */
 export interface DeliveryLogFields {
   endpoint: string;
   deliveryId: string;

@@ -43,12 +43,12 @@ const maxUnknownNames = 100;
 const maxLoggedPath = 200;
 
 /**
- * Parses, runs and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
+ * Parses, runs, and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
  * requests, `runClaimed` for the inbox, `runJob` for jobs, and `receive` for `server.receive()`.
  *
  * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the
  * `EndpointWorker`. The worker claims the delivery and calls `EndpointQueue.run`, which is `runClaimed` with the endpoint.
- * `runClaimed` parses the stored body again, runs the handler and records the attempt. Then the worker calls `nextStep`, as
+ * `runClaimed` parses the stored body again, runs the handler, and records the attempt. Then the worker calls `nextStep`, as
  * the recorder does for the log, and stores the result.
  */
 export class DeliveryPipeline {

@@ -130,7 +130,7 @@ function handlerTimedOut(endpoint: Endpoint): WebhookError {
 }
 
 /**
- * The context of one run. The signal, logger and request are created on first use, because each takes about as long to
+ * The context of one run. The signal, logger, and request are created on first use, because each takes about as long to
  * create as running a delivery.
  */
 class RunContext implements HandlerContext<unknown> {

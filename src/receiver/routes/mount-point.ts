@@ -4,7 +4,7 @@ import { optionError } from "../../core/option-error.ts";
 export interface MountPointOptions {
   /** The prefix of every path in the URLs that clients use. */
   basePath?: string;
-  /** Whether to trust `X-Forwarded-Proto`, `X-Forwarded-Host` and `X-Forwarded-Prefix`. Default `false`. */
+  /** Whether to trust `X-Forwarded-Proto`, `X-Forwarded-Host`, and `X-Forwarded-Prefix`. Default `false`. */
   trustProxy?: boolean;
 }
 
@@ -47,7 +47,7 @@ export class MountPoint {
     return `${this.#forwardedPrefix(context)}${routePrefix(context)}`;
   }
 
-  /** Returns the scheme, host and port of the URL that the client uses, such as `https://bot.example.com`. */
+  /** Returns the scheme, host, and port of the URL that the client uses, such as `https://bot.example.com`. */
   originOf(context: Context): string {
     const { protocol, host } = new URL(context.req.url);
     if (!this.#trustProxy) return `${protocol}//${host}`;
@@ -71,7 +71,7 @@ export function routePrefix(context: Context): string {
   const { path, routeIndex, matchedRoutes } = context.req;
   // The helpers of "hono/route" cannot read the context of another copy of Hono, so this code reads the fields directly.
   const pattern = matchedRoutes[routeIndex]?.basePath.replace(/\/$/, "") ?? "";
-  // The pattern may contain a parameter such as `/:tenant`, so the prefix is taken from the path of the request.
+  // The pattern may contain a parameter such as `/:tenant`, so the prefix is taken from the request path.
   return pattern === "" ? "" : path.split("/", pattern.split("/").length).join("/");
 }
 

@@ -7,7 +7,7 @@ import { equalInConstantTime, GuessLimiter } from "./guess-limiter.ts";
 import { isPubliclyReachable } from "./public-access.ts";
 
 export interface OwnerCheckOptions {
-  /** The password of the owner. Default `DASHBOARD_TOKEN`. An empty password counts as unset. */
+  /** The owner's password. Default `DASHBOARD_TOKEN`. An empty password counts as unset. */
   token: string | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;

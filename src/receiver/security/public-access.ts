@@ -5,15 +5,15 @@ import type { LaunchOptions } from "../lifecycle/launch-options.ts";
 /** A registered symbol, because `dev` and the user's server may use different copies of this package. */
 const deliveryOnlyKey = Symbol.for("hub-webhooks.deliveryOnly");
 
-/** Marks a public URL at which only deliveries are accepted, so that the pages of the server are not public. */
+/** Marks a public URL at which only deliveries are accepted, so that the server's pages are not public. */
 export function deliveryOnlyUrl(publicUrl: () => string): () => string {
   return Object.assign(publicUrl, { [deliveryOnlyKey]: true });
 }
 
 /**
- * Whether the pages of a server have a public URL: in a Space, with `PUBLIC_URL`, with the launch option `publicUrl` (unless
- * it is marked by {@link deliveryOnlyUrl}), and with the user's own tunnel. A tunnel that the server opens only serves
- * webhooks, so it does not make the pages public.
+ * Whether the pages of a server have a public URL: in a Space, with `PUBLIC_URL`, with the `publicUrl` launch option
+ * (unless it is marked by {@link deliveryOnlyUrl}), and with the user's own tunnel. A tunnel that the server opens only
+ * serves webhooks, so it does not make the pages public.
  */
 export function isPubliclyReachable({ publicUrl, tunnel }: Pick<LaunchOptions, "publicUrl" | "tunnel"> = {}): boolean {
   if (readSpace() !== undefined || readEnvironment("PUBLIC_URL") !== undefined) return true;

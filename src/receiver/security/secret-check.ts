@@ -22,7 +22,7 @@ export interface SecretCheckOptions {
  */
 export class SecretCheck {
   readonly #options: SecretCheckOptions;
-  /** The secrets in the options, or `undefined` if the secrets are read from the environment. */
+  /** The secrets from the `secret` option, or `undefined` if the secrets are read from the environment. */
   readonly #given: readonly string[] | undefined;
   readonly #guesses: GuessLimiter;
   /** The valid secrets. Call `#refresh` first. */
@@ -140,7 +140,10 @@ export class SecretCheck {
     this.#read(bindings);
   }
 
-  /** Reads the secrets from the option, else from `WEBHOOK_SECRET` and, during a rotation, `WEBHOOK_SECRET_PREVIOUS`. */
+  /**
+   * Reads the secrets from the `secret` option, else from `WEBHOOK_SECRET` and, during a rotation,
+   * `WEBHOOK_SECRET_PREVIOUS`.
+   */
   #read(bindings: unknown): void {
     this.#problem = undefined;
     this.#secrets = this.#given ?? [];

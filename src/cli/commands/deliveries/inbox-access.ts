@@ -104,7 +104,9 @@ function withOptionName(
   return `The inbox could not be written${detail}. Try again.`;
 }
 
-/** Returns a sentence with the URLs of the inbox files in the folder of the default inbox, or an empty string. */
+/**
+ * Returns a sentence that lists the URLs of the inbox files in `.hub-webhooks`, or an empty string if there are none.
+ */
 function listInboxes({ except }: { except: string }): string {
   const urls = namesIn(".hub-webhooks")
     .filter((name) => name.endsWith(".db"))

@@ -73,7 +73,7 @@ function detailOf(
 ): string | undefined {
   if (typeof reason === "string") return `ignored: ${reason}`;
   if (duplicate === true) return "duplicate, not run again";
-  // The lines of the stack contain the error.
+  // The stack lines contain the error.
   if (typeof nextAttemptInMs === "number" && err !== undefined)
     return `next attempt in ${formatDuration(nextAttemptInMs)}`;
   if (outcome === "dead") return causeOf(err) ?? String(msg ?? code ?? "").replace(/^delivery is dead: /, "");
