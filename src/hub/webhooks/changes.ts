@@ -13,7 +13,7 @@ import { atMostOneTarget, webhookUpdate } from "./schemas.ts";
 const field = webhookUpdate.shape;
 const jobField = webhookJobRequest.shape;
 
-/** Changes of a job. All fields are optional. `null` removes a field, except for the required field `flavor`. */
+/** Changes to a job. All fields are optional. `null` removes a field, except for the required field `flavor`. */
 const jobChanges = z.object({
   flavor: z.optional(jobField.flavor),
   spaceId: z.nullable(jobField.spaceId),

@@ -21,7 +21,7 @@ const attemptSchema = z.object({
   durationMs: z.number().optional(),
   outcome: z.enum(["succeeded", "failed", "abandoned"]),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** Whether the attempt counts toward the maximum number of attempts of the retry policy. */
+  /** Whether the attempt counts toward the retry policy's maximum number of attempts. */
   counts: z.boolean(),
   /** When the next attempt is due, if there is one. */
   dueAt: z.coerce.date().optional(),

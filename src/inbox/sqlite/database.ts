@@ -11,7 +11,7 @@ import { migrations, schemaVersion } from "./migrations.ts";
 const applicationId = 0x6877696e;
 
 /**
- * Opens the database of an inbox, and creates the file if it does not exist. Every commit is synced to disk.
+ * Opens the database of an inbox. Creates a missing file unless `mustExist` is `true`. Every commit is synced to disk.
  *
  * @param file the path of the file, or `:memory:` for a database that is lost when the process exits.
  * @param options `mustExist`: whether to fail if the inbox does not exist, instead of creating it. Default `false`.

@@ -32,8 +32,8 @@ export class DeliveryPruner {
 
   /**
    * Runs one step for an endpoint: removes bodies and attempts of deliveries that finished before `bodiesBefore`, and then IDs of
-   * deliveries that finished before both times. Returns the number of removed bodies, and whether all of these deliveries were
-   * removed.
+   * deliveries that finished before both times. Returns the number of removed bodies. `isDone`: whether the
+   * endpoint has no more data to remove.
    */
   prune(
     endpoint: string,

@@ -155,7 +155,7 @@ function toNotification({ id, record }: KeyedNotification, { hubUrl }: { hubUrl:
   }
 }
 
-/** Updates the notifications of a repository after the repository was moved, or deletes them after it was deleted. */
+/** Updates the notifications about a repository after the repository was moved, or deletes them after it was deleted. */
 export function syncNotifications(
   store: Store,
   { before, after }: { before: StoredRepository; after: StoredRepository | undefined },

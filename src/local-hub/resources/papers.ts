@@ -6,8 +6,8 @@ import type { StoredPaper } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Claims a paper for `user`, or for the user `targetUserId`. `ok` is `false` if another user has claimed
- * the author or all authors.
+ * Claims a paper for `user`, or for the user `targetUserId`. `ok` is `false` if other users have claimed
+ * the requested author or all authors.
  *
  * @throws HTTPException 404 if the paper is unknown, 400 if the user or the author is unknown.
  */
