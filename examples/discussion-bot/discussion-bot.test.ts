@@ -1,7 +1,7 @@
 import type { Logger } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
 import { type HubEvent, LocalHub } from "hub-webhooks/local-hub";
-import { settled } from "hub-webhooks/testing";
+import { deliveryRequest, settled, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Bot, createServer } from "./server.ts";
 
@@ -131,6 +131,20 @@ describe("discussion-bot", () => {
     const [again] = hub.deliveries(delivery?.webhookId ?? "");
     expect(again?.response?.body).toContain('"duplicate":true');
     expect(postComment).toHaveBeenCalledOnce();
+  });
+
+  test("replies once when two webhooks deliver the same comment at the same time", async () => {
+    const comments: string[] = [];
+    ownComments.mockImplementation(async () => [...comments]);
+    postComment.mockImplementation(async (_discussion, text) => void comments.push(text));
+    const payload = webhookPayload("discussion.comment", { repo: net, comment: { content: "@helper.bot hello" } });
+    const endpoint = "discussion_bot";
+    const requests = ["first", "second"].map((id) => deliveryRequest({ endpoint, payload, secret, id }));
+    const responses = await Promise.all(requests.map((request) => server.fetch(request)));
+    expect(responses.map(({ status }) => status)).toEqual([202, 202]);
+    await settled(server);
+    expect(postComment).toHaveBeenCalledOnce();
+    expect(logged).toContainEqual("Skipped: already replied.");
   });
 
   test.each([

@@ -36,7 +36,8 @@ export function createServer(bot: Bot, options?: WebhooksServerOptions): Webhook
   server.webhook(
     "discussion_bot",
     // The scope "discussion" also matches "discussion.comment": all new comments, including the first.
-    { scope: "discussion", action: "create", background: true },
+    // Two webhooks can deliver the same comment. With one delivery at a time, the second one finds the reply of the first.
+    { scope: "discussion", action: "create", background: true, concurrency: 1 },
     async ({ repo: { type, name }, discussion: { num, title }, comment }, { log, signal }) => {
       const discussion = { type, name, num };
       const text = comment?.hidden ? "" : (comment?.content ?? "");
