@@ -3,8 +3,9 @@ import { basename, dirname, join } from "node:path";
 
 interface SourceWatcherOptions {
   /**
-   * Called with the changed paths when the last change is `settleMs` old. `isLoaded` is `false` if none of the paths
-   * was added with {@link SourceWatcher.add}, so all paths are other files in the watched folders.
+   * Called with the changed paths when the last change is `settleMs` old. `isLoaded` is `true` if files changed that were
+   * added with {@link SourceWatcher.add}; `paths` then contains only these files. Otherwise, all paths are other files in
+   * the watched folders.
    */
   onChange: (change: { paths: readonly string[]; isLoaded: boolean }) => void;
   /**
@@ -74,8 +75,10 @@ export class SourceWatcher {
   }
 
   #reportChanges(): void {
-    const paths = [...this.#changed];
+    const changed = [...this.#changed];
     this.#changed.clear();
-    this.#options.onChange({ paths, isLoaded: paths.some((changed) => this.#files.has(changed)) });
+    const loaded = changed.filter((path) => this.#files.has(path));
+    const isLoaded = loaded.length > 0;
+    this.#options.onChange({ paths: isLoaded ? loaded : changed, isLoaded });
   }
 }

@@ -265,6 +265,18 @@ describe("The source watcher", () => {
     await expect.poll(() => changes).toContainEqual({ paths: [join(project.path, "lib/new.ts")], isLoaded: false });
   });
 
+  test("reports only loaded files if other files in the folder changed at the same time", async () => {
+    await using project = await makeProject({ "a.ts": "", "a.test.ts": "" });
+    const onChange = vi.fn();
+    const watcher = new SourceWatcher({ onChange, settleMs: 50 });
+    onTestFinished(() => watcher.close());
+    const path = join(project.path, "a.ts");
+    watcher.add(path);
+    writeFileSync(join(project.path, "a.test.ts"), "changed");
+    writeFileSync(path, "changed");
+    await expect.poll(() => onChange.mock.calls).toEqual([[{ paths: [path], isLoaded: true }]]);
+  });
+
   test("reports changes once if they are detected late", async () => {
     await using project = await makeProject({ "lib/a.ts": "" });
     const path = join(project.path, "lib", "a.ts");
