@@ -93,7 +93,7 @@ export class DevLines {
       ...(dashboardUrl === undefined ? [] : [["dashboard", `${dashboardUrl}${hasKeys ? "  (key o)" : ""}`]]),
       ...(publicUrl === url ? [] : [["public", publicUrl]]),
       ["Hub", hub.kind === "local" ? `${hub.url}  (local, no account)` : hub.url],
-      ...(inbox === undefined ? [] : [["inbox", `${inbox}  (this session)`]]),
+      ...(inbox === undefined ? [] : [["inbox", `${inbox}  (kept between sessions)`]]),
       ...(secret === undefined ? [] : [["secret", `${secret}  (this session; sent by the local Hub and by trigger)`]]),
     ];
     return [

@@ -37,7 +37,7 @@ describe("Ready", () => {
 
   test("shows the inbox if an endpoint runs in the background", () => {
     const inbox = "sqlite:./.hub-webhooks/dev.db";
-    expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox      ${inbox}  (this session)`);
+    expect(lines.ready({ ...state, inbox }, start)).toContain(`  inbox      ${inbox}  (kept between sessions)`);
   });
 
   test("shows the secret that was generated for the session", () => {
