@@ -42,7 +42,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .option("--secret-stdin", "read the secret for --url from standard input")
     .option("--repeat <number>", "number of events to send, 1 to 10000", numberBetween(1, 10_000), 1)
     .option("--concurrency <number>", "number of events to send in parallel, 1 to 100", numberBetween(1, 100), 1)
-    .option("--dry-run", "show the payload and its destinations without sending anything")
+    .option("--dry-run", "show the payload without sending it, and its destinations if a local Hub is running")
     .configureHelp(
       helpWithoutHubOptions(
         new Option(

@@ -1,12 +1,16 @@
 import { defaultLocalHubUrl } from "../../../core/defaults.ts";
+import { HubError } from "../../../core/errors.ts";
 import { plainJson } from "../../../core/terminal-text.ts";
+import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
+import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
+import { createId, createSha } from "../../../local-hub/ids.ts";
 import type { PayloadEdit } from "../../../payload/edit.ts";
 import { readSecretOption } from "../../input.ts";
 import type { Invocation } from "../../invocation.ts";
 import type { Output } from "../../output.ts";
 import type { Shell } from "../../shell.ts";
-import { describeEvent } from "./event.ts";
-import { type EventSender, isWithoutEffect, type TriggerOutcome } from "./event-sender.ts";
+import { describeEvent, hubUrl as eventHubUrl } from "./event.ts";
+import { type EventSender, isWithoutEffect, type TriggerOutcome, type TriggerPreview } from "./event-sender.ts";
 import { readPayloadFile } from "./payload-file.ts";
 import { deliveriesResult, describeSummary, Progress, Tally } from "./results.ts";
 
@@ -36,6 +40,7 @@ export interface TriggerRun {
 /** Sends the event, or only shows it if `--dry-run` is given. */
 export async function runTrigger(run: TriggerRun): Promise<void> {
   const sender = await openSender(run);
+  if (sender === undefined) return;
   try {
     if (run.options.dryRun) await preview(sender, run.invocation);
     else await send(sender, run);
@@ -44,7 +49,8 @@ export async function runTrigger(run: TriggerRun): Promise<void> {
   }
 }
 
-async function openSender({ repo, options, edits, invocation }: TriggerRun): Promise<EventSender> {
+/** Returns `undefined` if the payload was printed without a local Hub, because `--dry-run` does not require one. */
+async function openSender({ repo, options, edits, invocation }: TriggerRun): Promise<EventSender | undefined> {
   const { scope, action, url } = options;
   const { shell, output } = invocation;
   const file = options.file === undefined ? undefined : await readPayloadFile({ file: options.file, shell });
@@ -61,7 +67,25 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
   // An empty variable counts as unset.
   const givenUrl = invocation.hubOptions.hubUrl || shell.env.HF_ENDPOINT;
   const hubUrl = findHubUrl(givenUrl || (await findDefaultHub(output)));
-  return LocalHubSender.connect({ event, hubUrl });
+  try {
+    return await LocalHubSender.connect({ event, hubUrl });
+  } catch (error) {
+    if (!options.dryRun || !HubError.isInstance(error) || error.code !== "HUB_UNREACHABLE") throw error;
+    previewOffline(event, output);
+    output.log(`note: No local Hub is running at ${hubUrl}, so the destinations are unknown.`);
+    return undefined;
+  }
+}
+
+/** Prints the payload of an event without its destinations. */
+function previewOffline(event: ParsedEvent, output: Output): void {
+  const { bodyFor } = resolveEvent({ event, hubUrl: eventHubUrl, createId, createSha });
+  printPreview({ payload: JSON.parse(bodyFor(createId())), receivers: [], notFired: [] }, output);
+}
+
+function printPreview(preview: TriggerPreview, output: Output): void {
+  if (output.format === "json") output.print(plainJson(preview, 2));
+  else if (output.format !== "quiet") output.print(plainJson(preview.payload, 2));
 }
 
 /**
@@ -89,9 +113,8 @@ async function findSecret(
 async function preview(sender: EventSender, invocation: Invocation): Promise<void> {
   const { output } = invocation;
   const previewed = await sender.preview();
-  const { payload, receivers, notFired } = previewed;
-  if (output.format === "json") output.print(plainJson(previewed, 2));
-  else if (output.format !== "quiet") output.print(plainJson(payload, 2));
+  const { receivers, notFired } = previewed;
+  printPreview(previewed, output);
   for (const { url, webhookId } of receivers) {
     output.log(`Would be sent to ${url}${webhookId === undefined ? "" : ` (webhook ${webhookId})`}.`);
   }

@@ -332,6 +332,23 @@ describe("A dry run", () => {
   });
 });
 
+describe("A dry run without a local Hub", () => {
+  test("shows the payload", async () => {
+    const hubUrl = `http://127.0.0.1:${await freePort()}`;
+    const options = ["--dry-run", "--set", "note=yes", "--hub-url", hubUrl];
+    const { exitCode, stdout, stderr } = await runTrigger([...toData, ...options]);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ repo: data, webhook: { id: expect.any(String) }, note: "yes" });
+    expect(stderr).toBe(`note: No local Hub is running at ${hubUrl}, so the destinations are unknown.\n`);
+  });
+
+  test("lists no destinations as JSON", async () => {
+    const hubUrl = `http://127.0.0.1:${await freePort()}`;
+    const { stdout } = await runTrigger([...toData, "--dry-run", "--format", "json", "--hub-url", hubUrl]);
+    expect(JSON.parse(stdout)).toMatchObject({ payload: { repo: data }, receivers: [], notFired: [] });
+  });
+});
+
 describe("Wrong usage of trigger", () => {
   test.each([
     ["no repository", [], "Add a repository as type:name"],
