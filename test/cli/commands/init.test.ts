@@ -135,6 +135,12 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     }
   });
 
+  test("has instructions for coding assistants with the trigger command of the example", async () => {
+    await init(join(folder, "bot"), "--template", "server", "--example", example);
+    const agents = await readFile(join(folder, "bot", "AGENTS.md"), "utf8");
+    expect(agents).toContain(`\nnpx hub-webhooks ${projectExamples[example].trigger}\n`);
+  });
+
   test("lists the variables to set", async () => {
     const { stdout } = await init(join(folder, "bot"), "--template", "space", "--example", example);
     expect(stdout).toContain(`from template space and example ${example} in `);

@@ -87,6 +87,9 @@ function isExample(name: string): name is ExampleName {
   return Object.hasOwn(projectExamples, name);
 }
 
+/** The command in the template's AGENTS.md that an example replaces. */
+const templateTrigger = "npx hub-webhooks trigger dataset:local-user/data";
+
 /** Files of a template that an example replaces. */
 const replacedFiles = ["server.ts", "start.ts", "server.test.ts"];
 
@@ -108,7 +111,10 @@ export async function withExample(
     variables: Object.keys(projectExamples[name].environment),
     isBackground: projectExamples[name].isBackground,
   });
-  return new Map([...files.set("README.md", readme)].sort(([left], [right]) => (left < right ? -1 : 1)));
+  const agents = template.get("AGENTS.md") ?? "";
+  files.set("README.md", readme);
+  files.set("AGENTS.md", agents.replace(templateTrigger, `npx hub-webhooks ${projectExamples[name].trigger}`));
+  return new Map([...files].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 /** Inserts the README of an example between the first and last sections of the template's README. */
