@@ -1,19 +1,7 @@
 import { routes } from "../routes/index.ts";
 import type { ResponseHeaders, Route } from "../routes/route.ts";
 import { componentSchemas, errorBody, type JsonSchema, propertySchemas, toJsonSchema } from "./openapi-schemas.ts";
-
-/** The tags of the OpenAPI document, named as in the Hub's specification. */
-const tags = [
-  { name: "webhooks", description: "Webhooks, which call a URL or run a job when a repository changes." },
-  { name: "notifications", description: "Notifications of a user, and their settings." },
-  { name: "mcp", description: "The tools of the Hub's MCP server." },
-  { name: "papers", description: "Papers and their authors." },
-  { name: "orgs", description: "Organizations: members, tokens, network security, and audit log." },
-  { name: "resource-groups", description: "Groups of repositories of an organization, with members and roles." },
-  { name: "auth", description: "The user of a token." },
-  { name: "jobs", description: "Jobs on the Hub's infrastructure." },
-  { name: "scim", description: "Provisioning of users by an identity provider." },
-];
+import { tags } from "./tags.ts";
 
 export interface OpenApiDocumentOptions {
   /** The base URL of the paths, such as `http://localhost:5050`. */
@@ -76,7 +64,7 @@ export function openApiDocument({ serverUrl }: OpenApiDocumentOptions): OpenApiD
       description: "The part of the Hub's REST API that the local Hub serves.",
     },
     servers: [{ url: serverUrl }],
-    tags,
+    tags: [...tags],
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "An access token, which starts with `hf_`." },

@@ -50,24 +50,6 @@ function describeTarget({ definition: { url, job, jobSourceId } }: StoredWebhook
 
 type WebhookDefinition = StoredWebhook["definition"];
 
-/** Returns the update. If the update has no target, the target of the current definition is added. */
-export function keepTarget(update: WebhookDefinition, current: WebhookDefinition): WebhookDefinition {
-  const hasTarget = update.url !== undefined || update.job !== undefined || update.jobSourceId !== undefined;
-  if (hasTarget) return update;
-  const { url, job, jobSourceId } = current;
-  return {
-    ...update,
-    ...(url !== undefined && { url }),
-    ...(job && { job }),
-    ...(jobSourceId !== undefined && { jobSourceId }),
-  };
-}
-
-/** Removes an empty secret, because a webhook with an empty secret has no secret. */
-export function withoutEmptySecret({ secret, ...definition }: WebhookDefinition): WebhookDefinition {
-  return secret ? { ...definition, secret } : definition;
-}
-
 /** Converts a webhook to its API representation, with `secret` instead of `hasSecret` (see `webhook` in hub/webhooks/schemas.ts). */
 export function toReturnedWebhook({ id, definition, disabled, lastTriggerAt }: StoredWebhook): Webhook {
   const { job, ...fields } = definition;

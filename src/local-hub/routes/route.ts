@@ -6,6 +6,7 @@ import type { Operation } from "../../hub/operation.ts";
 import { fieldProblems } from "../../hub/validation/field-problems.ts";
 import { invalidRequest } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
+import type { TagName } from "../openapi/tags.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 
 /** A resource of the API that the local Hub serves, with its documentation. */
@@ -22,7 +23,7 @@ export type Route<Served extends Operation = Operation> = Served & RouteDetails;
 
 /** The details of a route that only the OpenAPI document contains. */
 export interface RouteDetails {
-  tag: string;
+  tag: TagName;
   description?: string;
   /** The headers that the operation reads, and descriptions of query parameters. */
   parameters?: Readonly<Record<string, { in: "query" | "header"; description: string }>>;

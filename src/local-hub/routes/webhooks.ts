@@ -5,7 +5,8 @@ import { webhook, webhookOperations, webhookRequest, webhookUpdate } from "../..
 import type { Caller } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
 import { replayDelivery } from "../resources/replay-delivery.ts";
-import { keepTarget, toReturnedWebhook, withoutEmptySecret } from "../resources/webhooks.ts";
+import { createWebhook, deleteWebhook, setWebhookState, updateWebhook } from "../resources/webhook-changes.ts";
+import { toReturnedWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 import { completeForPythonClient } from "./python-client.ts";
@@ -61,11 +62,8 @@ export const webhookApi = {
     WebhookJobRequest: webhookJobRequest,
     WebhookJob: webhookJob,
   },
-  serve(
-    app: Hono<ApiEnvironment>,
-    { store, dispatcher, createId }: Pick<HubContext, "store" | "dispatcher" | "createId">,
-  ) {
-    const { webhooks, deliveries } = store;
+  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "dispatcher" | "createId">) {
+    const { webhooks } = hub.store;
     const findOwn = (id: string, caller: Caller): StoredWebhook => {
       const found = webhooks.get(id);
       if (found?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook "${id}".` });
@@ -85,17 +83,7 @@ export const webhookApi = {
     });
 
     serveRoute(app, webhookRoutes.create, ({ body }, context) => {
-      const created: StoredWebhook = {
-        id: createId(),
-        owner: context.var.caller.user,
-        definition: withoutEmptySecret(body),
-        disabled: false,
-        failures: 0,
-        dayBeganAt: 0,
-        triggersToday: 0,
-      };
-      webhooks.put(created);
-      return { webhook: toReturnedWebhook(created) };
+      return { webhook: createWebhook(hub, { owner: context.var.caller.user, definition: body }) };
     });
 
     serveRoute(app, webhookRoutes.get, ({ params: { webhookId } }, context) => {
@@ -103,33 +91,22 @@ export const webhookApi = {
     });
 
     serveRoute(app, webhookRoutes.update, ({ params: { webhookId }, body }, context) => {
-      const before = findOwn(webhookId, context.var.caller);
-      const updated = { ...before, definition: withoutEmptySecret(keepTarget(body, before.definition)) };
-      webhooks.put(updated);
-      return { webhook: toReturnedWebhook(updated) };
+      return { webhook: updateWebhook(hub, { webhook: findOwn(webhookId, context.var.caller), definition: body }) };
     });
 
     serveRoute(app, webhookRoutes.delete, ({ params: { webhookId } }, context) => {
-      const { id } = findOwn(webhookId, context.var.caller);
-      dispatcher.cancel(id);
-      store.transaction(() => {
-        webhooks.delete(id);
-        deliveries.deleteAttempts(id);
-      });
+      deleteWebhook(hub, findOwn(webhookId, context.var.caller));
       return {};
     });
 
     serveRoute(app, webhookRoutes.setState, ({ params: { webhookId, action } }, context) => {
-      const before = findOwn(webhookId, context.var.caller);
-      const updated = { ...before, disabled: action === "disable", failures: 0 };
-      webhooks.put(updated);
-      if (updated.disabled) dispatcher.cancel(updated.id);
-      return { webhook: toReturnedWebhook(updated) };
+      const webhook = findOwn(webhookId, context.var.caller);
+      return { webhook: setWebhookState(hub, { webhook, disabled: action === "disable" }) };
     });
 
     serveRoute(app, webhookRoutes.replay, async ({ params: { webhookId, logId } }, context) => {
       const found = findOwn(webhookId, context.var.caller);
-      return { status: await replayDelivery({ store, dispatcher }, { webhook: found, logId }) };
+      return { status: await replayDelivery(hub, { webhook: found, logId }) };
     });
   },
 } satisfies ResourceApi;
