@@ -2585,7 +2585,7 @@ interface LaunchedServer {
 }
 /**
  * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
- * registered symbol is shared by the copies of this package in a tool and in the user's project.
+ * symbol is registered (`Symbol.for`), because a tool and the user's project may use different copies of this package.
  */
 declare const serverControl: unique symbol;
 /** The description of a registered endpoint. */

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { watchedTypes, webhookDomains } from "../payload/watch.ts";
 import type { LaunchedServer } from "../receiver/lifecycle/launch-options.ts";
-import type { ServerDescription } from "../receiver/lifecycle/server-control.ts";
+import type { ServerControl, ServerDescription } from "../receiver/lifecycle/server-control.ts";
 
 const serverDescription = z.object({
   endpoints: z.array(
@@ -34,7 +34,11 @@ const sessionSecret = z.object({
    */
   mode: z.enum(["replace", "add", "fallback"]),
 });
-/** The temporary secret of a session. */
+/**
+ * The temporary secret of a session. `resolveDevOptions` chooses the secret and its mode. The child process applies it with
+ * `useSecret` of {@link ServerControl} and sends the resulting secret of the server back in its description. The session
+ * uses that secret for its webhooks and stores it for `trigger`.
+ */
 export type SessionSecret = z.output<typeof sessionSecret>;
 
 const command = z.discriminatedUnion("type", [

@@ -87,7 +87,7 @@ function chooseServer({
   throw serverFileInvalid(
     isEmptyExport(exported)
       ? 'The file exports no server. Add "export default server;".'
-      : 'The default export is not a WebhooksServer of this version. Add "export default server;", and update hub-webhooks.',
+      : 'The default export is not a WebhooksServer, or an incompatible version of hub-webhooks created it. Add "export default server;", or run "npm install hub-webhooks@latest" in the project.',
   );
 }
 

@@ -40,7 +40,7 @@ export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 /** Returns the end of an error message: the alternatives to a provider, for every way to configure a tunnel. */
 export function otherTunnels(provider: ProviderName): string {
   const variables = providerNames.filter((name) => name !== provider).map((name) => `TUNNEL=${name}`);
-  return `choose another provider (${variables.join(" or ")} for a server, --tunnel for dev, "provider" in code), or run your own tunnel and set its URL (PUBLIC_URL for a server, --public-url for dev, "publicUrl" in code)`;
+  return `choose another provider (${variables.join(" or ")} for a server, --tunnel for dev, "provider" in code), or run your own tunnel and set its URL (PUBLIC_URL for a server, --public-url for dev, "publicUrl" in code, or "existingUrl" for openTunnel)`;
 }
 
 const localtunnelRemedy = `Check the network and try again, set another tunnel server (LOCALTUNNEL_HOST, or "host" in code), ${otherTunnels("localtunnel")}.`;

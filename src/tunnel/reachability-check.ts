@@ -23,7 +23,10 @@ export function createReachabilityCheck(): ReachabilityCheck {
 /** The headers of the response to a reachability check. */
 export const reachabilityHeaders = { "content-type": "text/plain", "cache-control": "no-store" } as const;
 
-/** Whether a request is the request of a reachability check. `url` is the path with its query, as in Node. */
+/**
+ * Whether a request is the request of a reachability check. `url` is the path with its query, as in Node. The check of a
+ * `dev` session also proves to other processes that the session is alive (see `alive` of `RegistrationSession`).
+ */
 export function isReachabilityRequest(
   { path }: ReachabilityCheck,
   { method, url }: { method?: string | undefined; url?: string | undefined },

@@ -125,7 +125,7 @@ describe.concurrent("The failure of a server file", () => {
     [
       "exports something else",
       "export default { port: 7860 };",
-      /^The default export is not a WebhooksServer of this version\. /,
+      /^The default export is not a WebhooksServer, or an incompatible version/,
     ],
     [
       "launches several servers",

@@ -21,7 +21,10 @@ import { isConnectFailure, maxRetryAfterSeconds, retryDelayMs, wait } from "./re
 const maxResponseBytes = 50_000_000;
 
 export interface OperationOptions extends CallOptions {
-  /** Whether the call can be repeated safely. Default `false` for POST, otherwise `true`. */
+  /**
+   * Whether the call can be repeated safely. Default `false` for POST, otherwise `true`. PATCH is included, unlike in
+   * `hub.fetch`, because every PATCH operation of this client sets fields.
+   */
   idempotent?: boolean;
   /** Whether to skip the validation of the body. Use this option for values that the Hub returned. Default `false`. */
   skipBodyValidation?: boolean;

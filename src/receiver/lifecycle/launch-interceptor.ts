@@ -13,7 +13,7 @@ export interface LaunchInterceptor {
   onSharedServer(server: object): void;
 }
 
-/** A registered symbol, which is shared by the copies of this package in a tool and in the user's project. */
+/** A registered symbol, like `serverControl`. */
 const interceptorKey = Symbol.for("hub-webhooks.launchInterceptor");
 
 /** Returns the interceptor of this process, if there is one. */

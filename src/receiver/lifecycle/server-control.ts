@@ -4,7 +4,7 @@ import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 
 /**
  * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
- * registered symbol is shared by the copies of this package in a tool and in the user's project.
+ * symbol is registered (`Symbol.for`), because a tool and the user's project may use different copies of this package.
  */
 export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverControl");
 

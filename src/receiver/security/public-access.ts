@@ -2,7 +2,7 @@ import { readEnvironment } from "../../core/environment.ts";
 import { readSpace } from "../../core/space.ts";
 import type { LaunchOptions } from "../lifecycle/launch-options.ts";
 
-/** A registered symbol, because `dev` and the user's server may use different copies of this package. */
+/** A registered symbol, like `serverControl`. */
 const deliveryOnlyKey = Symbol.for("hub-webhooks.deliveryOnly");
 
 /** Marks a public URL at which only deliveries are accepted, so that the server's pages are not public. */
