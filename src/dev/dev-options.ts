@@ -22,9 +22,10 @@ export interface StartDevOptions {
   /** The port of the local Hub. Default: 5050, or the next free port. */
   hubPort?: number;
   /**
-   * The URL of the session's inbox. Overrides `INBOX_URL` and the server's `inbox` option, because a session must not
-   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the
-   * port is not 7860.
+   * The URL of the session's inbox. Overrides `INBOX_URL` and a URL in the options of the server, because a session must
+   * not run the queued deliveries of a deployed server. If the server passes an `Inbox` object, the server uses that
+   * object and logs a warning. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the port
+   * is not 7860.
    */
   inbox?: string;
   /**

@@ -48,7 +48,7 @@ const command = z.discriminatedUnion("type", [
     path: z.string(),
     launchResult: launchedServer,
     secret: sessionSecret.optional(),
-    /** The URL of the inbox, which overrides the inbox in the server file. */
+    /** The URL of the inbox. Overrides a URL in the server file, but not an `Inbox` object. */
     inbox: z.string().optional(),
   }),
   z.object({ type: z.literal("publicUrl"), publicUrl: z.string() }),

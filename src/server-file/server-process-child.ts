@@ -43,7 +43,7 @@ async function run(command: Command): Promise<void> {
   try {
     publicUrl = command.launchResult.publicUrl;
     const inbox = command.type === "serve" ? command.inbox : undefined;
-    // The server uses this inbox and redacts secrets in its URL. The user's code can also read the variable.
+    // For the user's code, and because the server redacts the secrets in this variable. `useInbox` sets the server's inbox.
     if (inbox !== undefined) process.env.INBOX_URL = inbox;
     const { path, launchResult } = command;
     const server = await loader.load({

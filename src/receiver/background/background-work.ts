@@ -84,7 +84,7 @@ export class BackgroundWork {
     this.#maxRetryWaitMs = maxMs;
   }
 
-  /** Sets the URL for the next time that the inbox is opened. Has no effect if the `inbox` option is an open inbox. */
+  /** Sets the URL for the next time that the inbox is opened. If the options contain an `Inbox` object, only logs a warning. */
   useInbox(url: string): void {
     this.#inboxUrl = url;
   }
@@ -134,7 +134,14 @@ export class BackgroundWork {
 
   async #openInbox(): Promise<Inbox> {
     const { inbox, log, now } = this.#options;
-    if (typeof inbox === "object") return inbox;
+    if (typeof inbox === "object") {
+      if (this.#inboxUrl !== undefined) {
+        log.warn(
+          "The server uses its own Inbox object, not the inbox of this session, and runs the deliveries in it. To keep the session separate, pass a URL to new WebhooksServer({ inbox }) instead.",
+        );
+      }
+      return inbox;
+    }
     const { openConfiguredInbox } = await import("../node/open-configured-inbox.ts");
     const opened = await openConfiguredInbox({ url: this.#inboxUrl ?? inbox, log, now });
     if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);

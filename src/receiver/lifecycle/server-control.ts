@@ -46,7 +46,10 @@ export interface ServerControl {
   describe(): ServerDescription;
   /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
   useSecret(secret: string, mode: "add" | "replace"): void;
-  /** Sets the inbox URL, which overrides the `inbox` option and `INBOX_URL`. Call this method before the launch. */
+  /**
+   * Sets the URL of the inbox, which overrides `INBOX_URL` and a URL in the options. An `Inbox` object in the options is kept,
+   * with a warning. Call this method before the launch.
+   */
   useInbox(url: string): void;
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;

@@ -43,6 +43,22 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs();
 });
 
+test("A server with an Inbox object keeps it after useInbox(), and logs a warning", async () => {
+  const logger = createMemoryLogger();
+  const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
+  const server = new WebhooksServer({ secret, inbox, logger });
+  onTestFinished(() => server.close());
+  const start = vi.spyOn(inbox, "startWorker");
+  server.webhook("retrain", { background: true }, () => {});
+  server[serverControl].useInbox(`sqlite:${file}`);
+  await server.ready();
+  expect(start).toHaveBeenCalledOnce();
+  expect(existsSync(file)).toBe(false);
+  expect(logger.lines).toContainEqual(
+    expect.objectContaining({ level: "warn", msg: expect.stringMatching(/Inbox object/) }),
+  );
+});
+
 test("An endpoint that is added after the server was closed does not run on the closed inbox", async () => {
   const logger = createMemoryLogger();
   const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
