@@ -2622,7 +2622,10 @@ interface ServerControl {
   describe(): ServerDescription;
   /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
   useSecret(secret: string, mode: "add" | "replace"): void;
-  /** Sets the inbox URL, which overrides the `inbox` option and `INBOX_URL`. Call this method before the launch. */
+  /**
+   * Sets the URL of the inbox, which overrides `INBOX_URL` and a URL in the options. An `Inbox` object in the options is kept,
+   * with a warning. Call this method before the launch.
+   */
   useInbox(url: string): void;
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
@@ -2930,9 +2933,10 @@ interface StartDevOptions {
   /** The port of the local Hub. Default: 5050, or the next free port. */
   hubPort?: number;
   /**
-   * The URL of the session's inbox. Overrides `INBOX_URL` and the server's `inbox` option, because a session must not
-   * run the queued deliveries of a deployed server. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the
-   * port is not 7860.
+   * The URL of the session's inbox. Overrides `INBOX_URL` and a URL in the options of the server, because a session must
+   * not run the queued deliveries of a deployed server. If the server passes an `Inbox` object, the server uses that
+   * object and logs a warning. Default `sqlite:./.hub-webhooks/dev.db`, or `dev-<port>.db` if the port
+   * is not 7860.
    */
   inbox?: string;
   /**
