@@ -169,6 +169,7 @@ test("The worker reports a refused connection only when no other connection is o
   });
   const { reports } = await startWorker(await listenOnPort(server), { connections: 2, timeoutMs: 60_000 });
   await expect.poll(() => sockets.size).toBe(2);
+  await expect.poll(() => reports).toEqual(["ready", "connected"]);
   server.close();
 
   const [first, second] = sockets;
@@ -196,18 +197,18 @@ test("The worker reports a loss when its last connection closes and the server a
   onTestFinished(() => void server.kill("SIGKILL"));
   const [output] = await once(server.stdout, "data");
   const port = Number(output);
-  const { reports } = await startWorker(port, { timeoutMs: 500 });
+  const { reports } = await startWorker(port, { timeoutMs: 1_500 });
   await once(server.stdout, "data");
   const waiting = Array.from({ length: 4 }, () => connect({ port, host: "127.0.0.1" }).on("error", () => {}));
   onTestFinished(() => {
     for (const socket of waiting) socket.destroy();
   });
   await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, "connect")));
-  expect(reports).toEqual(["ready", "connected"]);
+  await expect.poll(() => reports).toEqual(["ready", "connected"]);
 
   server.stdin.write("x");
 
-  await expect.poll(() => reports).toEqual(["ready", "connected", "lost"]);
+  await expect.poll(() => reports, { timeout: 10_000 }).toEqual(["ready", "connected", "lost"]);
 });
 
 test("The worker reports a loss only after a time without a connection", async () => {
