@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { connect } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { defaultLimits, limitConnections } from "../../src/http-server/connection.ts";
 import { openListener } from "../receiver/node/open-listener.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 
@@ -38,6 +41,33 @@ describe("Open connections", () => {
     open[1]?.close();
     await expect.poll(() => listener.connectionCount).toBe(1);
     expect((await (await openSocket(url)).send(page).answer()).status).toBe(200);
+  });
+
+  test("that are refused are reported at most once a minute", () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const server = createServer();
+    const warn = vi.fn();
+    limitConnections(server, { connections: new Map(), limits: defaultLimits, warn });
+    server.emit("drop");
+    vi.advanceTimersByTime(59_999);
+    server.emit("drop");
+    expect(warn).toHaveBeenCalledTimes(1);
+    vi.advanceTimersByTime(1);
+    server.emit("drop");
+    expect(warn).toHaveBeenCalledTimes(2);
+  });
+
+  test("stay open while they are idle if the keep-alive timeout is 0", async () => {
+    const { url } = await openListener({
+      limits: { writeTimeoutMs: 20 },
+      timeouts: { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 0 },
+    });
+    const socket = await openSocket(url);
+    await socket.send(page).answer();
+    // The write timeout passes several times.
+    await wait(100);
+    expect((await socket.send(page).answer()).status).toBe(200);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { optionError } from "../../core/option-error.ts";
+import { RepeatedErrors } from "../repeated-errors.ts";
 import { BullmqInbox, type BullmqInboxOptions } from "./bullmq-inbox.ts";
 import { loadPostgresPackages, loadRedisPackages } from "./optional-packages.ts";
 import { connectPostgres } from "./postgres.ts";
@@ -19,9 +20,6 @@ export interface OpenBullmqOptions
   now: () => number;
 }
 
-/** The minimum time between two log lines about the same error, in milliseconds. Connections are retried every few seconds. */
-const logIntervalMs = 60_000;
-
 /**
  * Opens an inbox in Redis or PostgreSQL. Servers on several machines can share the inbox.
  *
@@ -37,10 +35,10 @@ export async function openBullmqInbox({
   ...limits
 }: OpenBullmqOptions): Promise<BullmqInbox> {
   if (!URL.canParse(url)) throw urlInvalid();
-  const loggedAt = new Map<string, number>();
+  // Connections are retried every few seconds.
+  const errors = new RepeatedErrors(now);
   const onError = (error: Error) => {
-    if (now() - (loggedAt.get(error.message) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return;
-    loggedAt.set(error.message, now());
+    if (!errors.shouldLog(error)) return;
     log.error({ err: error }, "The inbox reported an error. Failed operations on the inbox server are retried.");
   };
   const options = { ...limits, url, onError, log, now };

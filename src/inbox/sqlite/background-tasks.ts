@@ -1,21 +1,16 @@
-import { messageOf } from "../../core/describe-error.ts";
 import type { Logger } from "../../core/logger.ts";
-
-/** The minimum time between two log lines about the same failure, in milliseconds. */
-const logIntervalMs = 60_000;
+import { RepeatedErrors } from "../repeated-errors.ts";
 
 /** Runs the background tasks of an inbox at intervals and after delays, and logs failures. The timers do not keep the process alive. */
 export class BackgroundTasks {
   readonly #log: Logger;
-  readonly #monotonicNow: () => number;
+  readonly #failures: RepeatedErrors;
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** When the failure with each message was last logged, in milliseconds of the monotonic clock. */
-  readonly #loggedAt = new Map<string, number>();
   #isClosed = false;
 
   constructor({ log, monotonicNow }: { log: Logger; monotonicNow: () => number }) {
     this.#log = log;
-    this.#monotonicNow = monotonicNow;
+    this.#failures = new RepeatedErrors(monotonicNow);
   }
 
   run(task: () => Promise<unknown>): void {
@@ -51,10 +46,7 @@ export class BackgroundTasks {
   }
 
   #logFailure(error: unknown): void {
-    const message = messageOf(error);
-    const now = this.#monotonicNow();
-    if (now - (this.#loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return;
-    this.#loggedAt.set(message, now);
+    if (!this.#failures.shouldLog(error)) return;
     this.#log.error({ err: error }, "A background task of the inbox failed and will be retried.");
   }
 }

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { run } from "../../../../src/cli/main.ts";
@@ -73,6 +74,23 @@ describe("hub-webhooks deliveries tail", () => {
     work(inbox, () => succeeded);
     await command.says("done\n");
     expect(await command.stop()).toMatchObject({ stdout: "done\n" });
+  });
+
+  test("warns that it missed deliveries if more arrive than one poll reads", async () => {
+    const { inbox, env, file } = livelyInbox();
+    await inbox.accept(incoming("first"));
+    const command = tail(["--format", "quiet"], { env });
+    await command.says("first\n");
+    const database = new DatabaseSync(file, { timeout: 5_000 });
+    // One statement, so that no poll runs between two of the deliveries.
+    database.exec(`
+      INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at)
+        WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1001)
+        SELECT 'retrain', 'n' || n, 'x', received_at, scheduled_at, 'queued', due_at FROM numbers, deliveries WHERE id = 'first';
+    `);
+    database.close();
+    await command.says("n1001\n");
+    expect((await command.stop()).stderr).toMatch(/missed.*--interval/);
   });
 
   test("prints one JSON object per line, without the body", async () => {
