@@ -154,7 +154,7 @@ interface WebhookErrorCodes {
 }
 /** The stable name of an error. See {@link WebhookErrorCodes} for the cause and fix of each code. */
 type WebhookErrorCode = keyof WebhookErrorCodes;
-/** The options of a {@link WebhookError}. */
+/** The second argument of the {@link WebhookError} constructor. */
 interface WebhookErrorOptions {
   code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
@@ -199,7 +199,7 @@ declare class WebhookError extends Error {
    */
   static isInstance(value: unknown): value is WebhookError;
 }
-/** The options of a {@link HubError}. */
+/** The second argument of the {@link HubError} constructor. */
 interface HubErrorOptions extends WebhookErrorOptions {
   /** The `X-Request-Id` of the response. Include the ID when you contact the Hub's support. */
   requestId?: string | undefined;
@@ -2832,7 +2832,7 @@ interface DevState {
   /** The URL of the session's inbox, with a masked password. Absent if no endpoint runs in the background. */
   inbox?: string;
 }
-/** An event of a session. */
+/** An event that a session passes to its `onEvent` option. */
 type DevEvent =
 /** The session is ready for deliveries: a test request has arrived through the public URL. Emitted once. */
 ({

@@ -153,7 +153,7 @@ export interface WebhookErrorCodes {
 /** The stable name of an error. See {@link WebhookErrorCodes} for the cause and fix of each code. */
 export type WebhookErrorCode = keyof WebhookErrorCodes;
 
-/** The options of a {@link WebhookError}. */
+/** The second argument of the {@link WebhookError} constructor. */
 export interface WebhookErrorOptions {
   code: WebhookErrorCode;
   /** The HTTP status of the error, if it has one. */
@@ -211,7 +211,7 @@ export class WebhookError extends Error {
   }
 }
 
-/** The options of a {@link HubError}. */
+/** The second argument of the {@link HubError} constructor. */
 export interface HubErrorOptions extends WebhookErrorOptions {
   /** The `X-Request-Id` of the response. Include the ID when you contact the Hub's support. */
   requestId?: string | undefined;

@@ -32,7 +32,7 @@ export interface DevState {
   inbox?: string;
 }
 
-/** An event of a session. */
+/** An event that a session passes to its `onEvent` option. */
 export type DevEvent =
   /** The session is ready for deliveries: a test request has arrived through the public URL. Emitted once. */
   | ({ event: "ready" } & DevState)

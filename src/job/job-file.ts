@@ -45,7 +45,7 @@ export async function runJobFile({
 function failUnfinished(code: number): void {
   if (code !== 0) return;
   console.error(
-    "error: The process exited before the job was done. Remove calls to process.exit() from the file and its handlers.",
+    "error: The process exited before the job was done. Remove calls to process.exit() from the file and its handlers, and look for a promise that never settles.",
   );
   process.exitCode = 1;
 }

@@ -111,7 +111,7 @@ function chooseEndpoint({ endpointNames: names }: ControllableServer, name: stri
 function readPayload({ WEBHOOK_PAYLOAD: body }: Readonly<Record<string, string | undefined>>): string {
   if (body) return body;
   throw new WebhookError(
-    "WEBHOOK_PAYLOAD is not set. The Hub sets this variable in the job of a webhook. To test locally, run the job on a local Hub (npx hub-webhooks hub --run-jobs), or set the variable to a payload.",
+    "WEBHOOK_PAYLOAD is not set. The Hub sets this variable in the job of a webhook. To test locally, run the job with a local Hub (npx hub-webhooks hub --run-jobs), or set the variable to a payload.",
     { code: "PAYLOAD_MISSING" },
   );
 }

@@ -4,7 +4,7 @@ import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { userStackLines } from "../core/user-stack.ts";
 
-/** The reason why a server file does not load. */
+/** Why a server file does not load: a reason and, if it helps, a stack trace. */
 export interface LoadFailure {
   /** The reason, on one line. */
   reason: string;

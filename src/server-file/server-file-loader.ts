@@ -29,7 +29,7 @@ export class ServerFileLoader {
   }: {
     /** The absolute path of the file. */
     path: string;
-    /** The result of `launch()` in the file, where `launch()` does not start a server. */
+    /** The value that `launch()` returns in the file. `launch()` does not start a server there. */
     launchResult: LaunchedServer;
     /** Called with the absolute path of each of the user's files before it is loaded. */
     onLoad?: (path: string) => void;

@@ -168,7 +168,7 @@ function checkExclusions({ provider, existingUrl, host, subdomain }: OpenTunnelO
   }
   if (provider === undefined || provider === "localtunnel" || localtunnelOnly === undefined) return;
   throw optionError(
-    `Option "${localtunnelOnly}" is not supported with ${provider}, because its names belong to an account. Set up a named tunnel in your account, run the tunnel, and set its URL instead of the provider (PUBLIC_URL for a server, --public-url for dev, "existingUrl" in code).`,
+    `Option "${localtunnelOnly}" is not supported with ${provider}, because its names belong to an account. Set up a named tunnel in your account, run the tunnel, and set its URL instead of the provider (PUBLIC_URL for a server, --public-url for dev, "existingUrl" for openTunnel).`,
   );
 }
 

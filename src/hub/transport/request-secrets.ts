@@ -7,7 +7,7 @@ import { secretsInUrl } from "../../core/urls.ts";
  * replacement within ordinary words would reveal the secret.
  */
 const minRedactedChars = 4;
-/** The maximum length of a text. Longer texts are truncated. */
+/** The maximum length of a redacted text, in characters. Longer texts are truncated. */
 const maxShownChars = 500;
 
 /** Fields and query parameters whose values must not appear in errors. */

@@ -39,7 +39,10 @@ export async function openBullmqInbox({
   const errors = new RepeatedErrors(now);
   const onError = (error: Error) => {
     if (!errors.shouldLog(error)) return;
-    log.error({ err: error }, "The inbox reported an error. Failed operations on the inbox server are retried.");
+    log.error(
+      { err: error },
+      "The inbox reported an error. Failed operations are retried. If the error persists, check the inbox server.",
+    );
   };
   const options = { ...limits, url, onError, log, now };
   const connectOptions = { url, mustExist, startMs, onError };

@@ -137,7 +137,7 @@ export class Dispatcher {
     if (triggersToday >= limits.triggersPerDay) {
       log.warn(
         { webhook: webhook.id, triggersPerDay: limits.triggersPerDay },
-        "The webhook did not fire, because it has reached its daily limit. Create another webhook.",
+        "The webhook did not fire, because it has reached its daily limit. Raise triggersPerDay, or create another webhook.",
       );
       return false;
     }

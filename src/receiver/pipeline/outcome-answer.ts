@@ -63,11 +63,14 @@ export function answerAccepted({ id, duplicate }: { id: string; duplicate: boole
 }
 
 function handlerReturnedError(endpoint: string, status: number): WebhookError {
-  return new WebhookError(`The handler of endpoint "${endpoint}" returned status ${status}.`, {
-    code: "HANDLER_FAILED",
-    status: 500,
-    retryable: true,
-  });
+  return new WebhookError(
+    `The handler of endpoint "${endpoint}" returned status ${status}, which counts as a failure. Return 200 to 299 after a success.`,
+    {
+      code: "HANDLER_FAILED",
+      status: 500,
+      retryable: true,
+    },
+  );
 }
 
 /** Creates the error that clients receive after an internal failure. Its cause is only logged. */

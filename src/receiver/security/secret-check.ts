@@ -34,7 +34,7 @@ export class SecretCheck {
   #boundSecret: string | undefined;
   #previousBoundSecret: string | undefined;
 
-  /** @throws `OPTION_INVALID` when a secret is empty or not a string, so that a mistake does not open the server. */
+  /** @throws `OPTION_INVALID` if a secret is empty or not a string, so that a mistake does not disable the check. */
   constructor(options: SecretCheckOptions) {
     this.#options = options;
     this.#given = readSecretOption(options.secret);
