@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient, register } from "../../src/client.ts";
+import { HubError } from "../../src/core/errors.ts";
+import { RegistrationFile } from "../../src/registration/registration-file.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { openTestHub, publicUrl, secret, serverOf, urlOf } from "./test-hub.ts";
 
@@ -230,6 +232,18 @@ describe("A webhook that was created elsewhere and delivers to an endpoint", () 
   });
 });
 
+test.each(["ARGUMENT_INVALID", "HUB_TOKEN_MISSING", "HUB_TOKEN_INVALID"] as const)(
+  "A creation that fails with %s before it is sent is not recorded as interrupted",
+  async (code) => {
+    const testHub = await openTestHub();
+    vi.spyOn(testHub.client.webhooks, "create").mockRejectedValueOnce(new HubError("It was not sent.", { code }));
+    const { failed } = await testHub.register(serverOf({ retrain }));
+    expect(failed).toMatchObject([{ step: { action: "create" }, error: { code } }]);
+    const file = new RegistrationFile({ path: testHub.state, hubUrl: testHub.hub.url });
+    expect(file.read()).toMatchObject({ webhooks: [], pending: [] });
+  },
+);
+
 describe("The secret", () => {
   test("is the first secret of the server, and is rotated with it", async () => {
     const testHub = await openTestHub();
@@ -253,6 +267,9 @@ describe("The secret", () => {
     const updated = await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret: false }));
     expect(updated.done).toMatchObject([{ changes: [{ field: "watched" }, { field: "domains" }] }]);
     expect(await testHub.webhooks()).toMatchObject([{ secret, watched: [{ type: "model" }] }]);
+    // The state file still contains the hash of the secret.
+    const same = await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }));
+    expect(same.steps).toEqual([]);
     expect((await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }))).steps).toEqual([]);
   });
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import fs, { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { makePrivateFolder } from "../../src/core/private-folder.ts";
@@ -187,6 +188,23 @@ describe("The state file", () => {
     ]);
     const ids = state.read().webhooks.map(({ id }) => id);
     expect(new Set(ids).size).toBe(75);
+  });
+
+  test.each([
+    ["lock", 10_000, (state: RegistrationFile) => add(state, "a")],
+    ["exclusive", 60_000, (state: RegistrationFile) => state.runExclusive(async () => {})],
+  ] as const)("is waited for, but not without limit: %s, %i ms", async (name, limitMs, use) => {
+    const state = openState();
+    await add(state, "b");
+    const elapsed = vi.spyOn(performance, "now").mockReturnValue(0);
+    onTestFinished(() => elapsed.mockRestore());
+    await withFileLock({ file: `${state.path}.${name}`, timeoutMs: 0 }, async () => {
+      const failure = use(state).catch((error: unknown) => error);
+      elapsed.mockReturnValue(limitMs);
+      expect(await Promise.race([failure, sleep(60, "waits")])).toBe("waits");
+      elapsed.mockReturnValue(limitMs + 1);
+      expect(await failure).toMatchObject({ code: "STATE_UNUSABLE" });
+    });
   });
 
   test("is unlocked when the process that locked it exits", async () => {

@@ -24,6 +24,18 @@ describe("The counts of an inbox", () => {
     expect(await new InboxCountsReader({ inbox: () => undefined, now: Date.now }).read()).toBeUndefined();
   });
 
+  test("are unknown after one second if the inbox does not respond", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const opening = new Promise<Inbox>(() => {});
+    const settled = vi.fn();
+    new InboxCountsReader({ inbox: () => opening, now: Date.now }).read().then(settled);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(settled).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(settled).toHaveBeenCalledWith("unknown");
+  });
+
   test("are read at most once a second", async () => {
     const { inbox, ask, clock, counts } = openCounted();
     expect(await Promise.all([counts.read(), counts.read()])).toEqual([{}, {}]);
