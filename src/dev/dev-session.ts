@@ -12,10 +12,11 @@ import { type DevHub, openDevHub } from "./dev-hub.ts";
 import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
 import { DevProxy } from "./dev-proxy.ts";
 import { OpenParts } from "./open-parts.ts";
+import { openWebhookState } from "./open-webhook-state.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { writeSessionFile } from "./session-file.ts";
 import { effectiveWatch } from "./watched-items.ts";
-import { openWebhookState, WebhookReconciler } from "./webhook-reconciler.ts";
+import { WebhookReconciler } from "./webhook-reconciler.ts";
 
 /**
  * A dev session, which runs a server file, reloads the file on changes, and manages temporary webhooks for its
@@ -69,6 +70,9 @@ export async function startDev(options: StartDevOptions = {}): Promise<DevSessio
   } finally {
     signal?.removeEventListener("abort", abort);
   }
+  // The signal can abort between the end of `open` and this line.
+  if (signal?.aborted) await session.close();
+  signal?.throwIfAborted();
   signal?.addEventListener("abort", () => void session.close(), { once: true });
   return session;
 }

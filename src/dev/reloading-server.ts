@@ -12,7 +12,7 @@ export interface ReloadingServerOptions
    * the server has no secret.
    */
   secret: SessionSecret | undefined;
-  /** The URL of the inbox. Overrides the inbox of the server. */
+  /** The URL of the inbox. Overrides a URL in the server file, but not an `Inbox` object. */
   inbox?: string | undefined;
   /** Called each time the server starts, including the first time. */
   onServing: (description: ServerDescription) => void;
@@ -92,7 +92,7 @@ export class ReloadingServer {
   #changed(paths: readonly string[], isLoaded: boolean): void {
     // A broken server can be fixed by a file that was never loaded, such as a missing import.
     if (!isLoaded && this.#state !== "broken") {
-      this.#mayBeFixed = this.#state === "loading" || this.#state === "restarting";
+      this.#mayBeFixed = this.#state === "loading";
       return;
     }
     this.#options.onReload(paths);

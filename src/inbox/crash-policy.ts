@@ -6,8 +6,8 @@
  * - A delivery runs alone if it runs while no other delivery is running in the same process.
  *
  * A suspect is retried alone if possible. If the process then crashes again, the suspect caused the crash, and the crash
- * counts as an attempt. A crash while other deliveries were running does not count, because any of these deliveries may have
- * caused it.
+ * counts as an attempt. A crash while other deliveries were running does not count (at most three times per delivery),
+ * because any of these deliveries may have caused it.
  */
 
 /**

@@ -62,7 +62,7 @@ export const storedClosingError: AttemptError = {
 };
 
 /** The stored error of an attempt that a crash interrupted (see `crash-policy.ts`). */
-export const storedAbandonedError: AttemptError = {
+export const storedCrashError: AttemptError = {
   code: "ABANDONED",
   message: "The process that was running the delivery stopped or did not renew the lease of the delivery in time.",
 };

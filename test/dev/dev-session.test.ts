@@ -357,6 +357,20 @@ describe("A session with a local Hub", () => {
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
   });
 
+  test("rejects and is closed if the signal aborts just after the session becomes ready", async () => {
+    const project = await openProject();
+    const stop = new AbortController();
+    const reason = new Error("stopped");
+    const port = await freePort();
+    const stopSoon = () => void Promise.resolve().then(() => stop.abort(reason));
+    const starting = startDev({
+      ...optionsIn(project, { port, signal: stop.signal }),
+      onEvent: ({ event }) => (event === "ready" ? stopSoon() : undefined),
+    });
+    await expect(starting).rejects.toBe(reason);
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+  });
+
   test("is closed when the signal aborts later", async () => {
     const project = await openProject();
     const stop = new AbortController();

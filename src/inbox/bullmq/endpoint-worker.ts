@@ -3,7 +3,7 @@ import { toError } from "../../core/describe-error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { countsAsAttempt } from "../crash-policy.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
-import { storedAbandonedError, storedClosingError } from "../inbox-errors.ts";
+import { storedClosingError, storedCrashError } from "../inbox-errors.ts";
 import { nextStep } from "../next-step.ts";
 import { type Retention, retentionOf } from "../retention.ts";
 import { type HandlerRun, HandlerRuns } from "./handler-runs.ts";
@@ -160,10 +160,10 @@ export class EndpointWorker {
     if (countedAttempts(history) >= queue.policy.maxAttempts) {
       await job.log(skippedEntry(job));
       log.error(
-        { ...fields, code: storedAbandonedError.code },
-        `${storedAbandonedError.message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
+        { ...fields, code: storedCrashError.code },
+        `${storedCrashError.message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
       );
-      throw new bullmqErrors.UnrecoverableError(storedAbandonedError.code);
+      throw new bullmqErrors.UnrecoverableError(storedCrashError.code);
     }
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
     const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
@@ -210,9 +210,9 @@ export class EndpointWorker {
     const { bullmqErrors, now } = this.#options;
     const claim = job.attemptsStarted;
     const { outcome, isInterrupted, hasLostLease } = run;
+    if (hasLostLease) return this.#recordLate(job, run);
     if (outcome === "unfinished") return this.#endInterrupted(job, token, run);
     const next = nextStep(outcome, { claimed, isInterrupted, now: now() });
-    if (hasLostLease) return this.#recordLate(job, run);
     if (next.status === "queued" && !next.counts) return this.#endInterrupted(job, token, run);
     if (!(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
     const dueAt = next.status === "queued" ? new Date(next.dueAt) : undefined;
@@ -356,7 +356,7 @@ export class EndpointWorker {
     for (const { claim, wasAlone } of crashes) {
       // The start time is omitted, because BullMQ has replaced it with the start time of the current claim.
       const number = attemptsIn(history).length + 1;
-      const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: storedAbandonedError };
+      const attempt: DeliveryAttempt = { number, outcome: "abandoned", error: storedCrashError };
       const counts = countsAsAttempt({ wasAlone, uncountedCrashes: crashesIn(history).uncounted });
       const entry = attemptEntry({ claim, attempt, counts });
       await job.log(entry);
@@ -376,10 +376,11 @@ export class EndpointWorker {
       deliveryId: job.data.id,
       attempt,
       waitMs,
-      code: storedAbandonedError.code,
+      code: storedCrashError.code,
     };
-    log.warn(fields, `${storedAbandonedError.message} The delivery will be retried, alone in its process if possible.`);
+    log.warn(fields, `${storedCrashError.message} The delivery will be retried, alone in its process if possible.`);
     await job.log(skippedEntry(job, new Date(now() + waitMs)));
+    // BullMQ subtracts `Date.now()` from this time.
     await job.moveToDelayed(Date.now() + waitMs, token);
     throw new bullmqErrors.DelayedError();
   }

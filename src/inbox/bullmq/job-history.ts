@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { DeliveryAttempt } from "../inbox.ts";
-import { storedAbandonedError } from "../inbox-errors.ts";
+import { storedCrashError } from "../inbox-errors.ts";
 
 /*
  * The history of a delivery is the log of its BullMQ job. Each line of the log is one JSON entry.
@@ -205,7 +205,7 @@ function isAttempt(entry: JobHistory[number]): entry is AttemptEntry {
 }
 
 function isCrash({ outcome, error }: AttemptEntry): boolean {
-  return outcome === "abandoned" && error?.code === storedAbandonedError.code;
+  return outcome === "abandoned" && error?.code === storedCrashError.code;
 }
 
 /** Whether a shutdown interrupted an attempt. A shutdown does not make a delivery a suspect. */

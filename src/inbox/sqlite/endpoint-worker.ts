@@ -44,8 +44,8 @@ export class EndpointWorker {
   /** The running deliveries whose handlers have not finished. */
   readonly #inHandler = new Set<ClaimedRow>();
   readonly #stopped = new AbortController();
-  /** Resolves when all claims in progress have ended. */
-  #claiming: Promise<unknown> | undefined;
+  /** The claims in progress. */
+  readonly #claims = new Set<Promise<unknown>>();
   #isClaiming = false;
   #hasMore = false;
   #closing = false;
@@ -110,7 +110,7 @@ export class EndpointWorker {
   async close(graceMs: number): Promise<number> {
     this.#closing = true;
     for (const { controller } of this.#running.values()) controller.abort(inboxClosing());
-    await this.#claiming;
+    await Promise.all(this.#claims);
     this.#stopped.abort();
     const ends = [...this.#running.values()].map(({ done }) => done);
     const grace = Promise.withResolvers<void>();
@@ -125,9 +125,10 @@ export class EndpointWorker {
     return this.#interrupted;
   }
 
-  /** Makes `close` wait for a claim. A claim of a suspect can run at the same time as another claim. */
+  /** Makes `close` wait for a claim, which must not reject. A claim of a suspect can run at the same time as another claim. */
   #addClaim(claim: Promise<unknown>): void {
-    this.#claiming = Promise.all([this.#claiming, claim]);
+    this.#claims.add(claim);
+    void claim.then(() => this.#claims.delete(claim));
   }
 
   async #claim(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import { storedAbandonedError } from "../inbox-errors.ts";
+import { storedCrashError } from "../inbox-errors.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
@@ -128,7 +128,7 @@ export class LeaseRecovery {
   }
 
   #log({ endpoint, id: deliveryId, attempt, isCounted, isDead }: RecoveredDelivery): void {
-    const { code, message } = storedAbandonedError;
+    const { code, message } = storedCrashError;
     const fields = { endpoint, deliveryId, attempt, code };
     const log = this.#options.log;
     if (isDead)

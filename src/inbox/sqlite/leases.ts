@@ -1,7 +1,7 @@
 import { isDamage } from "../../core/sqlite-errors.ts";
 import { countsAsAttempt } from "../crash-policy.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import { storedAbandonedError } from "../inbox-errors.ts";
+import { storedCrashError } from "../inbox-errors.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
 import type { AttemptTable } from "./attempt-table.ts";
 import type { Statements } from "./statements.ts";
@@ -164,7 +164,7 @@ export class Leases {
       startedAt: new Date(startedAt),
       durationMs: lastHeartbeatAt - startedAt,
       outcome: "abandoned",
-      error: storedAbandonedError,
+      error: storedCrashError,
     });
     return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
   }

@@ -228,6 +228,7 @@ export class DeliveryPipeline {
 
   /** Runs a delivery for which no client waits. */
   async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<Outcome> {
+    // The answer is not needed, but its creation turns an error `Response` or an invalid result into a failure.
     return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name).outcome;
   }
 

@@ -9,7 +9,7 @@ import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { RunGate } from "../../../src/inbox/bullmq/run-gate.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
-import { storedAbandonedError } from "../../../src/inbox/inbox-errors.ts";
+import { storedCrashError } from "../../../src/inbox/inbox-errors.ts";
 import type { Outcome } from "../../../src/payload/delivery.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
@@ -210,7 +210,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
-    const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
+    const crash = { number: 1, outcome: "abandoned", error: storedCrashError } as const;
     await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const worker = start();
@@ -226,7 +226,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
-    const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
+    const crash = { number: 1, outcome: "abandoned", error: storedCrashError } as const;
     await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const other = gate.tryEnter();
@@ -255,7 +255,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const { start, add, runs, queue, client, logger } = await startWorker({ attempts: 1 });
     const job = await add("a");
     for (const start of [1, 2, 3]) {
-      const attempt = { number: start, outcome: "abandoned", error: storedAbandonedError } as const;
+      const attempt = { number: start, outcome: "abandoned", error: storedCrashError } as const;
       await job.log(attemptEntry({ claim: start, attempt, counts: false }));
     }
     // A fourth claim that started while other deliveries were running and did not end.
@@ -274,7 +274,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const gate = new RunGate();
     const { start, add, runs, queue, client } = await startWorker({ gate });
     const job = await add("a");
-    const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
+    const crash = { number: 1, outcome: "abandoned", error: storedCrashError } as const;
     await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
     await client.hset(`hub-webhooks:retrain:${jobIdOf("a")}`, "ats", 1);
     const other = gate.tryEnter();
@@ -294,7 +294,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const waitMs = 600_000;
     const { start, add, runs, queue, client, logger } = await startWorker({ waitMs });
     const job = await add("a");
-    const crash = { number: 1, outcome: "abandoned", error: storedAbandonedError } as const;
+    const crash = { number: 1, outcome: "abandoned", error: storedCrashError } as const;
     await job.log(attemptEntry({ claim: 1, attempt: crash, counts: true }));
     // A second claim that started while no other delivery was running and did not end.
     job.attemptsStarted = 2;

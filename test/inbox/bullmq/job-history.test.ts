@@ -13,7 +13,7 @@ import {
   replayEntry,
 } from "../../../src/inbox/bullmq/job-history.ts";
 import type { DeliveryAttempt } from "../../../src/inbox/inbox.ts";
-import { storedAbandonedError, storedClosingError } from "../../../src/inbox/inbox-errors.ts";
+import { storedCrashError, storedClosingError } from "../../../src/inbox/inbox-errors.ts";
 
 const skipped = (claim: number) => JSON.stringify({ claim, skipped: true });
 const runState = (claim: number, value: RunState) => JSON.stringify({ claim, runState: value });
@@ -24,7 +24,7 @@ const ended = (
   { number = claim, counts = true, error = {} } = {},
 ) => attemptEntry({ claim, attempt: { number, outcome, ...error }, counts });
 const crashed = (claim: number, { counts = false } = {}) =>
-  ended(claim, "abandoned", { counts, error: { error: storedAbandonedError } });
+  ended(claim, "abandoned", { counts, error: { error: storedCrashError } });
 const closed = (claim: number) => ended(claim, "abandoned", { counts: false, error: { error: storedClosingError } });
 
 describe("The history of a delivery", () => {
