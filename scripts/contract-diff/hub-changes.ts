@@ -53,8 +53,8 @@ export const hubChanges: readonly HubChange[] = [
     since: "2026-05-04",
     what: "network security: `allowedContents` and `blockedContents`, lists of `{resource, scope}`, replace `allowedUrls` and `blockedUrls`; `keepReposMetadataVisible` is new",
     client:
-      "returns the fields that the Hub returns; reads the settings before it changes one of these fields, and rejects fields that this Hub ignores",
-    localHub: "stores and returns both, each as it was set",
+      "returns the fields that the Hub returns; before an update of one of these fields, reads the settings and rejects fields that the Hub ignores",
+    localHub: "stores and returns the old and the new fields separately",
     parts: [
       ...["allowedContents", "blockedContents", "keepReposMetadataVisible"].flatMap((field): ChangedPart[] => [
         { change: "added", operations: networkSecurity, in: "answer", field },
@@ -79,7 +79,7 @@ export const hubChanges: readonly HubChange[] = [
   {
     since: "2026-05-28",
     what: "new fields of a webhook's job: `expose`, `ssh`",
-    client: "sends them; pass them again in an update that keeps the job, because the Hub does not return them",
+    client: "sends both fields; pass both again in an update that keeps the job, because the Hub does not return them",
     localHub: "accepts them, but exposes nothing",
     parts: ["job.expose", "job.ssh"].map((field) => ({
       change: "added",
@@ -91,8 +91,8 @@ export const hubChanges: readonly HubChange[] = [
   {
     since: "2026-07-01",
     what: "resource groups: `resources` replaces `repos` in responses, and adds collections, blog articles, jobs, and scheduled jobs; requests still use `repos`",
-    client: "returns `resources`; derives it from `repos` if the Hub returns that",
-    localHub: "returns both; its example data has a few of the new resources",
+    client: "returns `resources`; if the Hub returns `repos`, derives `resources` from `repos`",
+    localHub: "returns `resources` and `repos`; the example data contains a few of the new resources",
     parts: [
       { change: "added", operations: groups, in: "answer", field: "resources" },
       { change: "removed", operations: groups, in: "answer", field: "repos" },
@@ -101,7 +101,7 @@ export const hubChanges: readonly HubChange[] = [
   {
     since: "2026-07-27",
     what: "new field of a webhook's job: `resourceGroupId`",
-    client: "sends it, with the same rule as `expose`",
+    client: "sends the field; pass it again in an update that keeps the job",
     localHub: "accepts it",
     parts: [{ change: "added", operations: webhookRequests, in: "request", field: "job.resourceGroupId" }],
   },
@@ -109,7 +109,7 @@ export const hubChanges: readonly HubChange[] = [
     since: "2026-08-12",
     what: "tokens are revoked by ID, with POST `…/settings/tokens/{tokenId}/revoke`, instead of by value",
     client: "`revokeToken(name, { tokenId })`; `{ token }` calls the old path",
-    localHub: "serves both paths; `/settings/tokens` and the audit log show the IDs",
+    localHub: "serves both paths; the page `/settings/tokens` and the audit log show the IDs",
     parts: [
       { change: "added", operations: ["revokeOrganizationTokenById"], in: "operation", field: "" },
       { change: "removed", operations: ["revokeOrganizationToken"], in: "operation", field: "" },
@@ -130,8 +130,8 @@ export const hubChanges: readonly HubChange[] = [
   {
     since: publishedOn,
     what: "new fields of resource groups: `autoJoin.scope` (`all` or `read_plus`), `spendLimits`",
-    client: "sends `scope`; returns both",
-    localHub: "stores `scope`; has no `spendLimits`",
+    client: "sends `scope`; returns `scope` and `spendLimits`",
+    localHub: "stores `scope`; returns no `spendLimits`",
     parts: [
       { change: "added", operations: ["createResourceGroup"], in: "request", field: "autoJoin<true>.scope" },
       { change: "added", operations: groups, in: "answer", field: "autoJoin<true>.scope" },
@@ -142,7 +142,7 @@ export const hubChanges: readonly HubChange[] = [
     since: publishedOn,
     what: "35 new types of audit log events; the three types for custom roles are no longer listed",
     client: "returns any type",
-    localHub: "writes the 84 types of the specification; searches for any of the 119",
+    localHub: "the example data contains the 84 types of the specification; `q` accepts all 119 types",
     parts: [
       { change: "added", operations: ["exportAuditLog"], in: "answer", field: "[].type", values: addedAuditLogTypes },
       {
@@ -168,14 +168,14 @@ export const hubChanges: readonly HubChange[] = [
     since: publishedOn,
     what: "new operations: GET `/api/whoami-v2`, GET `/api/jobs/hardware`",
     client: "`hub.whoami()`, `hub.jobs.hardware()`",
-    localHub: "serves them; `hf auth whoami` and `hf jobs hardware` work",
+    localHub: "serves both operations; `hf auth whoami` and `hf jobs hardware` work",
     parts: [{ change: "added", operations: ["whoami", "listJobHardware"], in: "operation", field: "" }],
   },
   {
     since: publishedOn,
     what: "paper claims require `claimAuthorId`, and a `paperId` such as `2401.12345`",
     client: "sends claims unchanged",
-    localHub: "chooses the author if none is given; accepts any `paperId`",
+    localHub: "chooses the author if `claimAuthorId` is missing; accepts any `paperId`",
     parts: [
       { change: "differs", operations: ["claimPaper"], in: "request", field: "claimAuthorId", kinds: ["required"] },
       { change: "differs", operations: ["claimPaper"], in: "request", field: "paperId", kinds: ["rules"] },
@@ -183,9 +183,9 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "only the five built-in roles are listed, no custom roles",
+    what: "the document lists only the five built-in roles, and no custom roles",
     client: "sends and returns any role, without a warning",
-    localHub: "accepts custom roles, and has some in its example data",
+    localHub: "accepts custom roles; the example data contains some",
     parts: [
       { change: "differs", operations: roleRequests, in: "request", field: "role", kinds: ["values", "rules"] },
       { change: "differs", operations: roleAnswers, in: "answer", field: "role", kinds: ["values", "rules"] },
