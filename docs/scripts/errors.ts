@@ -25,7 +25,7 @@ export function renderErrors(source: string): string {
   if (codes.length === 0) throw new Error("WebhookErrorCodes has no documented codes.");
   return `# Errors
 
-Every error is a \`WebhookError\` with a stable \`code\`. Branch on the code, never on the message:
+Every error of the package is a \`WebhookError\` with a stable \`code\`. Branch on the code, never on the message:
 
 \`\`\`ts
 import { WebhookError } from "hub-webhooks";
@@ -38,8 +38,8 @@ try {
 }
 \`\`\`
 
-A \`HubError\` of the client also has \`status\`, \`requestId\`, \`retryAfterSeconds\` and \`fields\`. An HTTP response
-contains \`{"error", "code"}\` and never a stack.
+A \`HubError\` of the client also has \`status\`, \`requestId\`, \`retryAfterSeconds\` and \`fields\`. An error response
+contains \`{"error", "code"}\` and no stack.
 ${Object.entries(places)
   .map(([place, title]) =>
     renderTable(
