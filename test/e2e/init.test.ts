@@ -5,10 +5,10 @@ import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exampleNames, projectExamples } from "../../src/cli/commands/init/example.ts";
 import { templateNames } from "../../src/cli/commands/init/template.ts";
+import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";
 import { dependOn, pack } from "./pack.ts";
-import { type StubHub, startStubHub } from "./stub-hub.ts";
 
 const installTimeout = 120_000;
 const skipped = process.env.SLOW_TESTS !== "1";
@@ -117,10 +117,10 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
   });
 
   describe("--example creates a project that", () => {
-    let hub: StubHub;
+    let hub: LocalHub;
 
     beforeAll(async () => {
-      hub = await startStubHub();
+      hub = await LocalHub.launch();
     });
     afterAll(() => hub.close());
 
@@ -169,7 +169,14 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
         );
         const server = startProgram((await manifestIn(project)).scripts.start.split(" "), {
           cwd: project,
-          env: { ...environment, ...needed, HF_ENDPOINT: hub.url, PORT: String(port), WEBHOOK_SECRET: secret },
+          env: {
+            ...environment,
+            ...needed,
+            HF_TOKEN: "hf_local",
+            HF_ENDPOINT: hub.url,
+            PORT: String(port),
+            WEBHOOK_SECRET: secret,
+          },
         });
         const isHealthy = () =>
           fetch(`http://127.0.0.1:${port}/health`).then(

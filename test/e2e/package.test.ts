@@ -1,12 +1,22 @@
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 import { pack } from "./pack.ts";
-import { exampleEnvironment, startStubHub } from "./stub-hub.ts";
+
+/** The variables that the examples need to start. Only the token is valid. */
+const exampleEnvironment = {
+  HF_TOKEN: "hf_local",
+  JOB_NAMESPACE: "acme",
+  MODEL_NAME: "acme/net",
+  BOT_NAME: "bot",
+  TARGET_URL: "https://git.example",
+  TARGET_TOKEN: "token_none",
+};
 
 const installTimeout = 120_000;
 const skipped = process.env.SLOW_TESTS !== "1";
@@ -114,8 +124,7 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
 
   test.each(examples)("runs examples/%s until SIGTERM", async (example) => {
     const port = await freePort();
-    const hub = await startStubHub();
-    onTestFinished(() => hub.close());
+    await using hub = await LocalHub.launch();
     const server = startProgram([process.execPath, `examples/${example}/start.ts`], {
       cwd: folder,
       env: { ...environment, ...exampleEnvironment, HF_ENDPOINT: hub.url, PORT: String(port) },

@@ -22,7 +22,7 @@ export function describeLostLeases(engine: Engine): void {
       await child.says("ready");
       // The renewal thread loads its code when the event loop is first blocked, which is slow on a busy machine.
       await inbox.accept(incoming(`blocks-${leaseMs / 2}`));
-      await child.says("ended");
+      await waitForStatus(inbox, `blocks-${leaseMs / 2}`, "succeeded");
       const id = `blocks-${2 * leaseMs}`;
       await inbox.accept(incoming(id));
       await child.says("claimed", 2);
@@ -38,7 +38,7 @@ export function describeLostLeases(engine: Engine): void {
       const child = start(store, { LEASE_MS: `${leaseMs}`, MAX_BLOCKED_MS: `${leaseMs}` });
       await child.says("ready");
       await inbox.accept(incoming("blocks-1000"));
-      await child.says("ended");
+      await waitForStatus(inbox, "blocks-1000", "succeeded");
       await inbox.accept(incoming("blocks-60000"));
       await child.says("claimed", 2);
       const runs = work(inbox, () => succeeded);
