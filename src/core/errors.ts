@@ -128,7 +128,7 @@ export interface WebhookErrorCodes {
   HUB_TOKEN_INVALID: "hub";
   /** An update would lose values of the webhook that the Hub does not return. Pass these values again. */
   VALUE_UNREADABLE: "hub";
-  /** 400, 413, or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
+  /** 400 or 422: the Hub rejected the request as invalid. Fix the arguments in `fields`. */
   HUB_REQUEST_INVALID: "hub";
   /** 401: the Hub does not accept the token. Create a new token. */
   HUB_UNAUTHORIZED: "hub";

@@ -13,7 +13,7 @@ import {
   replayEntry,
 } from "../../../src/inbox/bullmq/job-history.ts";
 import type { DeliveryAttempt } from "../../../src/inbox/inbox.ts";
-import { storedCrashError, storedClosingError } from "../../../src/inbox/inbox-errors.ts";
+import { storedClosingError, storedCrashError } from "../../../src/inbox/inbox-errors.ts";
 
 const skipped = (claim: number) => JSON.stringify({ claim, skipped: true });
 const runState = (claim: number, value: RunState) => JSON.stringify({ claim, runState: value });
