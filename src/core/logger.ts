@@ -28,22 +28,28 @@ export interface Logger {
 
 type Level = Exclude<keyof Logger, "child">;
 
+/** Creates a logger from one function that writes the lines of every level. */
+export function createLogger(
+  write: (level: Level, fields: object | string, message?: string) => void,
+  child: Logger["child"],
+): Logger {
+  const method = (level: Level): LogMethod => {
+    return (fields: object | string, message?: string) => write(level, fields, message);
+  };
+  return { debug: method("debug"), info: method("info"), warn: method("warn"), error: method("error"), child };
+}
+
+function writeLine(logger: Logger, level: Level, fields: object | string, message?: string): void {
+  if (typeof fields === "string") logger[level](fields);
+  else logger[level](fields, message);
+}
+
 /** Creates a logger that passes each call to the logger that `current` returns at that time. */
 export function createForwardingLogger(current: () => Logger): Logger {
-  const forward = (level: Level): LogMethod => {
-    return (fields: object | string, message?: string) => {
-      const logger = current();
-      if (typeof fields === "string") logger[level](fields);
-      else logger[level](fields, message);
-    };
-  };
-  return {
-    debug: forward("debug"),
-    info: forward("info"),
-    warn: forward("warn"),
-    error: forward("error"),
-    child: (bindings) => current().child(bindings),
-  };
+  return createLogger(
+    (level, fields, message) => writeLine(current(), level, fields, message),
+    (bindings) => current().child(bindings),
+  );
 }
 
 /**
@@ -56,16 +62,6 @@ export function createSafeLogger(logger: Logger): Logger {
 }
 
 function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
-  const write = (level: Level): LogMethod => {
-    return (fields: object | string, message?: string) => {
-      try {
-        if (typeof fields === "string") logger[level](fields);
-        else logger[level](fields, message);
-      } catch {
-        writeAgain(level, fields, message ?? "");
-      }
-    };
-  };
   const writeAgain = (level: Level, fields: object | string, message: string) => {
     const attempts =
       typeof fields === "string"
@@ -85,37 +81,32 @@ function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
     // The error's message is omitted, because it can contain log fields.
     console.error(`The logger threw ${describeError(thrown).name}, and log lines are lost. Check the "logger" option.`);
   };
-  return {
-    debug: write("debug"),
-    info: write("info"),
-    warn: write("warn"),
-    error: write("error"),
-    child(bindings) {
-      for (const given of [() => bindings, () => toPlainFields(bindings)]) {
-        try {
-          return wrap(logger.child(given()), failure);
-        } catch {}
-      }
-      return wrap(logger, failure);
-    },
+  const write = (level: Level, fields: object | string, message?: string) => {
+    try {
+      writeLine(logger, level, fields, message);
+    } catch {
+      writeAgain(level, fields, message ?? "");
+    }
   };
+  return createLogger(write, (bindings) => {
+    for (const given of [() => bindings, () => toPlainFields(bindings)]) {
+      try {
+        return wrap(logger.child(given()), failure);
+      } catch {}
+    }
+    return wrap(logger, failure);
+  });
 }
 
 /** Wraps a logger so that secrets are redacted in messages, fields, errors, and the bindings of child loggers. */
 export function createRedactingLogger(logger: Logger, redaction: LogRedaction): Logger {
-  const write = (level: Level): LogMethod => {
-    return (fields: object | string, message?: string) => {
-      if (typeof fields === "string") logger[level](redaction.text(fields));
-      else logger[level](asObject(redaction.value(fields)), message && redaction.text(message));
-    };
+  const write = (level: Level, fields: object | string, message?: string) => {
+    if (typeof fields === "string") logger[level](redaction.text(fields));
+    else logger[level](asObject(redaction.value(fields)), message && redaction.text(message));
   };
-  return {
-    debug: write("debug"),
-    info: write("info"),
-    warn: write("warn"),
-    error: write("error"),
-    child: (bindings) => createRedactingLogger(logger.child({ ...asObject(redaction.value(bindings)) }), redaction),
-  };
+  return createLogger(write, (bindings) =>
+    createRedactingLogger(logger.child({ ...asObject(redaction.value(bindings)) }), redaction),
+  );
 }
 
 /** Wraps the text that redaction returns for a value that cannot be inspected. */

@@ -115,11 +115,11 @@ describe("The command line against a local Hub", () => {
     ["an unknown webhook", ["enable", idOf(1), "--token", "hf_local"], /404/],
     ["an unknown webhook to delete", ["delete", idOf(1), "-y", "--token", "hf_local"], /404/],
     ["an unknown delivery", ["replay", idOf(1), "none", "--token", "hf_local"], /404/],
-  ])("fails in one line for %s", async (_name, argv, told) => {
+  ])("fails in one line for %s", async (_name, argv, expected) => {
     const hub = await startLocalHub();
     const { exitCode, stdout, stderr } = await runCommand([...argv, "--hub-url", hub.url]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(told);
+    expect(stderr).toMatch(expected);
     expect(stderr).toMatch(/^error: .*\n$/);
     // The local Hub lists its valid tokens, which are not secret, but not the rejected one.
     expect(stderr).not.toContain("hf_nobody");

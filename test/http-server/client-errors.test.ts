@@ -13,6 +13,19 @@ async function openSocket(url: string): Promise<RawSocket> {
   return socket;
 }
 
+/** Opens a listener that answers deliveries only after `finish` resolves. */
+async function openHolding() {
+  const finish = Promise.withResolvers<void>();
+  const listener = await openListener({
+    deliver: async (request) => {
+      await request.readBody(1_000);
+      await finish.promise;
+      return { status: 200, content: "{}" };
+    },
+  });
+  return { ...listener, finish };
+}
+
 describe("Invalid HTTP", () => {
   test("is answered with 400 and logged once, and its connection is closed, even if the client keeps it open", async () => {
     const { listener, log, url } = await openListener();
@@ -46,14 +59,7 @@ describe("Invalid HTTP", () => {
   });
 
   test("that keeps arriving during a request adds only one listener to the response", async () => {
-    const finish = Promise.withResolvers<void>();
-    const { ask, log, url } = await openListener({
-      deliver: async (request) => {
-        await request.readBody(1_000);
-        await finish.promise;
-        return { status: 200, content: "{}" };
-      },
-    });
+    const { ask, log, url, finish } = await openHolding();
     const onceListener = vi.spyOn(ServerResponse.prototype, "once");
     onTestFinished(() => onceListener.mockRestore());
     const socket = await openSocket(url);
@@ -71,14 +77,7 @@ describe("Invalid HTTP", () => {
   });
 
   test("after a request that closes its connection is neither answered nor logged", async () => {
-    const finish = Promise.withResolvers<void>();
-    const { ask, log, url } = await openListener({
-      deliver: async (request) => {
-        await request.readBody(1_000);
-        await finish.promise;
-        return { status: 200, content: "{}" };
-      },
-    });
+    const { ask, log, url, finish } = await openHolding();
     const socket = await openSocket(url);
     socket.send(
       requestBytes({ path: "/webhooks/x", headers: { ...headers, Connection: "close" }, body: "{}" }),

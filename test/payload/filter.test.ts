@@ -223,7 +223,7 @@ describe("Invalid options", () => {
   });
 
   test("are rejected: a repository without a colon", () => {
-    // @ts-expect-error The type says so already, to whoever has types.
+    // @ts-expect-error The type already rejects this value. JavaScript users can still pass it.
     expect(() => createFilter({ repo: "acme/data" })).toThrow(
       expect.objectContaining({
         code: "OPTION_INVALID",

@@ -1,10 +1,10 @@
 import { readEnvironment } from "../../core/environment.ts";
 import { escapeHidden } from "../../core/escape.ts";
 import {
+  createLogger,
   createRedactingLogger,
   createSafeLogger,
   type Logger,
-  type LogMethod,
   toPlainFields,
 } from "../../core/logger.ts";
 import type { ServerRedaction } from "../security/server-redaction.ts";
@@ -43,22 +43,16 @@ export function createConsoleLogger(
   redact: (line: string) => string = (line) => line,
   bindings: Record<string, unknown> = {},
 ): Logger {
-  const write = (level: keyof typeof ranks): LogMethod => {
-    return (fields: object | string, message?: string) => {
+  return createLogger(
+    (level, fields, message) => {
       // `LOG_LEVEL` is read for each line, because tests set it after they create the server.
       if (ranks[level] < minRank()) return;
       const line = typeof fields === "string" ? { msg: fields } : { ...fields, msg: message };
       // Escapes control characters, so that a sender cannot control the terminal that displays the log.
       console[level](escapeHidden(redact(toJson({ level, time: Date.now(), ...bindings, ...line }))));
-    };
-  };
-  return {
-    debug: write("debug"),
-    info: write("info"),
-    warn: write("warn"),
-    error: write("error"),
-    child: (more) => createConsoleLogger(redact, { ...bindings, ...more }),
-  };
+    },
+    (more) => createConsoleLogger(redact, { ...bindings, ...more }),
+  );
 }
 
 function minRank(): number {

@@ -294,9 +294,9 @@ describe("hub-webhooks dev", () => {
     ["a tunnel that there is not", ["--tunnel", "frp"], "Allowed choices are localtunnel, cloudflared, ngrok."],
     ["an invalid port", ["--port", "70000"], "Use a number from 0 to 65535."],
     ["something that cannot be watched", ["--watch", "data:me/data"], 'Unknown type "data".'],
-  ])("treats %s as wrong usage", async (_name, words, told) => {
+  ])("treats %s as wrong usage", async (_name, words, expected) => {
     const { exitCode, stderr } = await runCommand(["dev", ...words]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(told) });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(expected) });
   });
 
   test("treats an invalid PORT as wrong usage", async () => {

@@ -241,9 +241,9 @@ describe("hub-webhooks sync", () => {
   test("adopts other webhooks with --adopt, and reports them without it", async () => {
     const project = await openProject();
     const { id } = await project.testHub.create({ url: `${publicUrl}/webhooks/retrain` });
-    const told = await project.sync("");
-    expect(told).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^No changes needed/) });
-    expect(told.stderr).toMatch(new RegExp(`^note: Webhook ${id} .*--adopt.*\n$`));
+    const expected = await project.sync("");
+    expect(expected).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^No changes needed/) });
+    expect(expected.stderr).toMatch(new RegExp(`^note: Webhook ${id} .*--adopt.*\n$`));
     const { stdout } = await project.sync("--adopt");
     expect(stdout).toContain(`~ retrain  ${id}\n    adopted: the webhook was not created by sync\n`);
     expect(await project.testHub.webhooks()).toMatchObject([{ id, secret }]);
@@ -312,13 +312,13 @@ describe("hub-webhooks sync", () => {
       "it cannot be combined with a server file and --prune",
     ],
     ["no terminal to ask on", ["sync", "--clean"], "Add --yes"],
-  ])("exits with 2 for %s", async (_what, argv, told) => {
+  ])("exits with 2 for %s", async (_what, argv, expected) => {
     const project = await openProject();
     const words = argv.map((word) => (word === "FILE" ? project.file : word));
     const { exitCode, stdout, stderr } = await runCommand(words, { hub: project.testHub.hub });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(/^error: .*\n$/);
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(project.testHub.calls).toEqual([]);
   });
 
@@ -378,7 +378,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
   test.each([
     ["y", "- retrain", 0, 0],
     ["n", "Nothing was changed.", 1, 1],
-  ])("asks before it deletes webhooks of removed endpoints: %s", async (key, told, exitCode, remaining) => {
+  ])("asks before it deletes webhooks of removed endpoints: %s", async (key, expected, exitCode, remaining) => {
     const project = await openProject();
     await project.sync("");
     project.write({});
@@ -386,7 +386,7 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
     const command = startOnTerminal(words, project.testHub.hub);
     await command.says(/Permanently delete webhook \w+ of retrain/);
     command.stdin.write(key);
-    expect(await command.ended).toMatchObject({ exitCode, stdout: expect.stringContaining(told) });
+    expect(await command.ended).toMatchObject({ exitCode, stdout: expect.stringContaining(expected) });
     expect(await project.testHub.webhooks()).toHaveLength(remaining);
   });
 

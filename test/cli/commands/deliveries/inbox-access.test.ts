@@ -149,9 +149,9 @@ describe("A password that is a common word", () => {
   test.each([
     ["postgres://postgres:postgres@127.0.0.1:1/db", "postgres://127.0.0.1:1 cannot be opened"],
     ["redis://user:in@127.0.0.1:1/0", "error: The inbox at redis://127.0.0.1:1"],
-  ])("does not make a message unreadable: %s", async (url, told) => {
+  ])("does not make a message unreadable: %s", async (url, expected) => {
     const { stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
   });
 });
 
@@ -177,10 +177,10 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
     ["an interval without a unit", ["tail", "--interval", "5"], "Use a number with a unit"],
     ["an interval of zero", ["tail", "--interval", "0s"], '"--interval"'],
     ["a value of --last that is too large", ["tail", "--last", "101"], "Use a number from 0 to 100."],
-  ])("with %s exits with 2 and an error of one or two lines", async (_name, argv, told) => {
+  ])("with %s exits with 2 and an error of one or two lines", async (_name, argv, expected) => {
     const { env } = await filledInbox();
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", ...argv], { env });
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^error: .*\n(For help, run: npx hub-webhooks deliveries.* --help\n)?$/);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   });

@@ -130,10 +130,10 @@ describe("hub-webhooks deliveries show", () => {
       'error: The inbox contains no delivery "gone". To list deliveries, run: npx hub-webhooks deliveries list\n',
     ],
     [["bad", "--endpoint", "notify"], 'error: The inbox contains no delivery "bad" of endpoint "notify". To list'],
-  ])("fails for %j, which does not exist", async (argv, told) => {
+  ])("fails for %j, which does not exist", async (argv, expected) => {
     const { env } = await filledInbox();
     const { exitCode, stdout, stderr } = await runCommand(["deliveries", "show", ...argv], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
   });
 });

@@ -54,12 +54,12 @@ describe("A payload of trigger", () => {
     [["--scope", "repo.contnt"], 'scope "repo.contnt". Sending it anyway. Did you mean "repo.content"?'],
     [["--action", "updat"], 'action "updat". Sending it anyway. Did you mean "update"?'],
     [["--action", "create"], "With scope repo.content, the Hub is only known to send update, not create"],
-  ])("is sent with a warning if the Hub does not send such payloads: %j", async (argv, told) => {
+  ])("is sent with a warning if the Hub does not send such payloads: %j", async (argv, expected) => {
     const target = await openTarget();
     const { exitCode, stderr } = await runTrigger(["dataset:me/data", ...argv, "--url", target.url]);
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/^warning: /);
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(target.requests).toHaveLength(1);
   });
 });
@@ -168,10 +168,10 @@ describe("--file", () => {
     ["is no object", '["horse"]', "is not an object"],
     ["has a field of the wrong kind", '{"discussion": {"num": "horse"}}', "discussion.num"],
     ["is too long", JSON.stringify({ note: "x".repeat(4_200_000) }), "too large. The maximum is 4 MiB"],
-  ])("is refused where it %s, and not quoted", async (_name, text, told) => {
+  ])("is refused where it %s, and not quoted", async (_name, text, expected) => {
     const file = await temporaryFile(text);
     const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--file", file]);
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^error: .*\n$/);
     expect(stderr).not.toContain("horse");
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

@@ -42,13 +42,13 @@ describe("hub-webhooks trigger --url", () => {
     [{}, 401, "requires a secret. Set WEBHOOK_SECRET"],
     [{ WEBHOOK_SECRET: "another" }, 403, "rejected the secret"],
     [{ WEBHOOK_SECRET: "" }, 401, "requires a secret"],
-  ])("prints a remedy if the receiver refuses the delivery: %j", async (env, status, told) => {
+  ])("prints a remedy if the receiver refuses the delivery: %j", async (env, status, expected) => {
     const receiver = await openReceiver((server) => void server.webhook("hook", () => "done"));
     const argv = ["dataset:me/data", "--url", receiver.urlOf("hook")];
     const { exitCode, stdout, stderr } = await runTrigger(argv, { env });
     expect(exitCode).toBe(1);
     expect(stdout).toContain(`\t${status}\t`);
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
   });
 
   test("closes its connections when it is done", async () => {
@@ -116,9 +116,9 @@ describe("hub-webhooks trigger --url", () => {
       "characters that the Hub does not allow",
     ],
     ["two readers", ["--url", "http://127.0.0.1:1/", "--file", "-", "--secret-stdin"], "both read standard input"],
-  ])("refuses %s with exit code 2, without printing possible secrets", async (_name, argv, told) => {
+  ])("refuses %s with exit code 2, without printing possible secrets", async (_name, argv, expected) => {
     const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", ...argv]);
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^error: .*\n$/);
     expect(stderr).not.toMatch(/horse|hörse/);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

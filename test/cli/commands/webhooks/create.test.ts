@@ -160,12 +160,12 @@ describe("The secret of a new webhook", () => {
     ["", "empty"],
     ["\n", "empty"],
     ["x".repeat(1_100_000), "too large. The maximum is 1 MiB"],
-  ])("is refused if standard input is not a valid secret", async (input, told) => {
+  ])("is refused if standard input is not a valid secret", async (input, expected) => {
     const hub = await startStandInHub();
     const argv = [...toUrl, "--watch", "model:a", "--secret-stdin"];
     const { exitCode, stderr } = await runCommand(argv, { hub, input });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(hub.requests).toEqual([]);
   });
 
@@ -207,12 +207,12 @@ describe("The job of a new webhook", () => {
 
   test("is read as UTF-8, also if a character is split between chunks", async () => {
     const hub = await startStandInHub();
-    const told = { ...job, environment: { WORD: "clé" } };
-    const bytes = Buffer.from(JSON.stringify(told));
+    const expected = { ...job, environment: { WORD: "clé" } };
+    const bytes = Buffer.from(JSON.stringify(expected));
     const inTheLetter = bytes.indexOf("é") + 1;
     const input = Readable.from([bytes.subarray(0, inTheLetter), bytes.subarray(inTheLetter)]);
     await runCommand(["create", "--job", "-", "--watch", "model:a"], { hub, input });
-    expect(hub.requests).toMatchObject([{ body: { job: told } }]);
+    expect(hub.requests).toMatchObject([{ body: { job: expected } }]);
   });
 
   test.each([
@@ -220,11 +220,11 @@ describe("The job of a new webhook", () => {
     ["is no object", "[]", "is not a valid job: job:"],
     ["lacks its flavor", "{}", "flavor: "],
     ["has a variable of one letter", '{"flavor": "cpu-basic", "environment": {"A": "1"}}', "environment.A: "],
-  ])("is refused when it %s", async (_name, input, told) => {
+  ])("is refused when it %s", async (_name, input, expected) => {
     const hub = await startStandInHub();
     const { exitCode, stderr } = await runCommand(["create", "--job", "-", "--watch", "model:a"], { hub, input });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^error: .*\n$/);
     expect(hub.requests).toEqual([]);
   });
