@@ -26,10 +26,15 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/
 const takesLong = [
   "test/faults/**/*.test.ts",
   "test/**/*.browser.test.ts",
+  "test/dev/dev-session.test.ts",
   "test/dev/dev-session-real.test.ts",
+  "test/cli/commands/dev.test.ts",
   "test/e2e/dev-loop.test.ts",
   "test/e2e/template.test.ts",
   "test/inbox/bullmq/lost-leases.test.ts",
+  "test/inbox/bullmq/redis.test.ts",
+  "test/inbox/sqlite/late-success.test.ts",
+  "test/tunnel/program.test.ts",
   "test/tunnel/tunnel-failure.test.ts",
 ];
 const excluded = process.env.SLOW_TESTS === "1" ? [] : takesLong;
