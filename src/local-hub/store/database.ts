@@ -8,7 +8,7 @@ import { makePrivateFolder } from "../../core/private-folder.ts";
 /** The `application_id` of state files: "hwlh" in ASCII. It distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;
 /** The version of the tables. Increase the version when a table changes. Files with another version are rejected, not migrated. */
-const schemaVersion = 3;
+const schemaVersion = 4;
 
 /** The minimum size of a database, which is SQLite's smallest page size. */
 const minDatabaseBytes = 512;
@@ -63,7 +63,53 @@ const schema = `
     type TEXT NOT NULL,
     record TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE blobs (oid TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT;
+  CREATE TABLE trees (oid TEXT PRIMARY KEY, entries TEXT NOT NULL) STRICT;
+  CREATE TABLE commits (
+    repository_id TEXT NOT NULL,
+    oid TEXT NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (repository_id, oid)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE refs (
+    repository_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    oid TEXT NOT NULL,
+    PRIMARY KEY (repository_id, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE large_files (
+    repository_id TEXT NOT NULL,
+    oid TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (repository_id, oid)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE moved_repositories (
+    type TEXT NOT NULL,
+    name TEXT NOT NULL,
+    repository_id TEXT NOT NULL,
+    PRIMARY KEY (type, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE discussions (
+    repository_id TEXT NOT NULL,
+    num INTEGER NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (repository_id, num)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE discussion_events (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    repository_id TEXT NOT NULL,
+    num INTEGER NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE job_logs (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id TEXT NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT;
   CREATE INDEX audit_log_of_organization ON audit_log (organization, sequence);
+  CREATE INDEX events_of_discussion ON discussion_events (repository_id, num, sequence);
+  CREATE INDEX logs_of_job ON job_logs (job_id, sequence);
   CREATE INDEX pending_of_webhook ON pending (webhook_id);
   CREATE INDEX attempts_of_webhook ON attempts (webhook_id, sequence);
   CREATE INDEX attempts_of_delivery ON attempts (delivery_id);
