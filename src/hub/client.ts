@@ -10,6 +10,7 @@ import { HubNotifications } from "./notifications.ts";
 import type { CallOptions } from "./operation.ts";
 import { HubOrganizations } from "./organizations/organizations.ts";
 import { HubPapers } from "./papers.ts";
+import type { Observation } from "./repositories/action-observer.ts";
 import { HubSettings } from "./settings.ts";
 import { findToken } from "./token.ts";
 import type { HubFetchInit } from "./transport/fetch.ts";
@@ -136,6 +137,16 @@ export class HubClient {
   fetch(path: string, init?: HubFetchInit): Promise<Response> {
     return this.#transport.fetch(path, init);
   }
+}
+
+/** The observation of clients that {@link createObservedClient} creates, by the options of the client. */
+const observations = new WeakMap<HubClientOptions, Observation>();
+
+/** Creates a client whose changes are observed and signed. */
+export function createObservedClient(options: HubClientOptions, observation: Observation): HubClient {
+  const own = { ...options };
+  observations.set(own, observation);
+  return new HubClient(own);
 }
 
 const optionNames = {
