@@ -4,15 +4,16 @@ import { HTTPException } from "hono/http-exception";
 import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { deriveTokenId, developmentTokens } from "./accounts.ts";
-import { errorResponse } from "./error-response.ts";
+import { CodedException, errorResponse } from "./error-response.ts";
 import type { HubContext } from "./hub-context.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
 import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
-import { type ApiEnvironment, authenticate } from "./routes/authentication.ts";
+import { type ApiEnvironment, authenticate, requireToken } from "./routes/authentication.ts";
 import { controlApi } from "./routes/control.ts";
 import { resourceApis } from "./routes/index.ts";
+import { isReadMethod } from "./routes/route.ts";
 
 /** The maximum size of a request body. Valid requests are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
@@ -52,8 +53,13 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     }),
   );
 
-  app.use("/api/*", authenticate);
+  app.use(authenticate);
   for (const api of resourceApis) api.serve(app, hub);
+  // Unknown paths also require a token.
+  app.use("/api/*", (context, next) => {
+    requireToken(context, isReadMethod(context.req.method) ? "read" : "write");
+    return next();
+  });
   app.route("/_local", controlApi(hub));
 
   app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: hubUrl })));
@@ -81,7 +87,11 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
       return errorResponse({ status: 400, message: error.message });
     }
     if (error instanceof HTTPException) {
-      return errorResponse({ status: error.status, message: error.message });
+      return errorResponse({
+        status: error.status,
+        message: error.message,
+        ...(error instanceof CodedException && { code: error.code }),
+      });
     }
     log.error({ err: error }, "A request to the local Hub failed with an unexpected error.");
     return errorResponse({ status: 500, message: "The local Hub failed. See the log of the local Hub for the cause." });

@@ -8,6 +8,8 @@ const errorCodes: Readonly<Record<number, string>> = {
   401: "Unauthorized",
   403: "Forbidden",
   404: "NotFound",
+  409: "Conflict",
+  412: "PreconditionFailed",
   413: "PayloadTooLarge",
   415: "UnsupportedMediaType",
 };
@@ -17,17 +19,44 @@ export function invalidRequest(problems: readonly string[]): HTTPException {
   return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
 }
 
+/** The codes of errors that the official clients recognize by the header `X-Error-Code`. */
+export type HubErrorCode =
+  | "RepoNotFound"
+  | "RevisionNotFound"
+  | "EntryNotFound"
+  | "GatedRepo"
+  | "DiscussionsDisabled"
+  | "RepoConflict";
+
+/** An error response with a code for the header `X-Error-Code`. The default code depends only on the status. */
+export class CodedException extends HTTPException {
+  readonly code: HubErrorCode;
+
+  constructor(status: 400 | 403 | 404 | 409, { code, message }: { code: HubErrorCode; message: string }) {
+    super(status, { message });
+    this.code = code;
+  }
+}
+
 /**
  * Creates an error response in the Hub's format. The `error` field and the `X-Error-Message` header contain the
  * message.
  */
-export function errorResponse({ status, message }: { status: number; message: string }): Response {
+export function errorResponse({
+  status,
+  message,
+  code = errorCodes[status] ?? "InternalError",
+}: {
+  status: number;
+  message: string;
+  code?: string;
+}): Response {
   return Response.json(
     { error: message },
     {
       status,
       headers: {
-        "x-error-code": errorCodes[status] ?? "InternalError",
+        "x-error-code": code,
         // Headers can contain only printable ASCII, and clients reject long headers.
         "x-error-message": message.slice(0, 4_000).replace(/[^ -~]/g, "?"),
         ...(status === 401 && { "www-authenticate": "Bearer" }),

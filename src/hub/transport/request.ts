@@ -74,18 +74,30 @@ export function actionOf({ summary }: Operation): string {
   return `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
 }
 
-/** Inserts the parameters into the path. Each value remains a single path segment, regardless of the characters in the value. */
+/**
+ * Inserts the parameters into the path. Each value remains a single path segment, regardless of the characters in the value. Only the
+ * parameter `path`, the path of a file, can have several segments, or none for the root folder.
+ */
 function pathOf({ path, request }: Operation, value: unknown): string {
   if (!request?.params) return path;
   const params = checkArgument(request.params, { name: "params", value });
   const unusable = Object.entries(params).filter(
     // URL parsers resolve dot segments.
-    ([, part]) => part === "" || part === "." || part === ".." || !part.isWellFormed(),
+    ([name, value]) => segmentsOf(name, value).some((part) => /^\.{0,2}$/.test(part) || !part.isWellFormed()),
   );
   if (unusable.length > 0) {
     throw argumentInvalid(unusable.map(([field]) => ({ field, problem: "expected an ID or a name from the Hub" })));
   }
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+  return path.replace(/\/\{(\w+)\}/g, (_, name: string) =>
+    segmentsOf(name, params[name] ?? "")
+      .map((segment) => `/${encodeURIComponent(segment)}`)
+      .join(""),
+  );
+}
+
+function segmentsOf(name: string, value: string): string[] {
+  if (name !== "path") return [value];
+  return value === "" ? [] : value.split("/");
 }
 
 /** Encodes the query. Omitted parameters are not sent, because the Hub applies the defaults. */

@@ -76,13 +76,13 @@ export function openApiDocument({ serverUrl }: OpenApiDocumentOptions): OpenApiD
 }
 
 function describeOperation(route: Route): OpenApiOperation {
-  const { operationId, summary, description, tag, request } = route;
+  const { operationId, summary, description, tag, token, request } = route;
   const parameters = describeParameters(route);
   return {
     operationId,
     summary,
     tags: [tag],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, ...(token === "optional" ? [{}] : [])],
     ...(description !== undefined && { description }),
     ...(parameters.length > 0 && { parameters }),
     ...(request?.body && {
@@ -113,6 +113,8 @@ const errorDescriptions = {
   invalid: [400, "The request is invalid. The message contains the invalid field."],
   forbidden: [403, "The token, the role of the user, or the plan does not allow this operation."],
   notFound: [404, "No resource has this ID or name."],
+  conflict: [409, "The resource exists already."],
+  outdated: [412, "The resource has changed since the caller read it."],
 } as const;
 
 const errorHeaders: ResponseHeaders = {
@@ -129,7 +131,7 @@ function describeResponses({ success, redirect, errors, request, response }: Rou
   });
   return Object.fromEntries([
     [200, { ...describeResponse(success), content }],
-    ...(redirect ? [[302, describeResponse(redirect)] as const] : []),
+    ...(redirect ? [[redirect.status ?? 302, describeResponse(redirect)] as const] : []),
     [401, describeErrorResponse("The token is missing or unknown.")],
     ...(request?.body
       ? ([

@@ -11,7 +11,7 @@ import { replayDelivery } from "../resources/replay-delivery.ts";
 import { getSettings } from "../resources/settings.ts";
 import { summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import type { ApiEnvironment } from "./authentication.ts";
+import type { ApiEnvironment, TokenRequirement } from "./authentication.ts";
 import { serveRoute } from "./route.ts";
 
 const triggerOperation = {
@@ -21,7 +21,8 @@ const triggerOperation = {
   summary: "Trigger an event",
   request: { query: z.object({ wait: flag(), dryRun: flag() }), body: jsonBody(eventRequest) },
   response: z.unknown(),
-} as const satisfies Operation;
+  token: "optional",
+} as const satisfies Operation & { token: TokenRequirement };
 
 /**
  * Serves the API that controls the local Hub: it triggers events and returns logs, without a token. Other websites must

@@ -3,11 +3,12 @@ import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe-issue.ts";
 import type { Operation } from "../../hub/operation.ts";
+import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
 import { fieldProblems } from "../../hub/validation/field-problems.ts";
 import { invalidRequest } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { TagName } from "../openapi/tags.ts";
-import type { ApiEnvironment } from "./authentication.ts";
+import { type ApiEnvironment, requireToken, type TokenRequirement } from "./authentication.ts";
 
 /** A resource of the API that the local Hub serves, with its documentation. */
 export interface ResourceApi {
@@ -24,19 +25,21 @@ export type Route<Served extends Operation = Operation> = Served & RouteDetails;
 /** The details of a route that only the OpenAPI document contains. */
 export interface RouteDetails {
   tag: TagName;
+  /** The token that the operation requires. Default: `read` for GET, otherwise `write`. */
+  token?: TokenRequirement;
   description?: string;
   /** The headers that the operation reads, and descriptions of query parameters. */
   parameters?: Readonly<Record<string, { in: "query" | "header"; description: string }>>;
   /** The response with status 200. */
   success: { description: string; headers?: ResponseHeaders };
-  /** The response with status 302, if the operation can redirect. */
-  redirect?: { description: string; headers: ResponseHeaders };
+  /** The redirect, if the operation can redirect. Default status 302. */
+  redirect?: { status?: 302 | 307; description: string; headers: ResponseHeaders };
   /** The possible errors, except for token errors (401) and body errors (413 and 415). */
   errors: readonly RouteError[];
 }
 
-/** An error with status 400, 403, or 404. */
-export type RouteError = "invalid" | "forbidden" | "notFound";
+/** An error with status 400, 403, 404, 409, or 412. */
+export type RouteError = "invalid" | "forbidden" | "notFound" | "conflict" | "outdated";
 
 /** The descriptions of response headers, by name. */
 export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
@@ -70,13 +73,32 @@ export type RouteHandler<Served extends Operation> = (
 /** Serves a route. Answers invalid requests with 400 and the invalid fields, and bodies that are not JSON with 415. */
 export function serveRoute<Served extends Operation>(
   app: Hono<ApiEnvironment>,
-  route: Served,
+  route: Served & Pick<RouteDetails, "token">,
   handler: RouteHandler<Served>,
 ): void {
-  app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
+  const { token = isReadMethod(route.method) ? "read" : "write" } = route;
+  app.on(route.method, toPattern(route.path), async (context) => {
+    requireToken(context, token);
     const answer = await handler(await readRequest(route, context), context);
     return answer instanceof Response ? answer : context.json(answer);
   });
+}
+
+/** Whether requests with this method only read. */
+export function isReadMethod(method: string): boolean {
+  return /^(get|head)$/i.test(method);
+}
+
+/** The patterns of path parameters that are not one path segment with any content. */
+const parameterPatterns: Readonly<Record<string, string>> = {
+  repoType: `{${repositoryPathTypes.join("|")}}`,
+  // The path of a file. Without a path, the parameter is missing.
+  path: "{.+}?",
+};
+
+/** Converts a path such as `/api/{repoType}/{namespace}` to a pattern of Hono. Hono decodes the values of parameters. */
+function toPattern(path: string): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => `:${name}${parameterPatterns[name] ?? ""}`);
 }
 
 async function readRequest<Served extends Operation>(

@@ -1,0 +1,51 @@
+import * as z from "zod/mini";
+import type { KnownRepoRef, RepoRef } from "../schemas.ts";
+import { argumentInvalid } from "../validation/arguments.ts";
+
+/** The types of repositories with commits, as in paths of the API. */
+export const repositoryPathTypes = ["models", "datasets", "spaces"] as const;
+
+/** A type of repositories with commits, as in paths of the API. */
+export type RepositoryPathType = (typeof repositoryPathTypes)[number];
+
+const name = z.string().check(z.minLength(1));
+
+/** The path parameters of an operation on a repository. */
+export const repositoryPath = z.object({ repoType: z.enum(repositoryPathTypes), namespace: name, repo: name });
+
+/** The path parameters of an operation on a repository at a revision: a branch, a tag, a ref such as `refs/pr/1`, or a commit. */
+export const revisionPath = z.object({ ...repositoryPath.shape, rev: name });
+
+/** The path parameters of an operation on a repository. */
+export type RepositoryPath = z.output<typeof repositoryPath>;
+
+const pathTypes: ReadonlyMap<string, RepositoryPathType> = new Map([
+  ["model", "models"],
+  ["dataset", "datasets"],
+  ["space", "spaces"],
+]);
+
+const types = { models: "model", datasets: "dataset", spaces: "space" } as const satisfies Record<
+  RepositoryPathType,
+  KnownRepoRef["type"]
+>;
+
+/**
+ * Converts a repository to path parameters.
+ *
+ * @throws `ARGUMENT_INVALID` if the name is not `owner/name`, or the repository has no commits, such as a bucket.
+ */
+export function toRepositoryPath({ type, name }: RepoRef): RepositoryPath {
+  const repoType = pathTypes.get(type);
+  if (!repoType) throw argumentInvalid([{ field: "type", problem: "expected model, dataset, or space" }]);
+  const [namespace, repo, ...rest] = name.split("/");
+  if (!namespace || !repo || rest.length > 0) {
+    throw argumentInvalid([{ field: "name", problem: 'expected "owner/name"' }]);
+  }
+  return { repoType, namespace, repo };
+}
+
+/** Converts path parameters to a repository. */
+export function toRepoRef({ repoType, namespace, repo }: RepositoryPath): KnownRepoRef {
+  return { type: types[repoType], name: `${namespace}/${repo}` };
+}
