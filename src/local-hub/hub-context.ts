@@ -1,5 +1,6 @@
 import type { Logger } from "../core/logger.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
+import type { RepositoryChange } from "./events/repository-change.ts";
 import type { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { Store } from "./store/store.ts";
 
@@ -21,6 +22,11 @@ export interface HubContext {
   /** Whether to deliver to other machines. */
   allowRemote: boolean;
   startedAt: Date;
+  /**
+   * Collects changes to repositories instead of publishing them. By default, changes are published when they are made. A change
+   * that must be published together with others, or not at all, is made with a context that collects changes.
+   */
+  collectedChanges?: RepositoryChange[];
   /** Restores the initial data. */
   reset: () => void;
 }

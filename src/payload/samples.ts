@@ -18,6 +18,13 @@ const discussion = {
   commentId: "6398872887bfcfb93a306f18",
   authorId: ownerId,
 };
+
+/** The texts of the discussion in samples. */
+export const sampleTexts = {
+  title: "Add a data card",
+  content: "Could you say where the data comes from?",
+} as const;
+
 const oldSha = "ce9a4674fa833a68d5a73ec355f0ea95eedd60b7";
 const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
 
@@ -109,7 +116,7 @@ function discussionFields(subject: SampleSubject) {
     discussion: {
       id: discussion.id,
       num: discussion.num,
-      title: "Add a data card",
+      title: sampleTexts.title,
       status: "open",
       isPullRequest: true,
       author: { id: discussion.authorId },
@@ -121,7 +128,7 @@ function discussionFields(subject: SampleSubject) {
       author: { id: discussion.authorId },
       hidden: false,
       url: { web: `${web}#${discussion.commentId}` },
-      content: "Could you say where the data comes from?",
+      content: sampleTexts.content,
     },
   };
 }

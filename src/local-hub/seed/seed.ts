@@ -1,6 +1,6 @@
 import type { KnownRepoRef } from "../../hub/schemas.ts";
 import { accountId, formatFullName, localUser, otherUser } from "../accounts.ts";
-import { discussionId } from "../events/event-payload.ts";
+import { discussionId } from "../events/recorded-event.ts";
 import { deriveId } from "../ids.ts";
 import type { KeyedRecord, StoredNotification, StoredPaper, StoredSettings } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
@@ -36,11 +36,16 @@ const repositories: readonly (KnownRepoRef & { discussions: number; private?: tr
   { type: "model", name: "local-user/drafts", discussions: 0, private: true },
 ];
 
+/** The creation time of the example repositories, which is the same in every local Hub. */
+const seededAt = Date.UTC(2026, 0, 31);
+
 /** Creates repositories of all types. Some repositories are private, and one repository of acme has no resource group. */
 function seedRepositories(): StoredRepository[] {
   return repositories.map(({ type, name, discussions, private: isPrivate = false }) => {
     const id = seededRepositoryId({ type, name });
-    const repository = { type, name, id, private: isPrivate, discussions };
+    const settings = { gated: false, discussionsDisabled: false } as const;
+    const times = { createdAt: seededAt, lastModified: seededAt };
+    const repository = { type, name, id, private: isPrivate, discussions, ...settings, ...times };
     // Buckets have no commits.
     return type === "bucket" ? repository : { ...repository, headSha: `${deriveId(`head ${id}`)}${id}`.slice(0, 40) };
   });

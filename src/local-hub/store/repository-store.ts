@@ -1,22 +1,41 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { type RepoRef, repoType } from "../../hub/schemas.ts";
+import { mainRef } from "../repository-content.ts";
 
 const record = z.object({
   type: repoType,
   name: z.string(),
   id: z.string(),
   private: z.boolean(),
-  /** The head commit of the main branch. Missing for buckets, which have no commits. */
-  headSha: z.string().optional(),
   /** The number of the latest discussion or pull request. */
   discussions: z.number(),
+  /** Milliseconds since the epoch. */
+  createdAt: z.number(),
+  /** Whether users must request access to the files, and whether the requests are approved automatically. */
+  gated: z.union([z.literal(false), z.enum(["auto", "manual"])]),
+  discussionsDisabled: z.boolean(),
+  /** The SDK of a Space. */
+  sdk: z.string().optional(),
+  /**
+   * The head commit of the main branch when the repository was read. Derived from the refs, except for kernels, whose content is
+   * not stored. Missing for buckets, which have no commits.
+   */
+  headSha: z.string().optional(),
 });
 
 /** A repository. */
-export type StoredRepository = z.output<typeof record>;
+export type StoredRepository = z.output<typeof record> & {
+  /** The date of the head commit, or else of the creation, in milliseconds since the epoch. Derived, like `headSha`. */
+  lastModified: number;
+};
 
-/** Stores the repositories. */
+const select = `
+  SELECT repositories.record, refs.oid AS head, commits.record ->> 'date' AS date FROM repositories
+  LEFT JOIN refs ON refs.repository_id = repositories.record ->> 'id' AND refs.name = '${mainRef}'
+  LEFT JOIN commits ON commits.repository_id = refs.repository_id AND commits.oid = refs.oid`;
+
+/** Stores the repositories, and the previous names of moved repositories. */
 export class RepositoryStore {
   readonly #database: DatabaseSync;
 
@@ -25,28 +44,65 @@ export class RepositoryStore {
   }
 
   get({ type, name }: RepoRef): StoredRepository | undefined {
-    const row = this.#database.prepare("SELECT record FROM repositories WHERE type = ? AND name = ?").get(type, name);
-    return row && record.parse(JSON.parse(String(row.record)));
+    const row = this.#database
+      .prepare(`${select} WHERE repositories.type = ? AND repositories.name = ?`)
+      .get(type, name);
+    return row && parse(row);
+  }
+
+  /** Returns the repository that was moved away from this name, or `undefined` if there is none. */
+  findMoved({ type, name }: RepoRef): StoredRepository | undefined {
+    const row = this.#database
+      .prepare(
+        `${select} JOIN moved_repositories AS moved ON moved.repository_id = repositories.record ->> 'id'
+          WHERE moved.type = ? AND moved.name = ?`,
+      )
+      .get(type, name);
+    return row && parse(row);
   }
 
   /** Returns all repositories, sorted by type and name. */
   all(): StoredRepository[] {
-    const rows = this.#database.prepare("SELECT record FROM repositories ORDER BY type, name").all();
-    return rows.map((row) => record.parse(JSON.parse(String(row.record))));
+    return this.#database.prepare(`${select} ORDER BY repositories.type, repositories.name`).all().map(parse);
   }
 
-  /** Adds a repository. Replaces a repository with the same type and name. */
-  put(repository: StoredRepository): void {
+  /** Adds a repository. Replaces a repository with the same type and name. Ignores derived properties. */
+  put({ lastModified: _derived, ...repository }: z.output<typeof record> & { lastModified?: number }): void {
+    const { type, name } = repository;
     this.#database
       .prepare("INSERT OR REPLACE INTO repositories (type, name, record) VALUES (?, ?, ?)")
-      .run(repository.type, repository.name, JSON.stringify(repository));
+      .run(type, name, JSON.stringify(repository));
+    // The new repository has the name now, so that the name no longer leads to a moved repository.
+    this.#database.prepare("DELETE FROM moved_repositories WHERE type = ? AND name = ?").run(type, name);
   }
 
-  delete({ type, name }: RepoRef): void {
+  /** Gives a repository another name. The previous names lead to the repository until another repository gets the name. */
+  move(repository: StoredRepository, name: string): void {
+    this.#database
+      .prepare("DELETE FROM repositories WHERE type = ? AND name = ?")
+      .run(repository.type, repository.name);
+    this.put({ ...repository, name });
+    this.#database
+      .prepare("INSERT OR REPLACE INTO moved_repositories (type, name, repository_id) VALUES (?, ?, ?)")
+      .run(repository.type, repository.name, repository.id);
+  }
+
+  /** Deletes a repository and its previous names, but not its content. */
+  delete({ type, name, id }: RepoRef & { id: string }): void {
     this.#database.prepare("DELETE FROM repositories WHERE type = ? AND name = ?").run(type, name);
+    this.#database.prepare("DELETE FROM moved_repositories WHERE repository_id = ?").run(id);
   }
 
   clear(): void {
-    this.#database.exec("DELETE FROM repositories");
+    this.#database.exec("DELETE FROM repositories; DELETE FROM moved_repositories");
   }
+}
+
+function parse({ record: json, head, date }: Record<string, unknown>): StoredRepository {
+  const repository = record.parse(JSON.parse(String(json)));
+  return {
+    ...repository,
+    ...(typeof head === "string" && { headSha: head }),
+    lastModified: typeof date === "number" ? date : repository.createdAt,
+  };
 }

@@ -14,7 +14,10 @@ export interface Store extends ReturnType<typeof openRecords> {
   deliveries: DeliveryStore;
   jobs: JobStore;
   auditLog: AuditLogStore;
-  /** Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. */
+  /**
+   * Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. A transaction within a
+   * transaction is rolled back alone, and committed together with the outer transaction.
+   */
   transaction<Result>(change: () => Result): Result;
   /** Deletes everything. */
   clear(): void;
@@ -52,13 +55,14 @@ function createStore(database: DatabaseSync): Store {
     auditLog: new AuditLogStore(database),
     ...openRecords(database),
     transaction(change) {
-      database.exec("BEGIN");
+      const isNested = database.isTransaction;
+      database.exec(isNested ? "SAVEPOINT nested" : "BEGIN");
       try {
         const result = change();
-        database.exec("COMMIT");
+        database.exec(isNested ? "RELEASE nested" : "COMMIT");
         return result;
       } catch (error) {
-        database.exec("ROLLBACK");
+        database.exec(isNested ? "ROLLBACK TO nested; RELEASE nested" : "ROLLBACK");
         webhooks.reload();
         throw error;
       }

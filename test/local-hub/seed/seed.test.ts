@@ -14,6 +14,10 @@ const repositories = z.array(
       .regex(/^[0-9a-f]{40}$/)
       .optional(),
     discussions: z.int().min(0),
+    createdAt: z.int(),
+    lastModified: z.int(),
+    gated: z.literal(false),
+    discussionsDisabled: z.literal(false),
   }),
 );
 

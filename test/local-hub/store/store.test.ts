@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import type { StoredWebhook } from "../../../src/local-hub/store/webhook-store.ts";
+import { storedRepository } from "../support/repositories.ts";
 
 const webhook: StoredWebhook = {
   id: "0123456789abcdef01234567",
@@ -11,13 +12,7 @@ const webhook: StoredWebhook = {
   dayBeganAt: 0,
   triggersToday: 0,
 };
-const repository = {
-  type: "dataset",
-  name: "me/data",
-  id: "a",
-  private: false,
-  discussions: 0,
-} as const;
+const repository = storedRepository();
 
 test("A transaction that throws is rolled back, and the next one works", () => {
   const store = openStore({});
@@ -36,5 +31,28 @@ test("A transaction that throws is rolled back, and the next one works", () => {
   expect(store.repositories.all()).toEqual([]);
 
   store.transaction(() => store.repositories.put(repository));
+  expect(store.repositories.all()).toEqual([repository]);
+});
+
+test("A transaction within a transaction is rolled back alone, and otherwise committed with the outer one", () => {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  const other = storedRepository({ name: "me/other" });
+  store.transaction(() => {
+    store.transaction(() => store.repositories.put(repository));
+    const failed = () =>
+      store.transaction(() => {
+        store.repositories.put(other);
+        throw new Error("disk I/O error");
+      });
+    expect(failed).toThrow("disk I/O error");
+  });
+  expect(store.repositories.all()).toEqual([repository]);
+  const failed = () =>
+    store.transaction(() => {
+      store.transaction(() => store.repositories.put(other));
+      throw new Error("disk I/O error");
+    });
+  expect(failed).toThrow("disk I/O error");
   expect(store.repositories.all()).toEqual([repository]);
 });

@@ -1,6 +1,6 @@
 import { suggest } from "../../../core/suggest.ts";
-import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
 import { type ParsedEvent, parseEvent } from "../../../local-hub/events/event-request.ts";
+import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
 import { actions, isKnownScope, type KnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
@@ -83,7 +83,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     edits,
   });
   // Report invalid edits before a secret is read.
-  resolveEvent({ event, hubUrl, createId, createSha });
+  serializeEvent(event, { hubUrl, createId, createSha });
   return { event, warnings: findWarnings({ type: repo.type, scope, action }) };
 }
 

@@ -6,7 +6,7 @@ import { isLoopbackHost } from "../../../core/loopback.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
-import type { UnfiredWebhook } from "../../../local-hub/events/trigger.ts";
+import type { UnfiredWebhook } from "../../../local-hub/events/webhook-selection.ts";
 import type { WebhookSummary } from "../../../local-hub/resources/webhooks.ts";
 import { triggerArguments } from "../../../local-hub/trigger-arguments.ts";
 import { formatWatched } from "../../../payload/watch.ts";

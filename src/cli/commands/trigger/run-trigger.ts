@@ -1,8 +1,8 @@
 import { defaultLocalHubUrl } from "../../../core/defaults.ts";
 import { HubError } from "../../../core/errors.ts";
 import { plainJson } from "../../../core/terminal-text.ts";
-import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
+import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
 import type { PayloadEdit } from "../../../payload/edit.ts";
 import { readSecretOption } from "../../input.ts";
@@ -79,7 +79,7 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
 
 /** Prints the payload of an event without its destinations. */
 function previewOffline(event: ParsedEvent, output: Output): void {
-  const { bodyFor } = resolveEvent({ event, hubUrl: eventHubUrl, createId, createSha });
+  const bodyFor = serializeEvent(event, { hubUrl: eventHubUrl, createId, createSha });
   printPreview({ payload: JSON.parse(bodyFor(createId())), receivers: [], notFired: [] }, output);
 }
 

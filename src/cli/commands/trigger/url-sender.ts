@@ -3,8 +3,8 @@ import { maskUrl } from "../../../core/urls.ts";
 import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
 import { describeAttempted } from "../../../local-hub/delivery/hub-delivery.ts";
-import { resolveEvent } from "../../../local-hub/events/event-payload.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
+import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
 import { usageError } from "../../usage.ts";
 import { hubUrl } from "./event.ts";
@@ -77,7 +77,7 @@ export class UrlSender implements EventSender {
 
   #body(): string {
     const { event } = this.#options;
-    return resolveEvent({ event, hubUrl, createId, createSha }).bodyFor(this.#webhookId);
+    return serializeEvent(event, { hubUrl, createId, createSha })(this.#webhookId);
   }
 }
 

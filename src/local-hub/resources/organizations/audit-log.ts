@@ -3,15 +3,14 @@ import type { Logger } from "../../../core/logger.ts";
 import { suggest } from "../../../core/suggest.ts";
 import { type AuditLogEvent, auditLogTypes, type SpecifiedAuditLogType } from "../../../hub/organizations/audit-log.ts";
 import { coversScope } from "../../../payload/scope.ts";
-import { accountId, type Caller, getOwner, getPlan, localUser } from "../../accounts.ts";
-import type { ParsedEvent } from "../../events/event-request.ts";
+import { accountId, type Caller, getOwner, getPlan } from "../../accounts.ts";
+import { changedRepository, type RepositoryChange } from "../../events/repository-change.ts";
 import {
   type AuditFilter,
   type AuditLogStore,
   type StoredAuditEvent,
   systemAuthor,
 } from "../../store/audit-log-store.ts";
-import type { StoredRepository } from "../../store/repository-store.ts";
 import { getAvatarUrl } from "../avatars.ts";
 
 /** The request that caused an action. */
@@ -69,40 +68,30 @@ export class AuditLog {
   }
 }
 
-/** A repository before and after an event. */
-export interface RepositoryChange {
-  event: Pick<ParsedEvent, "event" | "updatedConfig">;
-  /** Whether the event created the repository. */
-  isNew: boolean;
-  before: StoredRepository;
-  /** `undefined` if the event deleted the repository. */
-  after: StoredRepository | undefined;
-}
-
 /**
- * Returns the audit log entries of an event. Creating, moving, and deleting a repository and changing its settings are recorded.
- * Changes to contents and discussions are not recorded, except that an event that created the repository is recorded as its
- * creation. A move is recorded for both owners.
+ * Returns the audit log entries of a change. Creating, moving, and deleting a repository and changing its settings are recorded.
+ * Changes to contents and discussions are not recorded. A move is recorded for both owners.
  */
-export function repositoryAuditEntries({ event, isNew, before, after }: RepositoryChange): AuditEntry[] {
-  const { scope, action } = event.event;
-  const { type, name } = before;
+export function repositoryAuditEntries(change: RepositoryChange): AuditEntry[] {
+  const { scope, action, after, user: author } = change;
+  const repository = changedRepository(change);
+  const { type, name } = repository;
   const repo = `${type} ${name}`;
-  const entry = { organization: getOwner(before), author: localUser };
+  const entry = { organization: getOwner(repository), author };
   const data = { repo: { type, name } };
   if (!after) return [{ ...entry, type: "repo.delete", message: `Deleted the ${repo}`, data }];
 
   const entries: AuditEntry[] = [];
-  if (isNew || (scope === "repo" && action === "create")) {
+  if (scope === "repo" && action === "create") {
     entries.push({ ...entry, type: "repo.create", message: `Created the ${repo}`, data });
   }
   if (after.name !== name) {
-    const owners = new Set([getOwner(before), getOwner(after)]);
+    const owners = new Set([getOwner(repository), getOwner(after)]);
     const moved = { message: `Moved the ${repo} to ${after.name}`, data: { ...data, movedTo: { name: after.name } } };
     for (const organization of owners) entries.push({ ...entry, organization, type: "repo.move", ...moved });
   }
   if (coversScope("repo.config", scope)) {
-    const changed = { ...data, updatedConfig: event.updatedConfig ?? {} };
+    const changed = { ...data, updatedConfig: change.updatedConfig ?? {} };
     entries.push({
       ...entry,
       type: "repo.update_settings",

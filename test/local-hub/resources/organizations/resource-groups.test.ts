@@ -5,6 +5,7 @@ import type { RepoRef } from "../../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../../src/local-hub/resources/organizations/resource-groups.ts";
 import { openStore } from "../../../../src/local-hub/store/store.ts";
 import { auditEvents, openLocalHub, type RequestOptions, restart, stateFile, type TestHub } from "../../support/hub.ts";
+import { storedRepository } from "../../support/repositories.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
 
@@ -309,7 +310,7 @@ test("A resource group does not contain a repository that no longer exists", () 
   const store = openStore({});
   onTestFinished(() => store.close());
   const there = { type: "model", name: "acme/there" } as const;
-  store.repositories.put({ ...there, id: "a".repeat(24), private: true, discussions: 0 });
+  store.repositories.put(storedRepository({ ...there, private: true }));
   const repos = [{ type: "model", name: "acme/gone" } as const, there];
   const group = { owner: "acme", id: "b".repeat(24), record: { name: "Some", createdAt: 0, users: [], repos } };
   expect(toResourceGroup(group, { store, hubUrl: "http://127.0.0.1" })).toEqual({
