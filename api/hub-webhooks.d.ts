@@ -2058,6 +2058,16 @@ type Outcome =
   readonly retryAt?: Date;
 };
 /**
+ * The changes on the Hub that the servers of this inbox made, by key. A server uses them to recognize the events that it caused
+ * itself (`ignoreSelf`). Keys are short texts without secrets, such as `comment 6123…`.
+ */
+interface OwnActions {
+  /** Stores keys for 14 days. Keeps only the latest 100,000 keys. @throws if the keys cannot be stored. */
+  add(keys: readonly string[]): Promise<void>;
+  /** Returns the keys that are stored. @throws if the keys cannot be read. */
+  find(keys: readonly string[]): Promise<ReadonlySet<string>>;
+}
+/**
  * The waits between the attempts of a delivery: either a list of waits, whose last wait repeats, or waits that double from `first`
  * up to `max`. Each wait varies by ±20%, so that deliveries that failed together are not retried together.
  *
@@ -2200,6 +2210,10 @@ interface Inbox {
   problems(): Promise<readonly InboxProblem[]>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
+  /**
+   * The changes that servers of this inbox made on the Hub. If missing, a server only remembers its own recent changes, in memory.
+   */
+  readonly ownActions?: OwnActions;
   /**
    * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers.
    * If a handler fails or does not finish during this time, its delivery is queued again, and the attempt does not count. Returns
@@ -3450,7 +3464,7 @@ declare class WebhooksServer {
   get [serverControl](): ServerControl;
 }
 declare namespace index_d_exports {
-  export { Action, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
+  export { Action, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, OwnActions, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
 }
 /** The options of {@link runJob}. */
 interface RunJobOptions {

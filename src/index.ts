@@ -19,6 +19,7 @@ export type {
   ListOptions,
   StoredDelivery,
 } from "./inbox/inbox.ts";
+export type { OwnActions } from "./inbox/own-actions.ts";
 export type { Backoff, RetryPolicy } from "./inbox/retry-policy.ts";
 export type { Delivery, Outcome } from "./payload/delivery.ts";
 export type { FilterOptions, RepoPattern } from "./payload/filter.ts";

@@ -1,5 +1,6 @@
 import { optionError } from "../core/option-error.ts";
 import type { Delivery, Outcome } from "../payload/delivery.ts";
+import type { OwnActions } from "./own-actions.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
 
 /** The fields that identify a delivery. */
@@ -127,6 +128,10 @@ export interface Inbox {
   problems(): Promise<readonly InboxProblem[]>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
+  /**
+   * The changes that servers of this inbox made on the Hub. If missing, a server only remembers its own recent changes, in memory.
+   */
+  readonly ownActions?: OwnActions;
   /**
    * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers.
    * If a handler fails or does not finish during this time, its delivery is queued again, and the attempt does not count. Returns

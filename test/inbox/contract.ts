@@ -3,6 +3,7 @@ import type { Outcome } from "../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { describeOwnActions } from "./own-actions-contract.ts";
 import { describeStoredDeliveries } from "./stored-deliveries-contract.ts";
 
 /** Tests that every inbox must pass. */
@@ -11,6 +12,7 @@ export function describeInboxContract(engine: Engine): void {
     describeAccepting(engine);
     describeRunning(engine);
     describeStoredDeliveries(engine);
+    describeOwnActions(engine);
     describeClosing(engine);
     describeSharing(engine);
   });

@@ -13,6 +13,8 @@ export interface EngineOptions {
   log: MemoryLogger;
   maxQueued?: number;
   leaseMs?: number;
+  /** Default `Date.now`. */
+  now?: () => number;
 }
 
 /** An inbox engine. */

@@ -15,6 +15,7 @@ import type {
 import { pageSize } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
+import type { OwnActions } from "../own-actions.ts";
 import { defaultRetention, retentionOf } from "../retention.ts";
 import { ClockSkew } from "./clock-skew.ts";
 import { withDeadline } from "./deadline.ts";
@@ -64,6 +65,15 @@ const storageCheckMs = 2_500;
 
 /** Stores deliveries in Redis or PostgreSQL with BullMQ. Several machines can share the inbox. */
 export class BullmqInbox implements Inbox {
+  readonly ownActions: OwnActions = {
+    add: (keys) =>
+      withDeadline(
+        this.#options.server.ownActions.add(keys, this.#options.now()),
+        this.#options.deadlineMs,
+        notResponding,
+      ),
+    find: (keys) => this.#reading(this.#options.server.ownActions.find(keys)),
+  };
   readonly #options: Required<BullmqInboxOptions>;
   readonly #endpoints: StoredEndpoints;
   readonly #clockSkew: ClockSkew;

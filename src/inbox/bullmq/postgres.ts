@@ -3,6 +3,7 @@ import type { Client } from "pg";
 import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Pg } from "./optional-packages.ts";
+import { createOwnActionTable, postgresOwnActions } from "./postgres-own-actions.ts";
 import {
   ConnectionsExhaustedError,
   connectionHint,
@@ -116,6 +117,7 @@ export async function connectPostgres({
       );
       return Number(rows[0]?.count ?? 0);
     },
+    ownActions: postgresOwnActions(pool),
     warnings,
     close,
   };
@@ -167,7 +169,10 @@ async function prepare({
     await client.connect();
     const settings = await readSettings(client);
     if (mustExist && !settings.hasInbox) throw inboxMissing(url);
-    if (!mustExist) await bullmq.runMigrations(client, schema);
+    if (!mustExist) {
+      await bullmq.runMigrations(client, schema);
+      await createOwnActionTable(client, schema);
+    }
     return settings;
   } finally {
     await client.end().catch(() => {});

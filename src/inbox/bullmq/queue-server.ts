@@ -36,6 +36,12 @@ export interface QueueServer {
   checkStorage(): Promise<number>;
   /** Queues dead jobs again and records the replays in their logs. Returns the number of jobs that were still dead. */
   replayDead(queue: DeliveryQueue, jobIds: readonly string[]): Promise<number>;
+  /** The changes on the Hub that servers of this inbox made: see `OwnActions`. */
+  readonly ownActions: {
+    /** Adds keys, and removes old keys. `now` is in milliseconds since the epoch. */
+    add(keys: readonly string[], now: number): Promise<void>;
+    find(keys: readonly string[]): Promise<ReadonlySet<string>>;
+  };
   /** Warnings about server settings that can cause the loss of accepted deliveries. Each warning contains the setting to change. */
   readonly warnings: readonly string[];
   close(): Promise<void>;

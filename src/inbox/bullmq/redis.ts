@@ -2,6 +2,7 @@ import type { QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
+import { maxOwnActions, ownActionRetentionMs } from "../own-actions.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Ioredis } from "./optional-packages.ts";
 import {
@@ -106,9 +107,30 @@ export async function connectRedis({
       );
       return replayed.filter(Boolean).length;
     },
+    ownActions: redisOwnActions(commands),
     warnings,
     async close() {
       for (const connection of connections) connection.disconnect();
+    },
+  };
+}
+
+/** Stores keys in a sorted set, whose scores are the times of the actions. */
+function redisOwnActions(commands: Redis): QueueServer["ownActions"] {
+  const set = `${prefix}:own-actions`;
+  return {
+    async add(keys, now) {
+      const results = await commands
+        .multi()
+        .zadd(set, ...keys.flatMap((key) => [now, key]))
+        .zremrangebyscore(set, "-inf", now - ownActionRetentionMs)
+        .zremrangebyrank(set, 0, -maxOwnActions - 1)
+        .exec();
+      for (const [error] of results ?? []) if (error) throw error;
+    },
+    async find(keys) {
+      const scores = await commands.zmscore(set, ...keys);
+      return new Set(keys.filter((_, index) => scores[index] != null));
     },
   };
 }

@@ -8,6 +8,7 @@ import { AttemptTable, type TimedAttempt } from "./attempt-table.ts";
 import { DeliveryPruner } from "./delivery-pruner.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
 import { type Claimant, Leases } from "./leases.ts";
+import { OwnActionTable } from "./own-action-table.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 
 /** A claimed delivery as read from its row, before the retry policy is applied. */
@@ -43,6 +44,7 @@ export class DeliveryTable {
   readonly reader: DeliveryReader;
   readonly pruner: DeliveryPruner;
   readonly leases: Leases;
+  readonly ownActions: OwnActionTable;
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
@@ -53,6 +55,7 @@ export class DeliveryTable {
     this.#attempts = new AttemptTable(this.#statements);
     this.reader = new DeliveryReader(this.#statements, this.#attempts);
     this.leases = new Leases(this.#statements, this.#attempts);
+    this.ownActions = new OwnActionTable(this.#statements);
     this.pruner = new DeliveryPruner(database, this.#statements);
   }
 

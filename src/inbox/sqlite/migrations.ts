@@ -33,6 +33,8 @@
  * endpoints                 The retention of each endpoint, for processes that do not serve the endpoint.
  *   retention_ms            How long bodies and attempts are kept.
  *   ids_kept_ms             How long IDs are kept.
+ *
+ * own_actions               The changes on the Hub that servers of this inbox made (see `own-actions.ts`), oldest first.
  */
 
 /** Each migration updates a file to the next schema version. Never change a released migration. Add a new migration instead. */
@@ -120,6 +122,13 @@ export const migrations: readonly string[] = [
   ALTER TABLE processes RENAME COLUMN beat TO heartbeats;
   ALTER TABLE processes RENAME COLUMN beat_at TO last_heartbeat_at;
   ALTER TABLE processes RENAME COLUMN running_at_death TO running_when_gone;
+`,
+  `
+  CREATE TABLE own_actions (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    made_at INTEGER NOT NULL
+  ) STRICT;
 `,
 ];
 

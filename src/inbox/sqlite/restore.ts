@@ -25,6 +25,8 @@ export function copyMissing(source: DatabaseSync, path: string): void {
         WHERE copy.sequence > ${before};
       INSERT INTO target.processes SELECT * FROM main.processes WHERE true ON CONFLICT DO NOTHING;
       INSERT INTO target.endpoints SELECT * FROM main.endpoints WHERE true ON CONFLICT DO NOTHING;
+      INSERT INTO target.own_actions (key, made_at) SELECT key, made_at FROM main.own_actions WHERE true ORDER BY sequence
+        ON CONFLICT DO NOTHING;
       COMMIT
     `);
   } finally {

@@ -12,6 +12,7 @@ import type {
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
+import type { OwnActions } from "../own-actions.ts";
 import { retentionOf } from "../retention.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks } from "./background-tasks.ts";
@@ -72,6 +73,10 @@ const hourMs = 3_600_000;
 
 /** Stores deliveries in a SQLite file. Several processes on one machine can share the file. */
 export class SqliteInbox implements Inbox {
+  readonly ownActions: OwnActions = {
+    add: (keys) => this.#groupCommit.write(() => this.#table.ownActions.add(keys, this.#options.now())),
+    find: async (keys) => this.#table.ownActions.find(keys),
+  };
   readonly #options: Required<SqliteInboxOptions>;
   readonly #file: InboxFile;
   readonly #groupCommit: GroupCommit;

@@ -139,6 +139,15 @@ export function prepareStatements(database: DatabaseSync) {
     removeAttempts: sql("DELETE FROM attempts WHERE delivery = ?"),
     emptied: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NULL LIMIT ?"),
     removeId: sql("DELETE FROM deliveries WHERE sequence = ?"),
+    addOwnAction: sql("INSERT INTO own_actions (key, made_at) VALUES (?, ?) ON CONFLICT DO NOTHING"),
+    ownAction: sql("SELECT 1 FROM own_actions WHERE key = ?"),
+    // The oldest keys have the lowest sequences, so only the first rows are read.
+    removeOwnActions: sql(
+      `DELETE FROM own_actions WHERE sequence IN (
+         SELECT sequence FROM (SELECT sequence, made_at FROM own_actions ORDER BY sequence LIMIT :max_rows)
+         WHERE sequence <= (SELECT max(sequence) FROM own_actions) - :max_kept OR made_at < :before
+       )`,
+    ),
   };
 }
 

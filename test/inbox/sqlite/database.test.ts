@@ -50,8 +50,10 @@ describe("The file of an inbox", () => {
       const old = new DatabaseSync(file);
       for (const migration of migrations.slice(0, version)) old.exec(migration);
       old.exec(`PRAGMA application_id = 0x6877696e; PRAGMA user_version = ${version}`);
+      // Version 4 renamed the column.
+      const setAt = version < 4 ? "set_at" : "scheduled_at";
       old.exec(
-        "INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, set_at) VALUES ('retrain', 'a', 'queued', 'x', 1, 1, 1)",
+        `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, ${setAt}) VALUES ('retrain', 'a', 'queued', 'x', 1, 1, 1)`,
       );
       old.close();
       const database = openInboxDatabase(file);

@@ -170,13 +170,16 @@ describe("An inbox whose file was removed", () => {
     await acceptAll(first.inbox, ["done", "both"]);
     await waitForStatus(first.inbox, "done", "succeeded");
     await waitForStatus(first.inbox, "both", "succeeded");
+    await first.inbox.ownActions.add(["commit a", "commit b"]);
     rmSync(dirname(file), { recursive: true });
     const second = openInbox({ file });
+    await second.inbox.ownActions.add(["commit b"]);
     await acceptAll(second.inbox, ["new", "both"]);
     // This write may fail, or succeed because the worker has already detected the fault.
     await first.inbox.accept(incoming("tried")).catch(() => {});
     await first.inbox.accept(incoming("later"));
     expect(await idsOf(second.inbox)).toEqual(["both", "done", "later", "new", "tried"]);
+    expect((await second.inbox.ownActions.find(["commit a", "commit b"])).size).toBe(2);
     expect((await second.inbox.get({ id: "done", endpoint: "retrain" }))?.attempts).toMatchObject([
       { outcome: "succeeded" },
     ]);
