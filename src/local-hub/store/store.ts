@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { ContentStore } from "../git/content-store.ts";
 import { AuditLogStore } from "./audit-log-store.ts";
 import { openDatabase, stateUnusable } from "./database.ts";
 import { DeliveryStore } from "./delivery-store.ts";
@@ -11,6 +12,8 @@ import { WebhookStore } from "./webhook-store.ts";
 export interface Store extends ReturnType<typeof openRecords> {
   webhooks: WebhookStore;
   repositories: RepositoryStore;
+  /** The commits and files of the repositories. */
+  content: ContentStore;
   deliveries: DeliveryStore;
   jobs: JobStore;
   auditLog: AuditLogStore;
@@ -32,7 +35,7 @@ export interface Store extends ReturnType<typeof openRecords> {
 export function openStore({ file }: { file?: string | undefined }): Store {
   const database = openDatabase(file);
   try {
-    return createStore(database);
+    return createStore(database, file);
   } catch (error) {
     database.close();
     // The file contains a record that is not valid in this version.
@@ -40,9 +43,10 @@ export function openStore({ file }: { file?: string | undefined }): Store {
   }
 }
 
-function createStore(database: DatabaseSync): Store {
+function createStore(database: DatabaseSync, file: string | undefined): Store {
   const webhooks = new WebhookStore(database);
   const repositories = new RepositoryStore(database);
+  const content = new ContentStore(database, { folder: file === undefined ? undefined : `${file}.files` });
   const deliveries = new DeliveryStore(database);
   const jobs = new JobStore(database);
   // Read all jobs, so that an unreadable job makes `openStore` fail instead of a later read.
@@ -50,6 +54,7 @@ function createStore(database: DatabaseSync): Store {
   const store: Store = {
     webhooks,
     repositories,
+    content,
     deliveries,
     jobs,
     auditLog: new AuditLogStore(database),
@@ -64,16 +69,20 @@ function createStore(database: DatabaseSync): Store {
       } catch (error) {
         database.exec(isNested ? "ROLLBACK TO nested; RELEASE nested" : "ROLLBACK");
         webhooks.reload();
+        content.reload();
         throw error;
       }
     },
     clear() {
       store.transaction(() => {
-        for (const part of [webhooks, repositories, deliveries, jobs]) part.clear();
+        for (const part of [webhooks, repositories, content, deliveries, jobs]) part.clear();
         database.exec("DELETE FROM records; DELETE FROM audit_log");
       });
     },
-    close: () => database.close(),
+    close() {
+      database.close();
+      content.close();
+    },
   };
   return store;
 }

@@ -1,0 +1,236 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Readable } from "node:stream";
+import { type Commit, CommitStore } from "./commit-store.ts";
+import { editTree, type TreeChange } from "./edit-tree.ts";
+import { type ByteRange, LargeFiles } from "./large-files.ts";
+import { findLastCommits } from "./last-commits.ts";
+import { hashObject } from "./object-id.ts";
+import { invalidPath } from "./path.ts";
+import { type FileEntry, lfsPointer } from "./tree-entry.ts";
+import { type ChangedPath, TreeStore } from "./tree-store.ts";
+
+/** A branch, tag, or pull request. */
+export interface Ref {
+  /** The full name, such as `refs/heads/main`, `refs/tags/v1`, or `refs/pr/1`. */
+  name: string;
+  /** The ID of the commit. */
+  oid: string;
+}
+
+/** A change of one path: new content, content that was uploaded to LFS, a copy of another file, or a deletion. */
+export type FileChange =
+  | { path: string; content: Uint8Array }
+  | { path: string; lfs: { oid: string; size: number } }
+  | { path: string; entry: FileEntry }
+  | { path: string; deleted: "file" | "folder" };
+
+/** The content of a new commit. The first parent is the base of the changes. */
+export interface NewCommit extends Pick<Commit, "parents" | "title" | "message" | "author" | "date"> {
+  changes: readonly FileChange[];
+}
+
+/**
+ * The content of repositories: refs, commits, trees, and files, with the same IDs as in git. Commits and files in LFS belong to one
+ * repository. Blobs and trees are stored once for all repositories, and stay stored after a repository is deleted.
+ */
+export class ContentStore {
+  readonly #database: DatabaseSync;
+  readonly #commits: CommitStore;
+  readonly #trees: TreeStore;
+  readonly #files: LargeFiles;
+  readonly #statements;
+
+  /** @param options.folder is the folder for files in LFS. Default: a temporary folder. */
+  constructor(database: DatabaseSync, { folder }: { folder?: string | undefined } = {}) {
+    this.#database = database;
+    this.#commits = new CommitStore(database);
+    this.#trees = new TreeStore(database);
+    this.#files = new LargeFiles(folder);
+    this.#statements = prepareStatements(database);
+  }
+
+  /** Returns all refs of a repository, sorted by name. */
+  refs(repositoryId: string): Ref[] {
+    return this.#statements.listRefs
+      .all(repositoryId)
+      .map(({ name, oid }) => ({ name: String(name), oid: String(oid) }));
+  }
+
+  /** Returns the commit ID of a ref, by its full name. */
+  getRef(repositoryId: string, name: string): string | undefined {
+    const row = this.#statements.getRef.get(repositoryId, name);
+    return row && String(row.oid);
+  }
+
+  /** Sets refs to commits. `null` deletes a ref. */
+  setRefs(repositoryId: string, updates: readonly { name: string; oid: string | null }[]): void {
+    for (const { name, oid } of updates) {
+      if (oid === null) this.#statements.deleteRef.run(repositoryId, name);
+      else this.#statements.setRef.run(repositoryId, name, oid);
+    }
+  }
+
+  /** Returns the commit of a branch, a tag, a full name of a ref, or the ID or unique start (7 digits or more) of a commit ID. */
+  resolve(repositoryId: string, revision: string): Commit | undefined {
+    const names = revision.startsWith("refs/") ? [revision] : [`refs/heads/${revision}`, `refs/tags/${revision}`];
+    for (const name of names) {
+      const oid = this.getRef(repositoryId, name);
+      if (oid !== undefined) return this.getCommit(repositoryId, oid);
+    }
+    return this.#commits.findByPrefix(repositoryId, revision);
+  }
+
+  getCommit(repositoryId: string, oid: string): Commit | undefined {
+    return this.#commits.get({ repositoryId, oid });
+  }
+
+  /**
+   * Stores a commit. Sets no ref. A commit without changes is stored, too.
+   *
+   * @throws `ARGUMENT_INVALID` for an invalid path, a conflict of a file with a folder, a deleted path that does not exist, or a file
+   *   that was not uploaded to LFS.
+   */
+  createCommit(repositoryId: string, { parents, changes, ...details }: NewCommit): Commit {
+    const base = parents[0] === undefined ? undefined : this.getCommit(repositoryId, parents[0])?.tree;
+    const tree = editTree(
+      this.#trees,
+      base,
+      changes.map((change) => this.#store(repositoryId, change)),
+    );
+    return this.#commits.put(repositoryId, { tree, parents, ...details });
+  }
+
+  /** Returns a commit and all its ancestors, newest first. */
+  history(repositoryId: string, oid: string): Iterable<Commit> {
+    return this.#commits.history({ repositoryId, oid });
+  }
+
+  /** Returns the newest common ancestor of two commits, or `undefined` if their histories are unrelated. */
+  mergeBase(repositoryId: string, one: string, other: string): string | undefined {
+    return this.#commits.mergeBase(repositoryId, one, other);
+  }
+
+  /** Returns the last commit that changed each path. */
+  lastCommits(repositoryId: string, oid: string, paths: readonly string[]): ReadonlyMap<string, Commit> {
+    return findLastCommits({ commits: this.#commits, trees: this.#trees }, { repositoryId, oid, paths });
+  }
+
+  /** Returns the file or folder of a path, or `undefined` if there is none. The empty path is the root. */
+  find(tree: string, path: string): FileEntry | undefined {
+    return this.#trees.find(tree, path);
+  }
+
+  /** Returns the entries of a folder in git's order. With `recursive`, each folder is followed by its entries. */
+  list(tree: string, options: { path?: string; recursive?: boolean } = {}): Iterable<FileEntry> {
+    return this.#trees.list(tree, options);
+  }
+
+  /** Returns the files that differ between two trees, in git's order. `undefined` stands for an empty tree. */
+  compare(before: string | undefined, after: string | undefined): Iterable<ChangedPath> {
+    return this.#trees.compare(before, after);
+  }
+
+  /** Reads a file that git stores: the pointer file for files in LFS. */
+  read({ oid }: Pick<FileEntry, "oid">): Uint8Array {
+    const content = this.#statements.getBlob.get(oid)?.content;
+    return content instanceof Uint8Array ? content : new Uint8Array();
+  }
+
+  /** Whether a file was uploaded to LFS for this repository. Uploads for other repositories do not count, because they can be private. */
+  hasLarge(repositoryId: string, { oid, size }: { oid: string; size: number }): boolean {
+    return this.#statements.getLarge.get(repositoryId, oid)?.size === size && this.#files.has(oid);
+  }
+
+  /**
+   * Saves a file of LFS.
+   *
+   * @throws `ARGUMENT_INVALID` if the content has another size or SHA-256.
+   */
+  async saveLarge(
+    repositoryId: string,
+    file: { oid: string; size: number },
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    await this.#files.save(file, body);
+    this.#statements.addLarge.run(repositoryId, file.oid, file.size);
+  }
+
+  /** Opens a file of LFS for reading. */
+  openLarge(oid: string, range?: Partial<ByteRange>): Readable {
+    return this.#files.open(oid, range);
+  }
+
+  /** Deletes the refs and commits of a repository. Call {@link deleteUnusedFiles} after the transaction. */
+  deleteRepository(repositoryId: string): void {
+    for (const statement of this.#statements.deleteRepository) statement.run(repositoryId);
+  }
+
+  /** Deletes files from disk that no repository uses anymore. */
+  deleteUnusedFiles(oids: readonly string[]): void {
+    for (const oid of oids) if (!this.#statements.findLarge.get(oid)) this.#files.delete(oid);
+  }
+
+  /** Returns the IDs of the files that were uploaded to LFS for a repository. */
+  largeFiles(repositoryId: string): string[] {
+    return this.#statements.listLarge.all(repositoryId).map(({ oid }) => String(oid));
+  }
+
+  /** Forgets content that a rolled-back transaction did not store. */
+  reload(): void {
+    this.#trees.clearCache();
+  }
+
+  clear(): void {
+    this.#database.exec(
+      "DELETE FROM blobs; DELETE FROM trees; DELETE FROM commits; DELETE FROM refs; DELETE FROM large_files",
+    );
+    this.reload();
+    this.#files.clear();
+  }
+
+  close(): void {
+    this.#files.close();
+  }
+
+  #store(repositoryId: string, change: FileChange): TreeChange {
+    if ("deleted" in change) return change;
+    const { path } = change;
+    if ("entry" in change) {
+      const { path: _path, type: _type, ...file } = change.entry;
+      return { path, file };
+    }
+    if ("content" in change) {
+      return { path, file: { oid: this.#putBlob(change.content), size: change.content.byteLength } };
+    }
+    const { oid, size } = change.lfs;
+    if (!this.hasLarge(repositoryId, change.lfs)) {
+      throw invalidPath(path, "was not uploaded to LFS. Upload the file before the commit");
+    }
+    const pointer = lfsPointer(change.lfs);
+    return { path, file: { oid: this.#putBlob(pointer), size, lfs: { oid, size, pointerSize: pointer.byteLength } } };
+  }
+
+  #putBlob(content: Uint8Array): string {
+    const oid = hashObject("blob", content);
+    this.#statements.addBlob.run(oid, content);
+    return oid;
+  }
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    listRefs: database.prepare("SELECT name, oid FROM refs WHERE repository_id = ? ORDER BY name"),
+    getRef: database.prepare("SELECT oid FROM refs WHERE repository_id = ? AND name = ?"),
+    setRef: database.prepare("INSERT OR REPLACE INTO refs (repository_id, name, oid) VALUES (?, ?, ?)"),
+    deleteRef: database.prepare("DELETE FROM refs WHERE repository_id = ? AND name = ?"),
+    getBlob: database.prepare("SELECT content FROM blobs WHERE oid = ?"),
+    addBlob: database.prepare("INSERT OR IGNORE INTO blobs (oid, content) VALUES (?, ?)"),
+    getLarge: database.prepare("SELECT size FROM large_files WHERE repository_id = ? AND oid = ?"),
+    findLarge: database.prepare("SELECT 1 FROM large_files WHERE oid = ?"),
+    listLarge: database.prepare("SELECT oid FROM large_files WHERE repository_id = ?"),
+    addLarge: database.prepare("INSERT OR REPLACE INTO large_files (repository_id, oid, size) VALUES (?, ?, ?)"),
+    deleteRepository: ["refs", "commits", "large_files"].map((table) =>
+      database.prepare(`DELETE FROM ${table} WHERE repository_id = ?`),
+    ),
+  };
+}

@@ -1,0 +1,84 @@
+import { invalidPath, splitPath } from "./path.ts";
+import type { TreeEntry } from "./tree-entry.ts";
+import type { TreeStore } from "./tree-store.ts";
+
+/** A change of one path: a new file, or a deletion. */
+export type TreeChange =
+  | { path: string; file: Omit<TreeEntry, "name" | "type"> }
+  | { path: string; deleted: "file" | "folder" };
+
+/** A folder that is being changed. Folders that do not change are not read. */
+type EditedFolder = Map<string, TreeEntry | EditedFolder>;
+
+/**
+ * Stores the tree that results from changes, and returns its ID. Deletions are applied first, so that a file can replace a folder
+ * that is deleted at the same time. Folders without files are removed, because git has none.
+ *
+ * @throws `ARGUMENT_INVALID` for an invalid path, a deleted path that does not exist, or a file in the place of a folder.
+ */
+export function editTree(trees: TreeStore, base: string | undefined, changes: readonly TreeChange[]): string {
+  const root: EditedFolder = new Map(trees.get(base));
+  for (const change of changes) if ("deleted" in change) remove(trees, root, change);
+  for (const change of changes) if ("file" in change) add(trees, root, change);
+  return store(trees, root) ?? trees.put([]);
+}
+
+function add(trees: TreeStore, root: EditedFolder, { path, file }: Extract<TreeChange, { file: unknown }>): void {
+  const { folders, name } = splitName(path);
+  let folder = root;
+  for (const segment of folders) {
+    const next = openFolder(trees, folder, segment) ?? new Map();
+    if (folder.has(segment) && !openFolder(trees, folder, segment)) {
+      throw invalidPath(path, `is inside "${segment}", which is a file. Delete the file first`);
+    }
+    folder.set(segment, next);
+    folder = next;
+  }
+  const existing = folder.get(name);
+  if (existing && (existing instanceof Map ? existing.size > 0 : existing.type === "directory")) {
+    throw invalidPath(path, "is a folder. Delete the folder first");
+  }
+  folder.set(name, { ...file, name, type: "file" });
+}
+
+function remove(
+  trees: TreeStore,
+  root: EditedFolder,
+  { path, deleted }: Extract<TreeChange, { deleted: unknown }>,
+): void {
+  const { folders, name } = splitName(path);
+  let folder: EditedFolder | undefined = root;
+  for (const segment of folders) folder = folder && openFolder(trees, folder, segment);
+  const existing = folder?.get(name);
+  const isFolder = existing instanceof Map || existing?.type === "directory";
+  if (!existing || isFolder !== (deleted === "folder")) {
+    throw invalidPath(path, `is not a ${deleted} of this revision, so it cannot be deleted`);
+  }
+  folder?.delete(name);
+}
+
+/** Returns a folder for changes, or `undefined` if there is no folder of this name. */
+function openFolder(trees: TreeStore, parent: EditedFolder, name: string): EditedFolder | undefined {
+  const entry = parent.get(name);
+  if (entry === undefined || entry instanceof Map) return entry;
+  if (entry.type === "file") return undefined;
+  const opened: EditedFolder = new Map(trees.get(entry.oid));
+  parent.set(name, opened);
+  return opened;
+}
+
+/** Stores a folder with its subfolders. Returns `undefined` for a folder without files. */
+function store(trees: TreeStore, folder: EditedFolder): string | undefined {
+  const entries: TreeEntry[] = [];
+  for (const [name, entry] of folder) {
+    const oid = entry instanceof Map ? store(trees, entry) : entry.oid;
+    if (oid === undefined) continue;
+    entries.push(entry instanceof Map ? { name, type: "directory", oid, size: 0 } : entry);
+  }
+  return entries.length === 0 ? undefined : trees.put(entries);
+}
+
+function splitName(path: string): { folders: string[]; name: string } {
+  const segments = splitPath(path);
+  return { folders: segments.slice(0, -1), name: segments.at(-1) ?? "" };
+}
