@@ -138,6 +138,14 @@ export interface WebhookErrorCodes {
   HUB_NOT_FOUND: "hub";
   /** 429: too many requests. Wait for `retryAfterSeconds`. */
   HUB_RATE_LIMITED: "hub";
+  /** 412: the branch has a newer commit than `parent`. Read the files again, then commit with the new head as `parent`. */
+  HUB_CONFLICT: "hub";
+  /** A file is larger than `maxBytes`. Raise the limit, or download the file with `@huggingface/hub`. */
+  FILE_TOO_LARGE: "hub";
+  /** A file is not text in UTF-8 or not JSON. Read it with `readBytes` or `readText`. */
+  FILE_INVALID: "hub";
+  /** The Hub stores a file as a large file (Git LFS), which `commit` cannot upload. Upload it with `@huggingface/hub`. */
+  LARGE_FILE_UNSUPPORTED: "hub";
   /** The Hub responded with another 4xx status or a redirect. The message contains the Hub's reason. */
   HUB_REFUSED: "hub";
   /** 5xx: an error occurred on the Hub. Try again later. */

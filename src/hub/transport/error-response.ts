@@ -52,6 +52,7 @@ const codes: Readonly<Record<number, WebhookErrorCode>> = {
   401: "HUB_UNAUTHORIZED",
   403: "HUB_FORBIDDEN",
   404: "HUB_NOT_FOUND",
+  412: "HUB_CONFLICT",
   429: "HUB_RATE_LIMITED",
 };
 
@@ -86,6 +87,7 @@ function remedyFor({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: 
   if (status === 404) {
     return `Check the name or ID, and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
   }
+  if (status === 412) return "Read the current state, then try again.";
   if (status < 400) {
     return `The client does not follow redirects, because another server could receive the token. Check the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
   }

@@ -20,6 +20,13 @@ export interface HubRequest {
   unknownParts: readonly UnknownPart[];
 }
 
+/** A request body in another format than JSON. */
+export interface EncodedBody {
+  /** The media type, such as `application/x-ndjson`. */
+  type: string;
+  text: string;
+}
+
 /** The arguments of an operation, before validation. */
 export interface OperationInput {
   params?: unknown;
@@ -33,6 +40,8 @@ export interface PrepareOptions {
   input: OperationInput;
   /** Whether to skip the validation of the body. Use this option for values that the Hub returned. */
   skipBodyValidation: boolean;
+  /** A body in another format than JSON, which replaces the body of the input. */
+  encodedBody: EncodedBody | undefined;
   /** A query from the Hub, such as the query of the next page. This query replaces the query of the input. */
   query: URLSearchParams | undefined;
   readToken: () => Promise<string>;
@@ -44,10 +53,12 @@ export interface PrepareOptions {
  * @throws `ARGUMENT_INVALID`, and errors from `readToken`.
  */
 export async function prepareRequest(operation: Operation, options: PrepareOptions): Promise<HubRequest> {
-  const { hubUrl, input, skipBodyValidation, readToken } = options;
+  const { hubUrl, input, skipBodyValidation, encodedBody, readToken } = options;
   const path = pathOf(operation, input.params);
   const query = options.query ?? queryOf(operation, input.query);
-  const body = skipBodyValidation ? input.body : bodyOf(operation, input.body);
+  const body = skipBodyValidation || encodedBody ? input.body : bodyOf(operation, input.body);
+  const encoded =
+    encodedBody ?? (body === undefined ? undefined : { type: "application/json", text: JSON.stringify(body) });
   const unknownQuery =
     options.query || !operation.request?.query ? [] : findUnknownParts(operation.request.query, input.query);
   const token = await readToken();
@@ -60,9 +71,9 @@ export async function prepareRequest(operation: Operation, options: PrepareOptio
       headers: {
         accept: "application/json",
         authorization: `Bearer ${token}`,
-        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(encoded && { "content-type": encoded.type }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(encoded && { body: encoded.text }),
     },
     redact: createRedact([token, ...secretsIn(body)]),
     unknownParts: skipBodyValidation ? unknownQuery : [...unknownQuery, ...unknownBodyParts(operation, input.body)],

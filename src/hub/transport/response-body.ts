@@ -3,27 +3,64 @@ import { JsonArrayError, JsonArraySplitter } from "./json-array.ts";
 /** The text of a body, or `tooLong` if the body exceeds the limit. */
 export type BodyText = { text: string } | { tooLong: true };
 
+interface BodyOptions {
+  /** The maximum size of the body in bytes, after decompression. */
+  limit: number;
+  signal: AbortSignal;
+}
+
 /**
- * Reads the body of a response, up to `limit` bytes.
+ * Reads the body of a response as text, up to `limit` bytes.
  *
  * @throws the signal's abort reason as soon as the signal is aborted, and connection errors.
  */
-export async function readText(
-  response: Response,
-  { limit, signal }: { limit: number; signal: AbortSignal },
-): Promise<BodyText> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return { text: "" };
+export async function readText(response: Response, options: BodyOptions): Promise<BodyText> {
   const decoder = new TextDecoder();
   let text = "";
+  const isComplete = await readParts(response, options, (part) => {
+    text += decoder.decode(part, { stream: true });
+  });
+  return isComplete ? { text: text + decoder.decode() } : { tooLong: true };
+}
+
+/**
+ * Reads the body of a response, up to `limit` bytes. Returns `undefined` if the body exceeds the limit.
+ *
+ * @throws like {@link readText}.
+ */
+export async function readBytes(response: Response, options: BodyOptions): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const isComplete = await readParts(response, options, (part) => {
+    parts.push(part);
+    length += part.byteLength;
+  });
+  if (!isComplete) return undefined;
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const part of parts) {
+    bytes.set(part, offset);
+    offset += part.byteLength;
+  }
+  return bytes;
+}
+
+/** Passes the parts of a body to `take`. Returns `false` if the body exceeds the limit. */
+async function readParts(
+  response: Response,
+  { limit, signal }: BodyOptions,
+  take: (part: Uint8Array) => void,
+): Promise<boolean> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return true;
   let length = 0;
   try {
     for (;;) {
       const { done, value } = await untilAborted(reader.read(), signal);
-      if (done) return { text: text + decoder.decode() };
+      if (done) return true;
       length += value.byteLength;
-      if (length > limit) return { tooLong: true };
-      text += decoder.decode(value, { stream: true });
+      if (length > limit) return false;
+      take(value);
     }
   } finally {
     reader.cancel().catch(() => {}); // Discards the rest of the body, if there is any.

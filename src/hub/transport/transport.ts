@@ -12,9 +12,17 @@ import { readErrorResponse } from "./error-response.ts";
 import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
 import { JsonArrayError } from "./json-array.ts";
 import { nextQuery } from "./link-header.ts";
-import { actionOf, type HubRequest, type OperationInput, prepareRequest } from "./request.ts";
+import { followRedirects } from "./redirects.ts";
+import { actionOf, type EncodedBody, type HubRequest, type OperationInput, prepareRequest } from "./request.ts";
 import { createRedact, sanitizeError, secretsIn } from "./request-secrets.ts";
-import { isWebPage, ResponseStalledError, readArrayElements, readText, untilAborted } from "./response-body.ts";
+import {
+  isWebPage,
+  ResponseStalledError,
+  readArrayElements,
+  readBytes,
+  readText,
+  untilAborted,
+} from "./response-body.ts";
 import { isConnectFailure, maxRetryAfterSeconds, retryDelayMs, wait } from "./retry.ts";
 
 /** The maximum size of a response in bytes, which is much larger than the lists that the Hub returns. */
@@ -28,6 +36,13 @@ export interface OperationOptions extends CallOptions {
   idempotent?: boolean;
   /** Whether to skip the validation of the body. Use this option for values that the Hub returned. Default `false`. */
   skipBodyValidation?: boolean;
+  /** A body in another format than JSON. The body of the input must be omitted. */
+  encodedBody?: EncodedBody;
+}
+
+export interface DownloadOptions extends CallOptions {
+  /** The maximum size of the file in bytes. */
+  maxBytes: number;
 }
 
 export interface TransportSettings {
@@ -51,6 +66,8 @@ export interface TransportSettings {
 interface PreparedRequest extends HubRequest {
   /** Whether the request can be repeated safely even if the Hub has already processed the request. */
   idempotent: boolean;
+  /** Whether to follow redirects to other servers, without the token. Default `false`. */
+  followsRedirects?: boolean;
 }
 
 interface ResponseContext {
@@ -159,6 +176,30 @@ export class Transport {
   }
 
   /**
+   * Reads a file. Follows redirects, such as those to the servers that store large files, but never sends the token there.
+   *
+   * @throws `FILE_TOO_LARGE` if the file has more than `maxBytes` bytes, otherwise like {@link call}.
+   */
+  async download<Called extends Operation>(
+    operation: Called,
+    input: InputOf<Called>,
+    { maxBytes, signal }: DownloadOptions,
+  ): Promise<Uint8Array> {
+    signal?.throwIfAborted();
+    const prepared = await this.#prepare(operation, { input, options: {} });
+    const headers = { ...prepared.init.headers, accept: "*/*" };
+    const request = { ...prepared, init: { ...prepared.init, headers }, followsRedirects: true };
+    return this.#repeat(request, signal, async (response, attemptSignal) => {
+      const bytes = await readBytes(response, { limit: maxBytes, signal: attemptSignal });
+      if (bytes !== undefined) return bytes;
+      throw new HubError(
+        `Could not ${prepared.action}: the file has more than ${maxBytes} bytes. Raise "maxBytes", or download the file with the package @huggingface/hub.`,
+        { code: "FILE_TOO_LARGE" },
+      );
+    });
+  }
+
+  /**
    * Sends a request without an operation. Returns the response without reading the body.
    *
    * @throws like {@link call}.
@@ -191,6 +232,7 @@ export class Transport {
       hubUrl: this.#settings.hubUrl,
       input,
       skipBodyValidation: options.skipBodyValidation ?? false,
+      encodedBody: options.encodedBody,
       query,
       readToken: () => this.#readToken(),
     });
@@ -262,7 +304,11 @@ export class Transport {
     const { fetch, hubUrl, now } = this.#settings;
     const { action, url, init, redact } = prepared;
     // Following a redirect could send the token to another server, or drop the body.
-    const response = await untilAborted(fetch(url, { ...init, redirect: "manual", signal }), signal);
+    const send = (target: string, request: HubRequest["init"]) =>
+      untilAborted(fetch(target, { ...request, redirect: "manual", signal }), signal);
+    const response = prepared.followsRedirects
+      ? await followRedirects(send, { url, init, hubUrl })
+      : await send(url, init);
     if (!response.ok) {
       const warning = response.status >= 500 ? retryWarning(prepared) : "";
       const context = { action, hubUrl, redact, signal, now: now(), retryWarning: warning };

@@ -1,0 +1,56 @@
+import type { HubRequest } from "./request.ts";
+
+/** The Hub needs at most two redirects: to the new name of a repository, and to the server that stores the file. */
+const maxRedirects = 5;
+
+export interface RedirectedRequest {
+  url: string;
+  init: HubRequest["init"];
+  /** The Hub's base URL. */
+  hubUrl: string;
+}
+
+/**
+ * Sends a GET request and follows its redirects. Sends the token to the Hub only: requests to other servers have no headers except
+ * `accept`. Returns the redirect itself if the target is not allowed, or after too many redirects.
+ */
+export async function followRedirects(
+  send: (url: string, init: HubRequest["init"]) => Promise<Response>,
+  { url, init, hubUrl }: RedirectedRequest,
+): Promise<Response> {
+  const { method, headers } = init;
+  const { accept = "*/*" } = headers;
+  let from = url;
+  let isOnHub = true;
+  for (let count = 0; ; count += 1) {
+    const response = await send(from, isOnHub ? init : { method, headers: { accept } });
+    const target = targetOf(response, { from, hubUrl });
+    if (target === undefined || count === maxRedirects) return response;
+    response.body?.cancel().catch(() => {});
+    // After another server, the Hub is another server too: that server could choose a path for the token.
+    isOnHub &&= target.origin === new URL(hubUrl).origin;
+    from = target.href;
+  }
+}
+
+function targetOf({ status, headers }: Response, { from, hubUrl }: { from: string; hubUrl: string }): URL | undefined {
+  const location = [301, 302, 303, 307, 308].includes(status) ? headers.get("location") : null;
+  const target = location === null ? null : URL.parse(location, from);
+  return target !== null && isAllowed(target, new URL(hubUrl)) ? target : undefined;
+}
+
+/**
+ * Whether to send a request to this URL. A Hub on another machine must not choose targets on this machine, or connections that
+ * others can read.
+ */
+function isAllowed(target: URL, hub: URL): boolean {
+  if (target.username !== "" || target.password !== "") return false;
+  if (target.origin === hub.origin) return true;
+  const isLocal = isLoopback(target.hostname);
+  return isLocal ? isLoopback(hub.hostname) : target.protocol === "https:";
+}
+
+/** Like `isLoopbackHost` of the core, which requires Node. URL parsers normalize IPv4 addresses. */
+function isLoopback(hostname: string): boolean {
+  return hostname === "[::1]" || /^(?:127(?:\.\d+){3}|(?:.*\.)?localhost)$/.test(hostname);
+}
