@@ -48,7 +48,7 @@ export class RetryAfterError extends WebhookError {
 }
 
 /**
- * Hub errors that require a different request or token, so a retry cannot succeed. Missing (404) and conflicting (409)
+ * Hub errors that require a different request, file, or token, so a retry cannot succeed. Missing (404) and conflicting (409)
  * resources can change, so these errors are retried.
  */
 const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>([
@@ -58,6 +58,9 @@ const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErro
   "HUB_REQUEST_INVALID",
   "HUB_UNAUTHORIZED",
   "HUB_FORBIDDEN",
+  "FILE_TOO_LARGE",
+  "FILE_INVALID",
+  "LARGE_FILE_UNSUPPORTED",
 ]);
 
 /**

@@ -25,6 +25,7 @@ describe("A status", () => {
     [429, "HUB_RATE_LIMITED", true],
     [402, "HUB_REFUSED", false],
     [409, "HUB_REFUSED", false],
+    [412, "HUB_CONFLICT", false],
     [418, "HUB_REFUSED", false],
     [304, "HUB_REFUSED", false],
     [500, "HUB_FAILED", true],
