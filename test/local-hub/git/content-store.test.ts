@@ -1,0 +1,210 @@
+import { execFileSync } from "node:child_process";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ContentStore, FileChange, NewCommit } from "../../../src/local-hub/git/content-store.ts";
+import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
+
+const repositoryId = "1".repeat(24);
+const otherId = "2".repeat(24);
+
+let store: Store;
+let content: ContentStore;
+let clock: number;
+
+beforeEach(() => {
+  store = openStore({});
+  content = store.content;
+  clock = Date.UTC(2026, 0, 1);
+});
+afterEach(() => store.close());
+
+const add = (path: string, value = path): FileChange => ({ path, content: new TextEncoder().encode(value) });
+
+/** Creates a commit one second after the previous commit. */
+function commit(changes: readonly FileChange[], details: Partial<NewCommit> = {}) {
+  clock += 1_000;
+  return content.createCommit(repositoryId, {
+    ...{ parents: [], title: "Change", message: "", author: "me", date: clock },
+    ...details,
+    changes,
+  });
+}
+
+function pathsOf(tree: string): string[] {
+  const entries = Array.from(content.list(tree, { recursive: true }));
+  return entries.filter(({ type }) => type === "file").map(({ path }) => path);
+}
+
+describe("Objects", () => {
+  test("have the IDs of git", () => {
+    const root = createFolder();
+    const email = "me@users.noreply.localhost";
+    const date = "1767225601 +0000";
+    const author = { GIT_AUTHOR_NAME: "me", GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date };
+    const committer = { GIT_COMMITTER_NAME: "me", GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: date };
+    const env = { ...process.env, ...author, ...committer };
+    const git = (args: string[], input = "") =>
+      execFileSync("git", ["-C", root, "-c", "core.quotePath=off", ...args], { input, encoding: "utf8", env }).trim();
+    git(["init", "--quiet"]);
+    const files = ["a.txt", "a/b.txt", "a-b", "a0", "ä/ö.txt", "z/y/x"];
+    const made = commit(
+      files.map((path) => add(path)),
+      { title: "First", message: "More\nwords" },
+    );
+    for (const path of files) {
+      const blob = git(["hash-object", "-w", "--stdin"], path);
+      expect(content.find(made.tree, path)?.oid).toBe(blob);
+      git(["update-index", "--add", "--cacheinfo", `100644,${blob},${path}`]);
+    }
+    expect(made.tree).toBe(git(["write-tree"]));
+    expect(made.oid).toBe(git(["commit-tree", made.tree, "-m", "First", "-m", "More\nwords"]));
+    expect(pathsOf(made.tree)).toEqual(git(["ls-tree", "-r", "--name-only", made.tree]).split("\n"));
+  });
+});
+
+describe("createCommit", () => {
+  test("applies changes to the first parent", () => {
+    const first = commit([add("keep"), add("data/old"), add("data/deep/file")]);
+    const second = commit([add("data/new"), { path: "data/old", deleted: "file" }], { parents: [first.oid] });
+    expect(pathsOf(second.tree)).toEqual(["data/deep/file", "data/new", "keep"]);
+  });
+
+  test("removes folders without files", () => {
+    const first = commit([add("keep"), add("data/deep/file")]);
+    const second = commit([{ path: "data/deep/file", deleted: "file" }], { parents: [first.oid] });
+    expect(Array.from(content.list(second.tree), ({ path }) => path)).toEqual(["keep"]);
+    const third = commit([{ path: "keep", deleted: "file" }], { parents: [second.oid] });
+    expect(pathsOf(third.tree)).toEqual([]);
+  });
+
+  test("deletes folders, and replaces them with files", () => {
+    const first = commit([add("data/one"), add("data/two"), add("other")]);
+    const second = commit([add("data", "a file now"), { path: "data", deleted: "folder" }], { parents: [first.oid] });
+    expect(pathsOf(second.tree)).toEqual(["data", "other"]);
+  });
+
+  test("copies files", () => {
+    const first = commit([add("one", "same")]);
+    const entry = content.find(first.tree, "one");
+    if (!entry) throw new Error("The file is missing.");
+    const second = commit([{ path: "copies/two", entry }], { parents: [first.oid] });
+    expect(content.find(second.tree, "copies/two")).toEqual({ ...entry, path: "copies/two" });
+  });
+
+  test.each([
+    ...["", "/a", "a/", "a//b", "a/../b", "./a", ".git/config", "x/.GIT/y", "a\0b", "a\nb", "a\tb", "\ud800"],
+    ...["x".repeat(256), "x/".repeat(500).concat("y")],
+  ])("rejects the path %j", (path) => {
+    expect(() => commit([add(path)])).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+  });
+
+  test.each<[string, FileChange]>([
+    ["a file in a file", add("file/inside")],
+    ["a file in the place of a folder", add("folder")],
+    ["the deletion of a missing file", { path: "missing", deleted: "file" }],
+    ["the deletion of a file in a missing folder", { path: "missing/file", deleted: "file" }],
+    ["the deletion of a folder as a file", { path: "folder", deleted: "file" }],
+    ["the deletion of a file as a folder", { path: "file", deleted: "folder" }],
+    ["a file that was not uploaded", { path: "big", lfs: { oid: "a".repeat(64), size: 3 } }],
+  ])("rejects %s", (_what, change) => {
+    const first = commit([add("file"), add("folder/file")]);
+    expect(() => commit([change], { parents: [first.oid] })).toThrow(
+      expect.objectContaining({ code: "ARGUMENT_INVALID" }),
+    );
+  });
+
+  test("stores a commit again after a rollback", () => {
+    const write = () =>
+      store.transaction(() => {
+        commit([add("file")]);
+        throw new Error("rolled back");
+      });
+    expect(write).toThrow("rolled back");
+    const { tree } = commit([add("file")]);
+    content.reload();
+    expect(pathsOf(tree)).toEqual(["file"]);
+  });
+});
+
+describe("Revisions", () => {
+  test("are branches, tags, names of refs, and IDs of commits", () => {
+    const [main, tagged, proposed] = [commit([add("1")]), commit([add("2")]), commit([add("3")])];
+    content.setRefs(repositoryId, [
+      { name: "refs/heads/main", oid: main.oid },
+      { name: "refs/tags/v1", oid: tagged.oid },
+      { name: "refs/pr/1", oid: proposed.oid },
+    ]);
+    const resolve = (revision: string) => content.resolve(repositoryId, revision)?.oid;
+    expect(resolve("main")).toBe(main.oid);
+    expect(resolve("v1")).toBe(tagged.oid);
+    expect(resolve("refs/pr/1")).toBe(proposed.oid);
+    expect(resolve(main.oid)).toBe(main.oid);
+    expect(resolve(main.oid.slice(0, 7))).toBe(main.oid);
+    for (const unknown of ["dev", "refs/pr/2", main.oid.slice(0, 6), "0".repeat(40), `${main.oid}0`, ""]) {
+      expect(resolve(unknown), unknown).toBeUndefined();
+    }
+    content.setRefs(repositoryId, [{ name: "refs/heads/main", oid: null }]);
+    expect(content.refs(repositoryId).map(({ name }) => name)).toEqual(["refs/pr/1", "refs/tags/v1"]);
+  });
+
+  test("belong to one repository", () => {
+    const { oid } = commit([add("secret")]);
+    expect(content.resolve(otherId, oid)).toBeUndefined();
+    expect(content.getCommit(otherId, oid)).toBeUndefined();
+  });
+
+  test("disappear with their repository", () => {
+    const { oid } = commit([add("file")]);
+    content.setRefs(repositoryId, [{ name: "refs/heads/main", oid }]);
+    content.deleteRepository(repositoryId);
+    expect(content.resolve(repositoryId, "main")).toBeUndefined();
+    expect(content.resolve(repositoryId, oid)).toBeUndefined();
+  });
+});
+
+describe("The history", () => {
+  test("contains each commit of merged branches once, newest first", () => {
+    const base = commit([add("base")]);
+    const left = commit([add("left")], { parents: [base.oid] });
+    const right = commit([add("right")], { parents: [base.oid] });
+    const merge = commit([add("right")], { parents: [left.oid, right.oid] });
+    const history = Array.from(content.history(repositoryId, merge.oid), ({ oid }) => oid);
+    expect(history).toEqual([merge, right, left, base].map(({ oid }) => oid));
+    expect(content.mergeBase(repositoryId, left.oid, right.oid)).toBe(base.oid);
+    expect(content.mergeBase(repositoryId, merge.oid, right.oid)).toBe(right.oid);
+    expect(content.mergeBase(repositoryId, base.oid, commit([add("unrelated")]).oid)).toBeUndefined();
+  });
+
+  test("contains the last commit that changed each path", () => {
+    const base = commit([add("a"), add("folder/b")]);
+    const left = commit([add("a", "left")], { parents: [base.oid] });
+    const right = commit([add("folder/c")], { parents: [base.oid] });
+    const merge = commit([add("folder/c")], { parents: [left.oid, right.oid] });
+    const paths = ["a", "folder/b", "folder/c", "folder"];
+    const last = content.lastCommits(repositoryId, merge.oid, paths);
+    expect(paths.map((path) => last.get(path)?.oid)).toEqual([left, base, right, right].map(({ oid }) => oid));
+  });
+});
+
+describe("compare", () => {
+  test("returns added, changed, and deleted files, also when a file becomes a folder", () => {
+    const first = commit([add("same"), add("changed", "1"), add("deleted"), add("swap")]);
+    const deletions: FileChange[] = ["deleted", "swap"].map((path) => ({ path, deleted: "file" }));
+    const second = commit([add("changed", "2"), add("added/new"), ...deletions, add("swap/inside")], {
+      parents: [first.oid],
+    });
+    const changes = Array.from(content.compare(first.tree, second.tree), ({ path, before, after }) => [
+      path,
+      before ? (after ? "changed" : "deleted") : "added",
+    ]);
+    expect(changes).toEqual([
+      ["added/new", "added"],
+      ["changed", "changed"],
+      ["deleted", "deleted"],
+      ["swap", "deleted"],
+      ["swap/inside", "added"],
+    ]);
+    expect(Array.from(content.compare(undefined, first.tree))).toHaveLength(4);
+    expect(Array.from(content.compare(second.tree, second.tree))).toEqual([]);
+  });
+});
