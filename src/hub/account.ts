@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { Operations } from "./operation.ts";
-import { objectId, organizationRole, responseEnum, timestamp } from "./schemas.ts";
+import { objectId, organizationName, organizationRole, responseEnum, timestamp } from "./schemas.ts";
 
 const billing = {
   email: z.optional(z.nullable(z.string())),
@@ -80,7 +80,44 @@ export const whoami = z.strictObject({
 /** The user of a token, and the permissions of the token. */
 export type Whoami = z.output<typeof whoami>;
 
-/** The account operation, which the Hub published after the specification and before 2026-08-17. */
+/** The public profile of a user. */
+export const userOverview = z.strictObject({
+  _id: objectId,
+  /** The username. */
+  user: z.string(),
+  type: z.literal("user"),
+  fullname: z.string(),
+  avatarUrl: z.string(),
+  isPro: z.boolean(),
+  orgs: z.optional(
+    z.array(z.strictObject({ id: z.string(), name: z.string(), fullname: z.string(), avatarUrl: z.string() })),
+  ),
+  numModels: z.optional(z.number()),
+  numDatasets: z.optional(z.number()),
+  numSpaces: z.optional(z.number()),
+  createdAt: timestamp,
+});
+
+/** The public profile of an organization. */
+export const organizationOverview = z.strictObject({
+  _id: objectId,
+  name: z.string(),
+  type: z.literal("org"),
+  fullname: z.string(),
+  avatarUrl: z.string(),
+  plan: z.optional(z.string()),
+  numUsers: z.optional(z.number()),
+  numModels: z.optional(z.number()),
+  numDatasets: z.optional(z.number()),
+  numSpaces: z.optional(z.number()),
+});
+
+/** The public profile of a user. */
+export type UserOverview = z.output<typeof userOverview>;
+/** The public profile of an organization. */
+export type OrganizationOverview = z.output<typeof organizationOverview>;
+
+/** The account operations, which the Hub published after the specification and before 2026-08-17. */
 export const accountOperations = {
   whoami: {
     method: "get",
@@ -88,5 +125,21 @@ export const accountOperations = {
     operationId: "whoami",
     summary: "Read the owner of the token",
     response: whoami,
+  },
+  userOverview: {
+    method: "get",
+    path: "/api/users/{username}/overview",
+    operationId: "getUserOverview",
+    summary: "Read the profile of a user",
+    request: { params: z.object({ username: z.string() }) },
+    response: userOverview,
+  },
+  organizationOverview: {
+    method: "get",
+    path: "/api/organizations/{name}/overview",
+    operationId: "getOrganizationOverview",
+    summary: "Read the profile of an organization",
+    request: { params: organizationName },
+    response: organizationOverview,
   },
 } as const satisfies Operations;

@@ -101,3 +101,24 @@ export function flag() {
   });
   return z._default(codec, false);
 }
+
+/**
+ * Creates the schema of a query parameter that official clients send as `true`, `True`, or `1`. The client sends `true` or `false`.
+ * Default `false`.
+ */
+export function clientFlag() {
+  const codec = z.codec(z.enum(["true", "false", "True", "False", "1", "0"]), z.boolean(), {
+    decode: (text) => /^(true|1)$/i.test(text),
+    encode: (value) => (value ? "true" : "false"),
+  });
+  return z._default(codec, false);
+}
+
+/** Creates the schema of a query parameter that can be repeated. Default: no values. */
+export function repeatable() {
+  const codec = z.codec(z.union([z.string(), z.array(z.string())]), z.array(z.string()), {
+    decode: (sent) => [sent].flat(),
+    encode: (values) => values,
+  });
+  return z._default(codec, []);
+}

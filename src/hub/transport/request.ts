@@ -119,7 +119,9 @@ function queryOf({ request }: Operation, value: Record<string, unknown> | undefi
   if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
   for (const [name, part] of Object.entries(data)) {
     // The schema has no codec for unknown parameters.
-    if (["string", "number", "boolean"].includes(typeof part)) query.set(name, String(part));
+    for (const value of [part].flat()) {
+      if (["string", "number", "boolean"].includes(typeof value)) query.append(name, String(value));
+    }
   }
   return query;
 }
