@@ -19,9 +19,15 @@ export interface Store extends ReturnType<typeof openRecords> {
   auditLog: AuditLogStore;
   /**
    * Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. A transaction within a
-   * transaction is rolled back alone, and committed together with the outer transaction.
+   * transaction is rolled back alone, and committed together with the outer transaction. After a call of `rollBack`, the
+   * transaction is rolled back when `change` returns.
    */
-  transaction<Result>(change: () => Result): Result;
+  transaction<Result>(change: (rollBack: () => void) => Result): Result;
+  /**
+   * Runs `task` after the current transaction is committed, or now if there is none. Does nothing if the transaction is rolled back.
+   * Use it for effects outside the database.
+   */
+  afterCommit(task: () => void): void;
   /** Deletes everything. */
   clear(): void;
   close(): void;
@@ -51,6 +57,8 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
   const jobs = new JobStore(database);
   // Read all jobs, so that an unreadable job makes `openStore` fail instead of a later read.
   jobs.all();
+  /** Tasks for the end of the current transaction. */
+  const tasks: (() => void)[] = [];
   const store: Store = {
     webhooks,
     repositories,
@@ -61,17 +69,31 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
     ...openRecords(database),
     transaction(change) {
       const isNested = database.isTransaction;
-      database.exec(isNested ? "SAVEPOINT nested" : "BEGIN");
-      try {
-        const result = change();
-        database.exec(isNested ? "RELEASE nested" : "COMMIT");
-        return result;
-      } catch (error) {
+      const earlierTasks = tasks.length;
+      const rollBack = () => {
+        tasks.length = earlierTasks;
         database.exec(isNested ? "ROLLBACK TO nested; RELEASE nested" : "ROLLBACK");
         webhooks.reload();
         content.reload();
+      };
+      let isRolledBack = false;
+      database.exec(isNested ? "SAVEPOINT nested" : "BEGIN");
+      try {
+        const result = change(() => {
+          isRolledBack = true;
+        });
+        if (isRolledBack) rollBack();
+        else database.exec(isNested ? "RELEASE nested" : "COMMIT");
+        if (!isNested) for (const task of tasks.splice(0)) task();
+        return result;
+      } catch (error) {
+        if (database.isTransaction) rollBack();
         throw error;
       }
+    },
+    afterCommit(task) {
+      if (database.isTransaction) tasks.push(task);
+      else task();
     },
     clear() {
       store.transaction(() => {

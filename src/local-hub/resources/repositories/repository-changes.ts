@@ -1,0 +1,126 @@
+import { HTTPException } from "hono/http-exception";
+import type { KnownRepoRef } from "../../../hub/schemas.ts";
+import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import type { FileChange } from "../../git/content-store.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { hasContent } from "../../repository-content.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+import type { Store } from "../../store/store.ts";
+import { createInitialCommit } from "./initial-commit.ts";
+
+/** A changed repository, and the deliveries of the change. */
+export interface ChangedRepository {
+  repository: StoredRepository;
+  result: TriggerResult;
+}
+
+/** The settings of a repository that a user can change. */
+export type RepositorySettings = Partial<Pick<StoredRepository, "private" | "gated" | "discussionsDisabled">>;
+
+export interface NewRepository extends KnownRepoRef {
+  /** The name of the user who creates the repository. */
+  user: string;
+  /** Default `false`. */
+  private?: boolean | undefined;
+  /** The SDK of a Space. */
+  sdk?: string | undefined;
+  /** Files of the first commit, in addition to `.gitattributes`. */
+  files?: readonly FileChange[] | undefined;
+}
+
+/**
+ * Creates a repository. A model, a dataset, or a Space gets a first commit with `.gitattributes`. Fires `repo` create.
+ *
+ * @throws HTTPException 409 if a repository has the name. `ARGUMENT_INVALID` if the files are invalid.
+ */
+export function createRepository(
+  context: HubContext,
+  { type, name, user, private: isPrivate = false, sdk, files }: NewRepository,
+): ChangedRepository {
+  const { store, createId, createSha, now } = context;
+  const at = now();
+  const repository = store.transaction(() => {
+    checkFree(store, { type, name });
+    const created: StoredRepository = {
+      ...{ type, name, id: createId(), private: isPrivate, discussions: 0, createdAt: at, lastModified: at },
+      ...{ gated: false, discussionsDisabled: false },
+      ...(sdk !== undefined && { sdk }),
+      // The content of kernels is not stored, and buckets have no commits.
+      ...(type === "kernel" && { headSha: createSha() }),
+    };
+    store.repositories.put(created);
+    createInitialCommit(store.content, { repository: created, ...(files && { files }), author: user, date: at });
+    return reread(store, created);
+  });
+  const change = { scope: "repo", action: "create", user, before: undefined, after: repository };
+  return { repository, result: publishChange(context, change) };
+}
+
+/**
+ * Gives a repository another name or owner. The previous name redirects to the repository. Fires `repo` move.
+ *
+ * @throws HTTPException 409 if a repository has the new name.
+ */
+export function moveRepository(
+  context: HubContext,
+  { repository, name, user }: { repository: StoredRepository; name: string; user: string },
+): ChangedRepository {
+  const { store } = context;
+  const moved = store.transaction(() => {
+    checkFree(store, { type: repository.type, name });
+    store.repositories.move(repository, name);
+    return { ...repository, name };
+  });
+  const change = { scope: "repo", action: "move", user, before: repository, after: moved };
+  return { repository: moved, result: publishChange(context, change) };
+}
+
+/** Deletes a repository with its content. Fires `repo` delete. */
+export function deleteRepository(
+  context: HubContext,
+  { repository, user }: { repository: StoredRepository; user: string },
+): TriggerResult {
+  const { store } = context;
+  const { content } = store;
+  store.transaction(() => {
+    const files = content.largeFiles(repository.id);
+    store.repositories.delete(repository);
+    content.deleteRepository(repository.id);
+    store.afterCommit(() => content.deleteUnusedFiles(files));
+  });
+  return publishChange(context, { scope: "repo", action: "delete", user, before: repository, after: undefined });
+}
+
+/**
+ * Changes settings of a repository. Fires `repo.config` update, with the new visibility if the visibility changed. Fires nothing if
+ * the repository already has the settings.
+ */
+export function updateRepositorySettings(
+  context: HubContext,
+  { repository, settings, user }: { repository: StoredRepository; settings: RepositorySettings; user: string },
+): ChangedRepository {
+  const { store } = context;
+  const { private: isPrivate = repository.private } = settings;
+  const { gated = repository.gated, discussionsDisabled = repository.discussionsDisabled } = settings;
+  const isVisibilityChanged = isPrivate !== repository.private;
+  if (!isVisibilityChanged && gated === repository.gated && discussionsDisabled === repository.discussionsDisabled) {
+    return { repository, result: noResult() };
+  }
+  const updated = { ...repository, private: isPrivate, gated, discussionsDisabled };
+  store.repositories.put(updated);
+  const result = publishChange(context, {
+    ...{ scope: "repo.config", action: "update", user, before: repository, after: updated },
+    updatedConfig: isVisibilityChanged ? { private: isPrivate } : {},
+  });
+  return { repository: updated, result };
+}
+
+function checkFree(store: Store, { type, name }: KnownRepoRef): void {
+  if (!store.repositories.get({ type, name })) return;
+  throw new HTTPException(409, { message: `The ${type} "${name}" already exists. Choose another name.` });
+}
+
+/** Returns a repository with its derived properties. */
+export function reread(store: Store, repository: StoredRepository): StoredRepository {
+  return (hasContent(repository.type) && store.repositories.get(repository)) || repository;
+}

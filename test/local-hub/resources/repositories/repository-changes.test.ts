@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import {
+  createRepository,
+  deleteRepository,
+  moveRepository,
+  updateRepositorySettings,
+} from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
+import { openContext, payloadsOf } from "../../support/context.ts";
+
+const model = { type: "model", name: "me/net", user: "ada-adams" } as const;
+const user = "ada-adams";
+const sha = expect.stringMatching(/^[0-9a-f]{40}$/);
+
+describe("A new repository", () => {
+  test("has a first commit with .gitattributes, and fires its creation once", () => {
+    const { context, clock } = openContext();
+    clock.now = 5_000;
+    const { repository, result } = createRepository(context, { ...model, private: true });
+    const { content, repositories } = context.store;
+    expect(repositories.get(model)).toEqual(repository);
+    expect(repository).toMatchObject({ private: true, createdAt: 5_000, lastModified: 5_000, headSha: sha });
+    const commit = content.resolve(repository.id, "main");
+    expect(commit).toMatchObject({ oid: repository.headSha, parents: [], title: "initial commit", author: user });
+    expect(Array.from(content.list(commit?.tree ?? ""), ({ path }) => path)).toEqual([".gitattributes"]);
+    expect(payloadsOf(context, result)).toEqual([
+      {
+        event: { scope: "repo", action: "create" },
+        repo: expect.objectContaining({ name: "me/net", private: true, headSha: repository.headSha }),
+        webhook: expect.anything(),
+      },
+    ]);
+  });
+
+  test("stores images in LFS only if it is a dataset", () => {
+    const { context } = openContext();
+    const attributes = (["model", "dataset", "space"] as const).map((type) => {
+      const { content } = context.store;
+      const { repository } = createRepository(context, { ...model, type });
+      const tree = content.resolve(repository.id, "main")?.tree ?? "";
+      const { oid = "" } = content.find(tree, ".gitattributes") ?? {};
+      return Buffer.from(content.read({ oid })).toString().split("\n");
+    });
+    const line = (pattern: string) => `${pattern} filter=lfs diff=lfs merge=lfs -text`;
+    for (const lines of attributes) expect(lines).toContain(line("*.safetensors"));
+    expect(attributes.map((lines) => lines.includes(line("*.png")))).toEqual([false, true, false]);
+  });
+
+  test("contains the given files, and invalid files leave nothing behind", () => {
+    const { context } = openContext();
+    const file = { path: "README.md", content: Buffer.from("# Net\n") };
+    const { repository } = createRepository(context, { ...model, files: [file] });
+    const tree = context.store.content.resolve(repository.id, "main")?.tree ?? "";
+    expect(context.store.content.find(tree, "README.md")).toMatchObject({ size: 6 });
+    const invalid = { ...model, name: "me/other", files: [{ ...file, path: "../x" }] };
+    expect(() => createRepository(context, invalid)).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+    expect(context.store.repositories.all()).toEqual([repository]);
+  });
+
+  test("cannot have the name of another repository of its type", () => {
+    const { context } = openContext();
+    createRepository(context, model);
+    expect(() => createRepository(context, model)).toThrow(expect.objectContaining({ status: 409 }));
+    expect(createRepository(context, { ...model, type: "dataset" }).repository.name).toBe("me/net");
+  });
+
+  test("that is a bucket or a kernel has no stored content", () => {
+    const { context } = openContext();
+    const bucket = createRepository(context, { ...model, type: "bucket" });
+    const kernel = createRepository(context, { ...model, type: "kernel" });
+    expect([bucket.repository.headSha, kernel.repository.headSha]).toEqual([undefined, sha]);
+    for (const { repository } of [bucket, kernel]) expect(context.store.content.refs(repository.id)).toEqual([]);
+    expect(payloadsOf(context, kernel.result)).toMatchObject([{ repo: { headSha: kernel.repository.headSha } }]);
+  });
+});
+
+describe("A repository that is moved", () => {
+  test("keeps its content, and is found by its previous names until another repository has them", () => {
+    const { context } = openContext();
+    const { repositories } = context.store;
+    const { repository } = createRepository(context, model);
+    const { repository: renamed } = moveRepository(context, { repository, name: "me/second", user });
+    const { repository: moved, result } = moveRepository(context, { repository: renamed, name: "acme/net", user });
+    expect(repositories.get({ type: "model", name: "acme/net" })).toEqual({ ...repository, name: "acme/net" });
+    expect(moved.headSha).toBe(repository.headSha);
+    expect(payloadsOf(context, result)).toMatchObject([
+      {
+        event: { scope: "repo", action: "move" },
+        repo: { name: "me/second", id: repository.id },
+        movedTo: { name: "acme/net", owner: { id: expect.any(String) } },
+      },
+    ]);
+    for (const name of ["me/net", "me/second"]) {
+      expect(repositories.get({ type: "model", name })).toBeUndefined();
+      expect(repositories.findMoved({ type: "model", name })).toEqual(moved);
+    }
+    const next = createRepository(context, model).repository;
+    expect(next.id).not.toBe(repository.id);
+    expect(repositories.findMoved(model)).toBeUndefined();
+  });
+
+  test("cannot take the name of another repository", () => {
+    const { context } = openContext();
+    const { repository } = createRepository(context, model);
+    createRepository(context, { ...model, name: "me/other" });
+    const move = () => moveRepository(context, { repository, name: "me/other", user });
+    expect(move).toThrow(expect.objectContaining({ status: 409 }));
+    expect(context.store.repositories.get(model)).toEqual(repository);
+  });
+});
+
+test("A repository that is deleted leaves neither content nor previous names behind", () => {
+  const { context } = openContext();
+  const { content, repositories } = context.store;
+  const { repository } = createRepository(context, model);
+  const { repository: moved } = moveRepository(context, { repository, name: "acme/net", user });
+  const result = deleteRepository(context, { repository: moved, user });
+  expect(payloadsOf(context, result)).toMatchObject([
+    { event: { scope: "repo", action: "delete" }, repo: { name: "acme/net", headSha: repository.headSha } },
+  ]);
+  expect(repositories.all()).toEqual([]);
+  expect(repositories.findMoved(model)).toBeUndefined();
+  expect(content.refs(repository.id)).toEqual([]);
+  expect(content.getCommit(repository.id, repository.headSha ?? "")).toBeUndefined();
+  const [latest] = context.store.auditLog.page({
+    organization: "acme",
+    filter: { authors: [], ips: [], types: [] },
+    before: undefined,
+    limit: 1,
+  }).events;
+  expect(latest).toMatchObject({ type: "repo.delete", author: user });
+});
+
+describe("Changed settings", () => {
+  test("fire one event, which contains the visibility only if it changed", () => {
+    const { context } = openContext();
+    const { repository } = createRepository(context, model);
+    const hidden = updateRepositorySettings(context, { repository, settings: { private: true }, user });
+    expect(payloadsOf(context, hidden.result)).toMatchObject([
+      { event: { scope: "repo.config", action: "update" }, repo: { private: true }, updatedConfig: { private: true } },
+    ]);
+    const settings = { private: true, gated: "auto", discussionsDisabled: true } as const;
+    const gated = updateRepositorySettings(context, { repository: hidden.repository, settings, user });
+    expect(payloadsOf(context, gated.result)).toEqual([expect.objectContaining({ updatedConfig: {} })]);
+    expect(context.store.repositories.get(model)).toEqual({ ...repository, ...settings });
+  });
+
+  test("fire nothing if the repository already has them", () => {
+    const { context } = openContext();
+    const { repository } = createRepository(context, model);
+    const settings = { private: false, gated: false, discussionsDisabled: false } as const;
+    const { result } = updateRepositorySettings(context, { repository, settings, user });
+    expect(result).toEqual({ deliveries: [], notFired: [], notified: [] });
+  });
+});

@@ -1,0 +1,56 @@
+import { onTestFinished } from "vitest";
+import { parsePayload, type WebhookPayload } from "../../../src/index.ts";
+import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
+import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
+import type { TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
+import type { HubContext } from "../../../src/local-hub/hub-context.ts";
+import { createId, createSha } from "../../../src/local-hub/ids.ts";
+import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
+import { AuditLog } from "../../../src/local-hub/resources/organizations/audit-log.ts";
+import { createWebhook } from "../../../src/local-hub/resources/webhook-changes.ts";
+import { openStore } from "../../../src/local-hub/store/store.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+/**
+ * Opens the parts of a local Hub without a server and without example data, for tests of functions that change repositories. The
+ * time starts at 0 ms and only changes with `clock.now`. A webhook watches the owners `me` and `acme`.
+ */
+export function openContext(): { context: HubContext; clock: { now: number } } {
+  const clock = { now: 0 };
+  const now = () => clock.now;
+  const store = openStore({});
+  const hubUrl = "http://127.0.0.1:5050";
+  const parts = { store, hubUrl, now, createId, log: createMemoryLogger() };
+  const sender = new HttpSender({ allowRemote: false });
+  const jobs = new JobRunner({ ...parts, store: store.jobs, runJobs: false });
+  const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1_000, suspendAfter: 1_000, triggersPerDay: 10_000 };
+  const dispatcher = new Dispatcher({ ...parts, sender, jobs, limits });
+  onTestFinished(async () => {
+    await dispatcher.close();
+    sender.close();
+    store.close();
+  });
+  const context: HubContext = {
+    ...{ ...parts, dispatcher, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
+    auditLog: new AuditLog({ ...parts, store: store.auditLog }),
+    reset: () => store.clear(),
+  };
+  const watched = (["me", "acme"] as const).map((name) => ({ type: "user" as const, name }));
+  const organization = { type: "org" as const, name: "acme" };
+  createWebhook(context, {
+    owner: "local-user",
+    definition: {
+      url: "http://127.0.0.1:1/",
+      watched: [...watched, organization],
+      domains: ["repo", "discussion"],
+    },
+  });
+  return { context, clock };
+}
+
+/** Returns the payloads that a change has just fired, before they are delivered. */
+export function payloadsOf({ store }: HubContext, { deliveries }: TriggerResult): WebhookPayload[] {
+  return deliveries.map(({ deliveryId }) =>
+    parsePayload(JSON.parse(store.deliveries.getPending(deliveryId)?.body ?? "")),
+  );
+}
