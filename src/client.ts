@@ -35,6 +35,25 @@ export type { ScimConfig } from "./hub/organizations/scim.ts";
 export type { RevokedToken } from "./hub/organizations/tokens.ts";
 export type { Pages } from "./hub/pages.ts";
 export type { HubPapers, PaperClaim, PaperClaimResult } from "./hub/papers.ts";
+export type { MergeResult } from "./hub/repositories/change-discussion.ts";
+export type { ChangedFile } from "./hub/repositories/changed-file.ts";
+export type { CommitFiles } from "./hub/repositories/committed-files.ts";
+export type { CommitRequest, CommitResult, RepositoryCommit } from "./hub/repositories/create-commit.ts";
+export type { DiscussionDetails, DiscussionEvent, DiscussionSummary } from "./hub/repositories/discussions.ts";
+export type { ChangeComment, HubRepository } from "./hub/repositories/hub-repository.ts";
+export type { DiscussionRequest, OpenedDiscussion } from "./hub/repositories/open-discussion.ts";
+export type { OpenedPullRequest, PullRequestRequest } from "./hub/repositories/open-pull-request.ts";
+export type { DiscussionSearch } from "./hub/repositories/read-discussions.ts";
+export type {
+  ChangedFilesOptions,
+  ListFilesOptions,
+  ReadFileOptions,
+  RepositoryFile,
+  RevisionOptions,
+} from "./hub/repositories/read-files.ts";
+export type { RepositoryRefs } from "./hub/repositories/refs.ts";
+export type { RepositoryInfo } from "./hub/repositories/repository-info.ts";
+export type { CommentUpsert, UpsertedComment } from "./hub/repositories/write-comment.ts";
 export type { OrganizationRole, RepoRef as RepoId } from "./hub/schemas.ts";
 export type {
   HubSettings,

@@ -11,6 +11,9 @@ import type { CallOptions } from "./operation.ts";
 import { HubOrganizations } from "./organizations/organizations.ts";
 import { HubPapers } from "./papers.ts";
 import type { Observation } from "./repositories/action-observer.ts";
+import { HubRepository } from "./repositories/hub-repository.ts";
+import { RepositoryClient } from "./repositories/repository-context.ts";
+import type { RepoRef } from "./schemas.ts";
 import { HubSettings } from "./settings.ts";
 import { findToken } from "./token.ts";
 import type { HubFetchInit } from "./transport/fetch.ts";
@@ -73,6 +76,7 @@ export class HubClient {
   /** Organizations: members, resource groups, network security, and audit log. */
   readonly organizations: HubOrganizations;
   readonly #transport: Transport;
+  readonly #repositories: RepositoryClient;
 
   constructor(options: HubClientOptions = {}) {
     checkNames(options);
@@ -92,6 +96,7 @@ export class HubClient {
     });
     this.hubUrl = hubUrl;
     this.#transport = transport;
+    this.#repositories = new RepositoryClient(transport, observations.get(options));
     this.webhooks = new HubWebhooks(transport);
     this.notifications = new HubNotifications(transport);
     this.settings = new HubSettings(transport);
@@ -111,6 +116,21 @@ export class HubClient {
    */
   whoami(options?: CallOptions): Promise<Whoami> {
     return this.#transport.call(accountOperations.whoami, {}, options);
+  }
+
+  /**
+   * Returns the methods for a model, dataset, or Space: read files, commit, and write in discussions. Sends no request. Pass the
+   * `repo` of a payload, or a name and a type.
+   *
+   * @throws `ARGUMENT_INVALID` if the name is not `owner/name`, or if the type is not `model`, `dataset`, or `space`.
+   * @example
+   * ```ts
+   * const repo = hub.repo({ type: "dataset", name: "acme/data" });
+   * const card = await repo.readText("README.md");
+   * ```
+   */
+  repo(repo: RepoRef): HubRepository {
+    return new HubRepository(this.#repositories, repo);
   }
 
   /**

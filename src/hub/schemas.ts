@@ -103,13 +103,14 @@ export function flag() {
 }
 
 /**
- * Creates the schema of a query parameter that official clients send as `true`, `True`, or `1`. The client sends `true` or `false`.
- * Default `false`.
+ * Creates the schema of a query parameter that official clients send as `true`, `True`, or `1`. Default `false`.
+ *
+ * @param options.encoded how the client sends `true`.
  */
-export function clientFlag() {
+export function clientFlag({ encoded = "true" }: { encoded?: "true" | "1" } = {}) {
   const codec = z.codec(z.enum(["true", "false", "True", "False", "1", "0"]), z.boolean(), {
     decode: (text) => /^(true|1)$/i.test(text),
-    encode: (value) => (value ? "true" : "false"),
+    encode: (value) => (value ? encoded : "false"),
   });
   return z._default(codec, false);
 }

@@ -116,7 +116,7 @@ export const commitOperations = {
     summary: "Get the upload modes of files",
     request: {
       params: revisionPath,
-      query: z.object({ create_pr: clientFlag() }),
+      query: z.object({ create_pr: clientFlag({ encoded: "1" }) }),
       body: jsonBody(preuploadRequest),
     },
     response: preuploadResult,
@@ -127,7 +127,10 @@ export const commitOperations = {
     path: "/api/{repoType}/{namespace}/{repo}/commit/{rev}",
     operationId: "createCommit",
     summary: "Create a commit",
-    request: { params: revisionPath, query: z.object({ create_pr: clientFlag(), hot_reload: clientFlag() }) },
+    request: {
+      params: revisionPath,
+      query: z.object({ create_pr: clientFlag({ encoded: "1" }), hot_reload: clientFlag() }),
+    },
     response: commitResult,
   },
 } as const satisfies Operations;

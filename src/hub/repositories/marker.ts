@@ -1,6 +1,6 @@
 import { argumentInvalid } from "../validation/arguments.ts";
 
-/** The text that identifies a comment, discussion, pull request, or commit of this package. */
+/** A part of a text that identifies a comment, discussion, pull request, or commit of this package. */
 export interface Marker {
   /** The client that wrote the text, such as a server. */
   signature: string;
@@ -14,11 +14,20 @@ export const defaultSignature = "client";
 const maxMarkerChars = 200;
 // Only the last marker counts, because the text before it can quote other texts.
 const inComment = /<!-- hub-webhooks: (\S{1,2000})(?: (\S{1,2000}))? -->\s*$/;
+const inDescription = /<!-- hub-webhooks discussion: (\S{1,2000})(?: (\S{1,2000}))? -->\s*$/;
 const inCommit = /(?:^|\n)Hub-Webhooks: (\S{1,2000})(?: (\S{1,2000}))?\s*$/;
 
-/** Appends a marker to the Markdown text of a comment or description, as a comment that the Hub does not render. */
+/** Appends a marker to the Markdown text of a comment, as an HTML comment that the Hub does not render. */
 export function markComment(text: string, marker: Marker): string {
   return append(text, `<!-- hub-webhooks: ${encode(marker)} -->`);
+}
+
+/**
+ * Appends a marker to the description of a discussion or pull request. It differs from the marker of a comment, because the Hub
+ * returns the description as the first comment.
+ */
+export function markDescription(text: string, marker: Marker): string {
+  return append(text, `<!-- hub-webhooks discussion: ${encode(marker)} -->`);
 }
 
 /** Appends a marker to the description of a commit, as its last line. */
@@ -26,23 +35,19 @@ export function markCommit(description: string, marker: Marker): string {
   return append(description, `Hub-Webhooks: ${encode(marker)}`);
 }
 
-/** Returns the marker at the end of a comment, a description, or the message of a commit, or `undefined` if there is none. */
+/** Returns the marker at the end of a comment or of the message of a commit, or `undefined` if there is none. */
 export function readMarker(text: string): Marker | undefined {
-  const [, signature = "", marker] = inComment.exec(text) ?? inCommit.exec(text) ?? [];
-  try {
-    if (signature !== "") {
-      return { signature: decodeURIComponent(signature), marker: marker && decodeURIComponent(marker) };
-    }
-  } catch {
-    // Another program wrote a text that looks like a marker.
-  }
-  return undefined;
+  return decode(inComment.exec(text) ?? inCommit.exec(text));
 }
 
-/** Whether a text ends with exactly this marker. */
-export function hasMarker(text: string, { signature, marker }: Marker): boolean {
-  const found = readMarker(text);
-  return found?.signature === signature && found.marker === marker;
+/** Returns the marker at the end of the description of a discussion or pull request, or `undefined` if there is none. */
+export function readDescriptionMarker(text: string): Marker | undefined {
+  return decode(inDescription.exec(text));
+}
+
+/** Whether two markers are equal. */
+export function isSameMarker(left: Marker | undefined, right: Marker): boolean {
+  return left?.signature === right.signature && left.marker === right.marker;
 }
 
 /**
@@ -60,6 +65,16 @@ export function checkMarker(marker: string): string {
 function encode({ signature, marker }: Marker): string {
   const parts = marker === undefined ? [signature] : [signature, marker];
   return parts.map((part) => encodeURIComponent(part).replaceAll("--", "-%2D")).join(" ");
+}
+
+function decode(match: RegExpExecArray | null): Marker | undefined {
+  const [, signature = "", marker] = match ?? [];
+  if (signature === "") return undefined;
+  try {
+    return { signature: decodeURIComponent(signature), marker: marker && decodeURIComponent(marker) };
+  } catch {
+    return undefined; // Another program wrote a text that looks like a marker.
+  }
 }
 
 function append(text: string, line: string): string {

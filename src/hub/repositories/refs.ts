@@ -55,7 +55,7 @@ export const refOperations = {
     path: "/api/{repoType}/{namespace}/{repo}/refs",
     operationId: "listRefs",
     summary: "List the refs of a repository",
-    request: { params: repositoryPath, query: z.object({ include_prs: clientFlag() }) },
+    request: { params: repositoryPath, query: z.object({ include_prs: clientFlag({ encoded: "1" }) }) },
     response: repositoryRefs,
   },
   createBranch: {

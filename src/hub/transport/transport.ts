@@ -214,6 +214,23 @@ export class Transport {
     return this.#repeat(prepared, init.signal, async (started) => started);
   }
 
+  /**
+   * Waits before a failed request is repeated. `attempt` is the number of the failed attempt. Returns `false` without waiting if the
+   * request must not be repeated.
+   *
+   * @throws the signal's abort reason.
+   */
+  async waitToRepeat(
+    { retryable, retryAfterSeconds }: HubError,
+    { attempt, signal }: { attempt: number; signal: AbortSignal | undefined },
+  ): Promise<boolean> {
+    const { attempts, random } = this.#settings;
+    if (!retryable || attempt >= attempts || (retryAfterSeconds ?? 0) > maxRetryAfterSeconds) return false;
+    const delayMs = retryDelayMs({ attempt, random: random(), requestedSeconds: retryAfterSeconds });
+    await this.#settings.wait(delayMs, signal);
+    return true;
+  }
+
   /** Logs warnings about unknown parts of an argument. The warnings contain no secrets from the argument. */
   warn(parts: readonly UnknownPart[], operation: Operation, argument: unknown): void {
     const redact = createRedact(secretsIn(argument));
@@ -254,7 +271,6 @@ export class Transport {
     signal: AbortSignal | undefined,
     read: Read<Answer>,
   ): Promise<Answer> {
-    const { attempts, random } = this.#settings;
     let maybeProcessed = false;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(prepared, { callerSignal: signal, read });
@@ -267,10 +283,8 @@ export class Transport {
       }
       maybeProcessed ||= outcome.maybeProcessed;
 
-      const requestedSeconds = failure.retryAfterSeconds;
-      const isRetriable = failure.retryable && attempt < attempts && (requestedSeconds ?? 0) <= maxRetryAfterSeconds;
-      if (!isRetriable || (outcome.maybeProcessed && !prepared.idempotent)) throw failure;
-      await this.#settings.wait(retryDelayMs({ attempt, random: random(), requestedSeconds }), signal);
+      if (outcome.maybeProcessed && !prepared.idempotent) throw failure;
+      if (!(await this.waitToRepeat(failure, { attempt, signal }))) throw failure;
     }
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkMarker, hasMarker, markComment, markCommit, readMarker } from "../../../src/hub/repositories/marker.ts";
+import { checkMarker, isSameMarker, markComment, markCommit, markDescription, readDescriptionMarker, readMarker } from "../../../src/hub/repositories/marker.ts";
 
 const marker = { signature: "bot", marker: "card-review" };
 
@@ -31,7 +31,7 @@ describe("A marker", () => {
   test("can be a signature only", () => {
     const text = markComment("Text", { signature: "bot", marker: undefined });
     expect(readMarker(text)).toEqual({ signature: "bot", marker: undefined });
-    expect(hasMarker(text, marker)).toBe(false);
+    expect(isSameMarker(readMarker(text), marker)).toBe(false);
   });
 
   test("counts only at the end, because texts can quote other texts", () => {
@@ -42,8 +42,16 @@ describe("A marker", () => {
   });
 
   test("of another client is not the same marker", () => {
-    expect(hasMarker(markComment("Text", marker), marker)).toBe(true);
-    expect(hasMarker(markComment("Text", { ...marker, signature: "other" }), marker)).toBe(false);
+    const other = readMarker(markComment("Text", { ...marker, signature: "other" }));
+    expect(isSameMarker(readMarker(markComment("Text", marker)), marker)).toBe(true);
+    expect(isSameMarker(other, marker)).toBe(false);
+  });
+
+  test("of a description is not the marker of a comment", () => {
+    const description = markDescription("Text", marker);
+    expect(readDescriptionMarker(description)).toEqual(marker);
+    expect(readMarker(description)).toBeUndefined();
+    expect(readDescriptionMarker(markComment("Text", marker))).toBeUndefined();
   });
 
   test.each([

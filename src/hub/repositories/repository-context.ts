@@ -1,0 +1,67 @@
+import { accountOperations } from "../account.ts";
+import type { KnownRepoRef } from "../schemas.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { MadeChange, Observation } from "./action-observer.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
+import { defaultSignature, type Marker } from "./marker.ts";
+import type { RepositoryPath } from "./repository-path.ts";
+
+/** The state that all repositories of a client share. */
+export class RepositoryClient {
+  readonly transport: Transport;
+  readonly observation: Observation | undefined;
+  /** Runs calls with the same marker one after the other, so that the second call finds the result of the first. */
+  readonly markedCalls = new KeyedQueue();
+  /** The markers in the descriptions of discussions, by repository and number. `null`: no marker. */
+  readonly descriptionMarkers = new Map<string, Marker | null>();
+  #accountName: string | undefined;
+
+  constructor(transport: Transport, observation: Observation | undefined) {
+    this.transport = transport;
+    this.observation = observation;
+  }
+
+  /** Returns the name of the token's user. Reads the name once. */
+  async accountName(signal: AbortSignal | undefined): Promise<string> {
+    this.#accountName ??= (await this.transport.call(accountOperations.whoami, {}, { signal })).name;
+    return this.#accountName;
+  }
+}
+
+/** A repository, and the client that changes it. */
+export interface RepositoryContext {
+  client: RepositoryClient;
+  repo: KnownRepoRef;
+  path: RepositoryPath;
+}
+
+/** Identifies a repository in keys. */
+export function repositoryKey({ repo }: RepositoryContext): string {
+  return `${repo.type} ${repo.name}`;
+}
+
+/** Returns the marker that this client writes for a purpose. */
+export function markerOf({ client }: RepositoryContext, marker: string): Marker & { marker: string } {
+  return { signature: client.observation?.signature ?? defaultSignature, marker };
+}
+
+/** Returns the marker for a text without a purpose, or `undefined` if the client does not sign its changes. */
+export function signatureOf({ client }: RepositoryContext): Marker | undefined {
+  return client.observation && { signature: client.observation.signature, marker: undefined };
+}
+
+/** Sends a request that changes a repository. Reports the request and the changes that were made to the observer. */
+export async function observe<Answer>(
+  { client, repo }: RepositoryContext,
+  { send, made }: { send: () => Promise<Answer>; made: (answer: Answer) => readonly MadeChange[] },
+): Promise<Answer> {
+  const action = client.observation?.observer.begin(repo);
+  let changes: readonly MadeChange[] = [];
+  try {
+    const answer = await send();
+    changes = made(answer);
+    return answer;
+  } finally {
+    await action?.done(changes);
+  }
+}
