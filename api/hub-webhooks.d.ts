@@ -141,6 +141,14 @@ interface WebhookErrorCodes {
   HUB_NOT_FOUND: "hub";
   /** 429: too many requests. Wait for `retryAfterSeconds`. */
   HUB_RATE_LIMITED: "hub";
+  /** 412: the branch has a newer commit than `parent`. Read the files again, then commit with the new head as `parent`. */
+  HUB_CONFLICT: "hub";
+  /** A file is larger than `maxBytes`. Raise the limit, or download the file with `@huggingface/hub`. */
+  FILE_TOO_LARGE: "hub";
+  /** A file is not text in UTF-8 or not JSON. Read it with `readBytes` or `readText`. */
+  FILE_INVALID: "hub";
+  /** The Hub stores a file as a large file (Git LFS), which `commit` cannot upload. Upload it with `@huggingface/hub`. */
+  LARGE_FILE_UNSUPPORTED: "hub";
   /** The Hub responded with another 4xx status or a redirect. The message contains the Hub's reason. */
   HUB_REFUSED: "hub";
   /** 5xx: an error occurred on the Hub. Try again later. */
@@ -699,12 +707,19 @@ type RepoType = (typeof repoTypes)[number] | (string & {});
 type Action = (typeof actions)[number] | (string & {});
 /** A known value, or a value that the Hub added after this release. Editors suggest the known values. */
 type Open<Known extends string> = Known | (string & {});
+/** A repository by name and type. */
+declare const repoRef: z.ZodMiniObject<{
+  name: z.ZodMiniString<string>;
+  type: z.ZodMiniType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
+}, z.core.$strict>;
 /** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
 type RepoRef = {
   /** `<owner>/<repo_name>`. */
   name: string;
   type: Open<(typeof repoTypes)[number]>;
 };
+/** A repository whose type is known to this release. */
+type KnownRepoRef = z.output<typeof repoRef>;
 /** The built-in roles of all organizations. An organization can also define custom roles. */
 declare const organizationRoles: readonly ["admin", "write", "contributor", "read", "no_access"];
 /** A role in an organization or in a resource group: a built-in role, or the name of a custom role. */
@@ -1640,6 +1655,796 @@ declare class HubPapers {
    */
   claim(claim: PaperClaim, options?: CallOptions): Promise<PaperClaimResult>;
 }
+/** The result of a merge. */
+interface MergeResult {
+  /** The ID of the merge commit, if the Hub returns it. */
+  oid: string | undefined;
+}
+/** A file that differs between two revisions. */
+interface ChangedFile {
+  /** The path in the newer revision, or the path of the deleted file. */
+  path: string;
+  status: "added" | "modified" | "deleted" | "renamed";
+  /** The path in the older revision. Only renamed files have this field. */
+  previousPath?: string;
+}
+/** A commit in the history of a repository. */
+declare const commit: z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  title: z.ZodMiniString<string>;
+  message: z.ZodMiniString<string>;
+  authors: z.ZodMiniArray<z.ZodMiniObject<{
+    user: z.ZodMiniString<string>;
+    avatar: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, z.core.$strict>>;
+  date: z.ZodMiniISODateTime;
+  formatted: z.ZodMiniOptional<z.ZodMiniObject<{
+    title: z.ZodMiniString<string>;
+    message: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, z.core.$strict>>;
+}, z.core.$strict>;
+/**
+ * The files of a commit, by path. A string is stored as UTF-8. `null` deletes the file, or the folder with all its files.
+ *
+ * @example
+ * ```ts
+ * const files: CommitFiles = { "README.md": "# Data\n", "data/old.csv": null };
+ * ```
+ */
+type CommitFiles = Readonly<Record<string, string | Uint8Array | null>>;
+/** A commit in the history of a repository. */
+type RepositoryCommit = z.output<typeof commit>;
+/** A commit to create. */
+interface CommitRequest extends CallOptions {
+  /** The first line of the commit message. */
+  message: string;
+  /** The rest of the commit message. */
+  description?: string | undefined;
+  /** The files to write and delete. */
+  files: CommitFiles;
+  /** The commit that must be the head of the branch, as 40 hexadecimal digits. Default: any commit. */
+  parent?: string | undefined;
+  /** The branch, or the ref of a pull request such as `refs/pr/1`. Default `main`. */
+  branch?: string | undefined;
+  /** A name for the purpose of the commit, which is written into its description. */
+  marker?: string | undefined;
+}
+/** The result of a commit. */
+interface CommitResult {
+  /** The ID of the new commit, or of the head of the branch if there was nothing to change. */
+  oid: string;
+  /** Whether a commit was created. `false`: the branch already contains the files. */
+  created: boolean;
+}
+/** A comment or a change in a discussion. Its fields depend on `type`. */
+declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  author: z.ZodMiniOptional<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+    isHf: z.ZodMiniBoolean<boolean>;
+    isHfAdmin: z.ZodMiniBoolean<boolean>;
+    isMod: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>>;
+  type: z.ZodMiniLiteral<"comment">;
+  data: z.ZodMiniObject<{
+    edited: z.ZodMiniBoolean<boolean>;
+    hidden: z.ZodMiniBoolean<boolean>;
+    hiddenBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    latest: z.ZodMiniObject<{
+      raw: z.ZodMiniString<string>;
+      html: z.ZodMiniString<string>;
+      updatedAt: z.ZodMiniISODateTime;
+    }, z.core.$strip>;
+    numEdits: z.ZodMiniNumber<number>;
+    editors: z.ZodMiniArray<z.ZodMiniString<string>>;
+    editorAvatarUrls: z.ZodMiniArray<z.ZodMiniString<string>>;
+    reactions: z.ZodMiniArray<z.ZodMiniUnknown>;
+  }, z.core.$strip>;
+}, z.core.$strip>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  author: z.ZodMiniOptional<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+    isHf: z.ZodMiniBoolean<boolean>;
+    isHfAdmin: z.ZodMiniBoolean<boolean>;
+    isMod: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>>;
+  type: z.ZodMiniLiteral<"status-change">;
+  data: z.ZodMiniObject<{
+    status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+    reason: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, z.core.$strip>;
+}, z.core.$strip>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  author: z.ZodMiniOptional<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+    isHf: z.ZodMiniBoolean<boolean>;
+    isHfAdmin: z.ZodMiniBoolean<boolean>;
+    isMod: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>>;
+  type: z.ZodMiniLiteral<"title-change">;
+  data: z.ZodMiniObject<{
+    from: z.ZodMiniString<string>;
+    to: z.ZodMiniString<string>;
+  }, z.core.$strip>;
+}, z.core.$strip>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  author: z.ZodMiniOptional<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+    isHf: z.ZodMiniBoolean<boolean>;
+    isHfAdmin: z.ZodMiniBoolean<boolean>;
+    isMod: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>>;
+  type: z.ZodMiniLiteral<"commit">;
+  data: z.ZodMiniObject<{
+    subject: z.ZodMiniString<string>;
+    oid: z.ZodMiniString<string>;
+  }, z.core.$strip>;
+}, z.core.$strip>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  author: z.ZodMiniOptional<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+    isHf: z.ZodMiniBoolean<boolean>;
+    isHfAdmin: z.ZodMiniBoolean<boolean>;
+    isMod: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>>;
+  type: z.ZodMiniLiteral<"pinning-change">;
+  data: z.ZodMiniObject<{
+    pinned: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>;
+}, z.core.$strip>, z.ZodMiniObject<{
+  id: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  author: z.ZodMiniOptional<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+    isHf: z.ZodMiniBoolean<boolean>;
+    isHfAdmin: z.ZodMiniBoolean<boolean>;
+    isMod: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>>;
+  type: z.ZodMiniLiteral<"ref-deleted">;
+}, z.core.$strip>], "type">;
+/** A discussion or pull request in a list. */
+declare const discussionSummary: z.ZodMiniObject<{
+  num: z.ZodMiniNumber<number>;
+  author: z.ZodMiniOptional<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+    isHf: z.ZodMiniBoolean<boolean>;
+    isHfAdmin: z.ZodMiniBoolean<boolean>;
+    isMod: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>>;
+  repo: z.ZodMiniType<RepoRef, RepoRef, z.core.$ZodTypeInternals<RepoRef, RepoRef>>;
+  title: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+  isPullRequest: z.ZodMiniBoolean<boolean>;
+  numComments: z.ZodMiniNumber<number>;
+  numReactionUsers: z.ZodMiniNumber<number>;
+  topReactions: z.ZodMiniArray<z.ZodMiniUnknown>;
+  pinned: z.ZodMiniBoolean<boolean>;
+}, z.core.$strip>;
+/** A discussion or pull request with its events. */
+declare const discussionDetails: z.ZodMiniObject<{
+  _id: z.ZodMiniString<string>;
+  num: z.ZodMiniNumber<number>;
+  author: z.ZodMiniOptional<z.ZodMiniObject<{
+    _id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    fullname: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+    isHf: z.ZodMiniBoolean<boolean>;
+    isHfAdmin: z.ZodMiniBoolean<boolean>;
+    isMod: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strip>>;
+  repo: z.ZodMiniType<RepoRef, RepoRef, z.core.$ZodTypeInternals<RepoRef, RepoRef>>;
+  title: z.ZodMiniString<string>;
+  createdAt: z.ZodMiniISODateTime;
+  status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+  events: z.ZodMiniArray<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    createdAt: z.ZodMiniISODateTime;
+    author: z.ZodMiniOptional<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      name: z.ZodMiniString<string>;
+      fullname: z.ZodMiniString<string>;
+      avatarUrl: z.ZodMiniString<string>;
+      type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+      isHf: z.ZodMiniBoolean<boolean>;
+      isHfAdmin: z.ZodMiniBoolean<boolean>;
+      isMod: z.ZodMiniBoolean<boolean>;
+    }, z.core.$strip>>;
+    type: z.ZodMiniLiteral<"comment">;
+    data: z.ZodMiniObject<{
+      edited: z.ZodMiniBoolean<boolean>;
+      hidden: z.ZodMiniBoolean<boolean>;
+      hiddenBy: z.ZodMiniOptional<z.ZodMiniString<string>>;
+      latest: z.ZodMiniObject<{
+        raw: z.ZodMiniString<string>;
+        html: z.ZodMiniString<string>;
+        updatedAt: z.ZodMiniISODateTime;
+      }, z.core.$strip>;
+      numEdits: z.ZodMiniNumber<number>;
+      editors: z.ZodMiniArray<z.ZodMiniString<string>>;
+      editorAvatarUrls: z.ZodMiniArray<z.ZodMiniString<string>>;
+      reactions: z.ZodMiniArray<z.ZodMiniUnknown>;
+    }, z.core.$strip>;
+  }, z.core.$strip>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    createdAt: z.ZodMiniISODateTime;
+    author: z.ZodMiniOptional<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      name: z.ZodMiniString<string>;
+      fullname: z.ZodMiniString<string>;
+      avatarUrl: z.ZodMiniString<string>;
+      type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+      isHf: z.ZodMiniBoolean<boolean>;
+      isHfAdmin: z.ZodMiniBoolean<boolean>;
+      isMod: z.ZodMiniBoolean<boolean>;
+    }, z.core.$strip>>;
+    type: z.ZodMiniLiteral<"status-change">;
+    data: z.ZodMiniObject<{
+      status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+      reason: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, z.core.$strip>;
+  }, z.core.$strip>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    createdAt: z.ZodMiniISODateTime;
+    author: z.ZodMiniOptional<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      name: z.ZodMiniString<string>;
+      fullname: z.ZodMiniString<string>;
+      avatarUrl: z.ZodMiniString<string>;
+      type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+      isHf: z.ZodMiniBoolean<boolean>;
+      isHfAdmin: z.ZodMiniBoolean<boolean>;
+      isMod: z.ZodMiniBoolean<boolean>;
+    }, z.core.$strip>>;
+    type: z.ZodMiniLiteral<"title-change">;
+    data: z.ZodMiniObject<{
+      from: z.ZodMiniString<string>;
+      to: z.ZodMiniString<string>;
+    }, z.core.$strip>;
+  }, z.core.$strip>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    createdAt: z.ZodMiniISODateTime;
+    author: z.ZodMiniOptional<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      name: z.ZodMiniString<string>;
+      fullname: z.ZodMiniString<string>;
+      avatarUrl: z.ZodMiniString<string>;
+      type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+      isHf: z.ZodMiniBoolean<boolean>;
+      isHfAdmin: z.ZodMiniBoolean<boolean>;
+      isMod: z.ZodMiniBoolean<boolean>;
+    }, z.core.$strip>>;
+    type: z.ZodMiniLiteral<"commit">;
+    data: z.ZodMiniObject<{
+      subject: z.ZodMiniString<string>;
+      oid: z.ZodMiniString<string>;
+    }, z.core.$strip>;
+  }, z.core.$strip>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    createdAt: z.ZodMiniISODateTime;
+    author: z.ZodMiniOptional<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      name: z.ZodMiniString<string>;
+      fullname: z.ZodMiniString<string>;
+      avatarUrl: z.ZodMiniString<string>;
+      type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+      isHf: z.ZodMiniBoolean<boolean>;
+      isHfAdmin: z.ZodMiniBoolean<boolean>;
+      isMod: z.ZodMiniBoolean<boolean>;
+    }, z.core.$strip>>;
+    type: z.ZodMiniLiteral<"pinning-change">;
+    data: z.ZodMiniObject<{
+      pinned: z.ZodMiniBoolean<boolean>;
+    }, z.core.$strip>;
+  }, z.core.$strip>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    createdAt: z.ZodMiniISODateTime;
+    author: z.ZodMiniOptional<z.ZodMiniObject<{
+      _id: z.ZodMiniString<string>;
+      name: z.ZodMiniString<string>;
+      fullname: z.ZodMiniString<string>;
+      avatarUrl: z.ZodMiniString<string>;
+      type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+      isHf: z.ZodMiniBoolean<boolean>;
+      isHfAdmin: z.ZodMiniBoolean<boolean>;
+      isMod: z.ZodMiniBoolean<boolean>;
+    }, z.core.$strip>>;
+    type: z.ZodMiniLiteral<"ref-deleted">;
+  }, z.core.$strip>], "type">>;
+  pinned: z.ZodMiniBoolean<boolean>;
+  locked: z.ZodMiniBoolean<boolean>;
+  collection: z.ZodMiniString<string>;
+  isPullRequest: z.ZodMiniBoolean<boolean>;
+  isReport: z.ZodMiniBoolean<boolean>;
+  filesWithConflicts: z.ZodMiniOptional<z.ZodMiniUnion<readonly [z.ZodMiniBoolean<boolean>, z.ZodMiniArray<z.ZodMiniString<string>>]>>;
+  changes: z.ZodMiniOptional<z.ZodMiniObject<{
+    base: z.ZodMiniString<string>;
+    mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, z.core.$strip>>;
+  diffUrl: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  diff: z.ZodMiniOptional<z.ZodMiniString<string>>;
+}, z.core.$strip>;
+/** A discussion or pull request in a list. */
+type DiscussionSummary = z.output<typeof discussionSummary>;
+/** A discussion or pull request with its events. */
+type DiscussionDetails = z.output<typeof discussionDetails>;
+/** A comment or a change in a discussion. Its fields depend on `type`. */
+type DiscussionEvent = z.output<typeof discussionEvent>;
+/** A discussion to open. */
+interface DiscussionRequest extends CallOptions {
+  /** The title, with 3 to 200 characters. */
+  title: string;
+  /** The first comment, in Markdown. */
+  description?: string | undefined;
+  /** A name for the purpose of the discussion. A discussion with the same marker is found again, even with another title. */
+  marker: string;
+}
+/** A discussion that was opened or found. */
+interface OpenedDiscussion {
+  num: number;
+  /** Whether this call opened the discussion. `false`: it was found by its marker. */
+  created: boolean;
+  /** The status, such as `open`. A found discussion can be closed. */
+  status: DiscussionSummary["status"];
+}
+/** A pull request to open. */
+interface PullRequestRequest extends CallOptions {
+  /** The title, with 3 to 200 characters. It is also the message of the commit. */
+  title: string;
+  /** The first comment, in Markdown. */
+  description?: string | undefined;
+  /** The files to write and delete, compared to `main`. */
+  files: CommitFiles;
+  /** A name for the purpose of the pull request. A pull request with the same marker is found again, even with another title. */
+  marker: string;
+}
+/** A pull request that was opened or found. */
+interface OpenedPullRequest {
+  num: number;
+  /** Whether this call opened the pull request. `false`: it was found by its marker. */
+  created: boolean;
+  /** The status, such as `open`. A found pull request can be closed or merged. */
+  status: DiscussionSummary["status"];
+  /** The ref with the commits of the pull request, such as `refs/pr/1`. */
+  ref: string;
+}
+/** A filter for discussions. */
+interface DiscussionSearch extends CallOptions {
+  /** Default: both. */
+  type?: "discussion" | "pull_request" | undefined;
+  /** `open` includes drafts, and `closed` includes merged pull requests. Default: both. */
+  status?: "open" | "closed" | undefined;
+  /** The name of the user who opened the discussion. */
+  author?: string | undefined;
+}
+/** A file or a folder in a repository. */
+declare const treeEntry: z.ZodMiniObject<{
+  type: z.ZodMiniType<Open<"directory" | "file" | "unknown">, Open<"directory" | "file" | "unknown">, z.core.$ZodTypeInternals<Open<"directory" | "file" | "unknown">, Open<"directory" | "file" | "unknown">>>;
+  oid: z.ZodMiniString<string>;
+  size: z.ZodMiniNumber<number>;
+  path: z.ZodMiniString<string>;
+  lfs: z.ZodMiniOptional<z.ZodMiniObject<{
+    oid: z.ZodMiniString<string>;
+    size: z.ZodMiniNumber<number>;
+    pointerSize: z.ZodMiniNumber<number>;
+  }, z.core.$strict>>;
+  xetHash: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  lastCommit: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    title: z.ZodMiniString<string>;
+    date: z.ZodMiniISODateTime;
+  }, z.core.$strict>>;
+  securityFileStatus: z.ZodMiniOptional<z.ZodMiniObject<{
+    status: z.ZodMiniString<string>;
+    avScan: z.ZodMiniOptional<z.ZodMiniObject<{
+      status: z.ZodMiniString<string>;
+    }, z.core.$loose>>;
+    pickleImportScan: z.ZodMiniOptional<z.ZodMiniObject<{
+      status: z.ZodMiniString<string>;
+    }, z.core.$loose>>;
+  }, z.core.$loose>>;
+}, z.core.$strict>;
+/** A file in a repository. */
+type RepositoryFile = z.output<typeof treeEntry>;
+/** The options of methods that read at a revision. */
+interface RevisionOptions extends CallOptions {
+  /** A branch, a tag, a ref such as `refs/pr/1`, or a commit. Default `main`. */
+  revision?: string | undefined;
+}
+/** The options of methods that read a file. */
+interface ReadFileOptions extends RevisionOptions {
+  /** The maximum size of the file in bytes. Default 10 MiB (10,485,760). */
+  maxBytes?: number | undefined;
+}
+/** The options of `listFiles`. */
+interface ListFilesOptions extends RevisionOptions {
+  /** The folder to list. Default: the root folder. */
+  folder?: string | undefined;
+  /** Whether to include the files in subfolders. Default `true`. */
+  recursive?: boolean | undefined;
+}
+/** The revisions to compare. */
+interface ChangedFilesOptions extends CallOptions {
+  /** The older revision, such as `oldSha` in a payload. `null`: there is none, so every file of `to` is added. */
+  from: string | null;
+  /** The newer revision, such as `newSha` in a payload. */
+  to: string;
+}
+/** The refs of a repository. */
+declare const repositoryRefs: z.ZodMiniObject<{
+  branches: z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    ref: z.ZodMiniString<string>;
+    targetCommit: z.ZodMiniString<string>;
+  }, z.core.$strict>>;
+  tags: z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    ref: z.ZodMiniString<string>;
+    targetCommit: z.ZodMiniString<string>;
+  }, z.core.$strict>>;
+  converts: z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    ref: z.ZodMiniString<string>;
+    targetCommit: z.ZodMiniString<string>;
+  }, z.core.$strict>>;
+  pullRequests: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    ref: z.ZodMiniString<string>;
+    targetCommit: z.ZodMiniString<string>;
+  }, z.core.$strict>>>;
+}, z.core.$strict>;
+/** The refs of a repository. */
+type RepositoryRefs = z.output<typeof repositoryRefs>;
+/**
+ * A model, dataset, or Space. With the query `expand`, the response contains only `_id`, `id`, and the requested fields. Without a
+ * revision, the response describes the main branch.
+ */
+declare const repositoryInfo: z.ZodMiniObject<{
+  _id: z.ZodMiniString<string>;
+  id: z.ZodMiniString<string>;
+  modelId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  author: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  sha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  lastModified: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+  createdAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+  private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  gated: z.ZodMiniOptional<z.ZodMiniUnion<readonly [z.ZodMiniLiteral<false>, z.ZodMiniType<Open<"auto" | "manual">, Open<"auto" | "manual">, z.core.$ZodTypeInternals<Open<"auto" | "manual">, Open<"auto" | "manual">>>]>>;
+  disabled: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  discussionsDisabled: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  downloads: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+  likes: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+  tags: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  pipeline_tag: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  library_name: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  cardData: z.ZodMiniOptional<z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniUnknown>>;
+  siblings: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    rfilename: z.ZodMiniString<string>;
+    size: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+    blobId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    lfs: z.ZodMiniOptional<z.ZodMiniObject<{
+      sha256: z.ZodMiniString<string>;
+      size: z.ZodMiniNumber<number>;
+      pointerSize: z.ZodMiniNumber<number>;
+    }, z.core.$strict>>;
+  }, z.core.$strict>>>;
+  usedStorage: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+  sdk: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  host: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  runtime: z.ZodMiniOptional<z.ZodMiniObject<{
+    stage: z.ZodMiniString<string>;
+    hardware: z.ZodMiniOptional<z.ZodMiniObject<{
+      current: z.ZodMiniNullable<z.ZodMiniString<string>>;
+      requested: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniString<string>>>;
+    }, z.core.$strict>>;
+  }, z.core.$strict>>;
+  models: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  datasets: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+}, z.core.$strict>;
+/** A model, dataset, or Space. */
+type RepositoryInfo = z.output<typeof repositoryInfo>;
+/** A comment to write. */
+interface CommentUpsert extends CallOptions {
+  /** A name for the purpose of the comment. The comment with the same marker in the discussion is edited. */
+  marker: string;
+  /** The text, in Markdown. */
+  text: string;
+}
+/** A comment that was written or found. */
+interface UpsertedComment {
+  id: string;
+  /** Whether this call added the comment. `false`: it was found by its marker. */
+  created: boolean;
+}
+/** A comment to add to a change of a discussion. */
+interface ChangeComment extends CallOptions {
+  /** A comment, in Markdown, that is added with the change. */
+  comment?: string | undefined;
+}
+/**
+ * A model, dataset, or Space, with methods that are safe to repeat. Create it with `hub.repo()`.
+ *
+ * Methods with a `marker` first look for the result of an earlier call with the same marker by the same account. `commit` compares
+ * the files with the branch. If a program crashes after such a call and calls the method again, there is still one comment, one
+ * discussion, one pull request, and one commit.
+ *
+ * All methods throw the same errors as the other methods of {@link HubClient}.
+ *
+ * @example
+ * ```ts
+ * const repo = hub.repo({ type: "dataset", name: "acme/data" });
+ * const card = await repo.readText("README.md");
+ * await repo.commit({ message: "Fix typo", files: { "README.md": card.replace("teh", "the") } });
+ * ```
+ */
+declare class HubRepository {
+  #private;
+  /** The name and type of the repository. */
+  readonly ref: KnownRepoRef;
+  /**
+   * Returns the name, visibility, head commit (`sha`), tags, and metadata of the repository.
+   *
+   * @example
+   * ```ts
+   * const { sha, private: isPrivate, cardData } = await repo.info();
+   * ```
+   */
+  info(options?: RevisionOptions): Promise<RepositoryInfo>;
+  /**
+   * Returns the branches, tags, and pull request refs of the repository.
+   *
+   * @example
+   * ```ts
+   * const { branches, tags, pullRequests } = await repo.refs();
+   * ```
+   */
+  refs(options?: CallOptions): Promise<RepositoryRefs>;
+  /**
+   * Lists the commits of a revision, newest first.
+   *
+   * @example
+   * ```ts
+   * for await (const { id, title } of repo.commits()) console.log(id, title);
+   * ```
+   */
+  commits(options?: RevisionOptions): Pages<RepositoryCommit>;
+  /**
+   * Returns the files that differ between two revisions, sorted by path. Uses the Hub's comparison. If the Hub cannot compare the
+   * revisions, such as for a diff of more than 50 MB, this method lists all files of both revisions.
+   *
+   * @example
+   * ```ts
+   * for (const { ref, oldSha, newSha } of payload.updatedRefs) {
+   *   if (newSha === null) continue; // The ref was deleted.
+   *   const files = await repo.changedFiles({ from: oldSha, to: newSha });
+   *   console.log(ref, files.map(({ path }) => path));
+   * }
+   * ```
+   */
+  changedFiles(options: ChangedFilesOptions): Promise<ChangedFile[]>;
+  /**
+   * Lists the files of a revision, in the order of the Hub. Folders are not listed.
+   *
+   * @example
+   * ```ts
+   * for await (const { path, size } of repo.listFiles({ folder: "data" })) console.log(path, size);
+   * ```
+   */
+  listFiles(options?: ListFilesOptions): Pages<RepositoryFile>;
+  /**
+   * Reads a text file in UTF-8. Also reads large files (Git LFS), which the Hub stores on other servers. The token is never sent to
+   * these servers.
+   *
+   * @throws `HUB_NOT_FOUND` if the file does not exist, `FILE_TOO_LARGE` if it is larger than `maxBytes`, and `FILE_INVALID` if it is
+   *   not in UTF-8.
+   * @example
+   * ```ts
+   * const card = await repo.readText("README.md", { revision: payload.repo.headSha });
+   * ```
+   */
+  readText(path: string, options?: ReadFileOptions): Promise<string>;
+  /**
+   * Reads a file. Like {@link readText}, but for files in any format.
+   *
+   * @throws `HUB_NOT_FOUND` and `FILE_TOO_LARGE`.
+   * @example
+   * ```ts
+   * const image = await repo.readBytes("preview.png", { maxBytes: 1_000_000 });
+   * ```
+   */
+  readBytes(path: string, options?: ReadFileOptions): Promise<Uint8Array>;
+  /**
+   * Reads and parses a JSON file. Validate the result, because anyone with write access can change the file.
+   *
+   * @throws `FILE_INVALID` if the file is not JSON, otherwise like {@link readText}.
+   * @example
+   * ```ts
+   * const config: unknown = await repo.readJson("config.json");
+   * ```
+   */
+  readJson(path: string, options?: ReadFileOptions): Promise<unknown>;
+  /**
+   * Commits files to a branch. Files that the branch already contains are omitted. If all files are omitted, no commit is created, and
+   * `created` is `false`.
+   *
+   * Set `parent` to the commit from which the new content was computed. Then a change by another user in the meantime is not
+   * overwritten. Without `parent`, the last commit wins.
+   *
+   * @throws `HUB_CONFLICT` if `parent` is not the head of the branch, and `LARGE_FILE_UNSUPPORTED` if the Hub stores a file as a
+   *   large file (more than 10 MB, or a format such as `.parquet`). Upload large files with `uploadFiles()` of `@huggingface/hub`.
+   * @example
+   * ```ts
+   * const { sha } = await repo.info();
+   * const card = await repo.readText("README.md", { revision: sha });
+   * const { oid, created } = await repo.commit({
+   *   message: "Fix typo",
+   *   files: { "README.md": card.replace("teh", "the"), "old.csv": null },
+   *   parent: sha,
+   * });
+   * ```
+   */
+  commit(request: CommitRequest): Promise<CommitResult>;
+  /**
+   * Opens a pull request with files, or finds the pull request that this account opened with the same `marker`:
+   *
+   * - An open pull request gets a commit if `files` differ from its files.
+   * - A closed pull request is returned unchanged, because a person rejected it.
+   * - A merged pull request does not count, unless `main` already contains the files.
+   *
+   * Returns `undefined` if there is nothing to change: `main` contains the files, and there is no pull request with this marker.
+   *
+   * @throws `LARGE_FILE_UNSUPPORTED` like {@link commit}.
+   * @example
+   * ```ts
+   * const pullRequest = await repo.openPullRequest({
+   *   title: "Add a license",
+   *   description: "The card has no license.",
+   *   files: { "README.md": `---\nlicense: mit\n---\n${card}` },
+   *   marker: "add-license",
+   * });
+   * ```
+   */
+  openPullRequest(request: PullRequestRequest): Promise<OpenedPullRequest | undefined>;
+  /**
+   * Opens a discussion, or returns the discussion that this account opened with the same `marker`, open or closed. Looks for the
+   * marker in up to 100 discussions of this account in the repository.
+   *
+   * @example
+   * ```ts
+   * const { num } = await repo.openDiscussion({ title: "Metadata review", marker: "card-review" });
+   * await repo.upsertComment(num, { marker: "card-review", text: "Please add a license." });
+   * ```
+   */
+  openDiscussion(request: DiscussionRequest): Promise<OpenedDiscussion>;
+  /**
+   * Lists discussions and pull requests, newest first.
+   *
+   * @example
+   * ```ts
+   * for await (const { num, title } of repo.discussions({ type: "pull_request", status: "open" })) console.log(num, title);
+   * ```
+   */
+  discussions(search?: DiscussionSearch): Pages<DiscussionSummary>;
+  /**
+   * Returns a discussion or pull request with its events, such as comments. The first event is the description.
+   *
+   * @example
+   * ```ts
+   * const { status, events } = await repo.discussion(3);
+   * ```
+   */
+  discussion(num: number, options?: CallOptions): Promise<DiscussionDetails>;
+  /**
+   * Adds a comment. A repeated call adds another comment, so use {@link upsertComment} in handlers.
+   *
+   * @example
+   * ```ts
+   * const { id } = await repo.comment(3, "Thank you!");
+   * ```
+   */
+  comment(num: number, text: string, options?: CallOptions): Promise<{
+    id: string;
+  }>;
+  /**
+   * Adds a comment, or edits the comment that this account wrote in the discussion with the same `marker`. A comment with the same
+   * text is not edited. The marker is an invisible HTML comment at the end of the text.
+   *
+   * @example
+   * ```ts
+   * await repo.upsertComment(3, { marker: "card-review", text: "Please add a license." });
+   * ```
+   */
+  upsertComment(num: number, comment: CommentUpsert): Promise<UpsertedComment>;
+  /**
+   * Replaces the text of a comment. Keeps the marker of the comment.
+   *
+   * @example
+   * ```ts
+   * await repo.editComment(3, id, "The license is valid.");
+   * ```
+   */
+  editComment(num: number, id: string, text: string, options?: CallOptions): Promise<void>;
+  /**
+   * Hides a comment. Hidden comments cannot be shown again, and {@link upsertComment} does not find them.
+   *
+   * @example
+   * ```ts
+   * await repo.hideComment(3, id);
+   * ```
+   */
+  hideComment(num: number, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Closes or reopens a discussion or pull request. Does nothing if it already has the status.
+   *
+   * @example
+   * ```ts
+   * await repo.setStatus(3, "closed", { comment: "The license is valid." });
+   * ```
+   */
+  setStatus(num: number, status: "open" | "closed", options?: ChangeComment): Promise<void>;
+  /**
+   * Changes the title of a discussion or pull request. Does nothing if it already has the title.
+   *
+   * @example
+   * ```ts
+   * await repo.setTitle(3, "Metadata review: 2 fields are missing");
+   * ```
+   */
+  setTitle(num: number, title: string, options?: CallOptions): Promise<void>;
+  /**
+   * Merges a pull request. If it is already merged, only returns its merge commit.
+   *
+   * @example
+   * ```ts
+   * const { oid } = await repo.merge(4);
+   * ```
+   */
+  merge(num: number, options?: ChangeComment): Promise<MergeResult>;
+  /**
+   * Makes the repository public or private. Only Spaces can be `protected`.
+   *
+   * @example
+   * ```ts
+   * await repo.setVisibility("private");
+   * ```
+   */
+  setVisibility(visibility: "public" | "private" | "protected", options?: CallOptions): Promise<void>;
+}
 /** A change of notification settings. */
 declare const notificationSettingsChange: z.ZodMiniObject<{
   notifications: z.ZodMiniObject<{
@@ -1968,6 +2773,18 @@ declare class HubClient {
    * ```
    */
   whoami(options?: CallOptions): Promise<Whoami>;
+  /**
+   * Returns the methods for a model, dataset, or Space: read files, commit, and write in discussions. Sends no request. Pass the
+   * `repo` of a payload, or a name and a type.
+   *
+   * @throws `ARGUMENT_INVALID` if the name is not `owner/name`, or if the type is not `model`, `dataset`, or `space`.
+   * @example
+   * ```ts
+   * const repo = hub.repo({ type: "dataset", name: "acme/data" });
+   * const card = await repo.readText("README.md");
+   * ```
+   */
+  repo(repo: RepoRef): HubRepository;
   /**
    * Calls an operation for which this client has no method, with the same token, timeout, retries, and errors. `path` starts with
    * one slash and is relative to {@link hubUrl}. Insert names with `params` or `encodeURIComponent`. POST and PATCH requests are
@@ -2809,7 +3626,7 @@ interface SkippedWebhook {
  */
 declare function register(server: ControllableServer, client: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
 declare namespace client_d_exports {
-  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, CreateStep, DeleteStep, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, McpSettings, MemberRoleChange, MemberSearch, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, RegisterOptions, RegistrationReport, RegistrationStep, RepoRef as RepoId, Resource, ResourceGroup, ResourceGroupRequest, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, NotificationWatchChange as WatchChange, NotificationWatchItem as WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
+  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, ChangeComment, ChangedFile, ChangedFilesOptions, CommentUpsert, CommitFiles, CommitRequest, CommitResult, CreateStep, DeleteStep, DiscussionDetails, DiscussionEvent, DiscussionRequest, DiscussionSearch, DiscussionSummary, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubRepository, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, ListFilesOptions, McpSettings, MemberRoleChange, MemberSearch, MergeResult, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OpenedDiscussion, OpenedPullRequest, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, PullRequestRequest, ReadFileOptions, RegisterOptions, RegistrationReport, RegistrationStep, RepoRef as RepoId, RepositoryCommit, RepositoryFile, RepositoryInfo, RepositoryRefs, Resource, ResourceGroup, ResourceGroupRequest, RevisionOptions, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, UpsertedComment, NotificationWatchChange as WatchChange, NotificationWatchItem as WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
 }
 /** A line that the child process prints. */
 interface OutputLine {
