@@ -84,10 +84,10 @@ export function findKnownScope(scope: string): KnownScope {
 
 /** Returns the fields of a scope that differ from the sample payload. */
 function scopeFacts(change: RepositoryChange, knownScope: KnownScope): object {
-  const { before, after, updatedRefs, updatedConfig } = change;
+  const { movedTo, updatedRefs, updatedConfig } = change;
   switch (knownScope) {
     case "repo":
-      return before && after && before.name !== after.name ? { movedTo: owned(after.name) } : {};
+      return movedTo ? { movedTo: { name: movedTo.name, owner: { id: accountId(getOwner(movedTo)) } } } : {};
     case "repo.content":
       return updatedRefs ? { updatedRefs } : {};
     case "repo.config":
@@ -97,10 +97,6 @@ function scopeFacts(change: RepositoryChange, knownScope: KnownScope): object {
     case "discussion.comment":
       return discussionFacts(change);
   }
-}
-
-function owned(name: string): object {
-  return { name, owner: { id: accountId(getOwner({ name })) } };
 }
 
 function discussionFacts({ discussion, comment }: RepositoryChange): object {

@@ -59,7 +59,8 @@ export function findNewHead(updatedRefs: NonNullable<ParsedEvent["updatedRefs"]>
 
 function scopeFields({ event, repository, newSha }: RecordOptions, after: StoredRepository): Partial<RepositoryChange> {
   const { scope, action } = event.event;
-  switch (findKnownScope(scope)) {
+  const knownScope = findKnownScope(scope);
+  switch (knownScope) {
     case "repo.content":
       return after.headSha === undefined
         ? {}
@@ -70,8 +71,7 @@ function scopeFields({ event, repository, newSha }: RecordOptions, after: Stored
     case "discussion.comment": {
       const num = event.discussion?.num ?? Math.max(1, after.discussions);
       // Only a new discussion includes its first comment.
-      const hasComment =
-        findKnownScope(scope) === "discussion.comment" || (scope === "discussion" && action === "create");
+      const hasComment = knownScope === "discussion.comment" || (scope === "discussion" && action === "create");
       return {
         discussion: {
           ...{ num, id: discussionId({ repositoryId: repository.id, num }), title: sampleTexts.title, status: "open" },
@@ -82,8 +82,8 @@ function scopeFields({ event, repository, newSha }: RecordOptions, after: Stored
         }),
       };
     }
-    default:
-      return {};
+    case "repo":
+      return { movedTo: event.movedTo };
   }
 }
 

@@ -44,6 +44,8 @@ export interface RepositoryChange {
   before: StoredRepository | undefined;
   /** The repository after the change. `undefined` if the change deleted the repository. */
   after: StoredRepository | undefined;
+  /** The new name of a moved repository. */
+  movedTo?: { name: string } | undefined;
   /** The changed refs of the scope `repo.content`. */
   updatedRefs?: readonly UpdatedRef[] | undefined;
   /** The settings of the scope `repo.config` that the Hub reports. By default, no settings. */

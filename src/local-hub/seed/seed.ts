@@ -3,10 +3,10 @@ import { accountId, formatFullName, localUser, otherUser } from "../accounts.ts"
 import { discussionId } from "../events/recorded-event.ts";
 import { deriveId } from "../ids.ts";
 import type { KeyedRecord, StoredNotification, StoredPaper, StoredSettings } from "../store/records.ts";
-import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
 import { seedAuditLog } from "./audit-log.ts";
 import { memberName, seedMembers, seedNetworkSecurity, seedResourceGroups } from "./organizations.ts";
+import { seededRepositoryId, seedRepositories } from "./repositories.ts";
 
 /** Fills an empty store with example data. Does not change a store that already contains data. */
 export function seedStore(store: Store, { now }: { now: number }): void {
@@ -17,43 +17,11 @@ export function seedStore(store: Store, { now }: { now: number }): void {
     store.networkSecurity.put(...seedNetworkSecurity());
     store.notifications.put(...seedNotifications({ now }));
     store.papers.put(...seedPapers());
-    for (const repository of seedRepositories()) store.repositories.put(repository);
+    seedRepositories(store);
     store.settings.put(...seedSettings());
     store.resourceGroups.put(...seedResourceGroups({ now }));
     store.auditLog.add(...seedAuditLog({ now }));
   });
-}
-
-const repositories: readonly (KnownRepoRef & { discussions: number; private?: true })[] = [
-  { type: "dataset", name: "acme/reviews", discussions: 12 },
-  { type: "dataset", name: "acme/salaries", discussions: 2, private: true },
-  { type: "dataset", name: "acme/translations", discussions: 0 },
-  { type: "model", name: "acme/sentiment", discussions: 7 },
-  { type: "space", name: "acme/playground", discussions: 4 },
-  { type: "bucket", name: "acme/uploads", discussions: 1 },
-  { type: "kernel", name: "acme/rotary", discussions: 3 },
-  { type: "dataset", name: "local-user/notes", discussions: 5 },
-  { type: "model", name: "local-user/drafts", discussions: 0, private: true },
-];
-
-/** The creation time of the example repositories, which is the same in every local Hub. */
-const seededAt = Date.UTC(2026, 0, 31);
-
-/** Creates repositories of all types. Some repositories are private, and one repository of acme has no resource group. */
-function seedRepositories(): StoredRepository[] {
-  return repositories.map(({ type, name, discussions, private: isPrivate = false }) => {
-    const id = seededRepositoryId({ type, name });
-    const settings = { gated: false, discussionsDisabled: false } as const;
-    const times = { createdAt: seededAt, lastModified: seededAt };
-    const repository = { type, name, id, private: isPrivate, discussions, ...settings, ...times };
-    // Buckets have no commits.
-    return type === "bucket" ? repository : { ...repository, headSha: `${deriveId(`head ${id}`)}${id}`.slice(0, 40) };
-  });
-}
-
-/** Derives the ID of an example repository, which is the same in every local Hub. */
-function seededRepositoryId({ type, name }: KnownRepoRef): string {
-  return deriveId(`repository ${type}:${name}`);
 }
 
 interface Authorship {

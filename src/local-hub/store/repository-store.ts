@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { type RepoRef, repoType } from "../../hub/schemas.ts";
-import { mainRef } from "../repository-content.ts";
+import { hasContent, mainRef } from "../repository-content.ts";
 
 const record = z.object({
   type: repoType,
@@ -68,10 +68,11 @@ export class RepositoryStore {
 
   /** Adds a repository. Replaces a repository with the same type and name. Ignores derived properties. */
   put({ lastModified: _derived, ...repository }: z.output<typeof record> & { lastModified?: number }): void {
-    const { type, name } = repository;
+    const { type, name, headSha, ...others } = repository;
+    const stored = { type, name, ...others, ...(!hasContent(type) && headSha !== undefined && { headSha }) };
     this.#database
       .prepare("INSERT OR REPLACE INTO repositories (type, name, record) VALUES (?, ?, ?)")
-      .run(type, name, JSON.stringify(repository));
+      .run(type, name, JSON.stringify(stored));
     // The new repository has the name now, so that the name no longer leads to a moved repository.
     this.#database.prepare("DELETE FROM moved_repositories WHERE type = ? AND name = ?").run(type, name);
   }

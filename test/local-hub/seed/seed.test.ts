@@ -18,6 +18,7 @@ const repositories = z.array(
     lastModified: z.int(),
     gated: z.literal(false),
     discussionsDisabled: z.literal(false),
+    sdk: z.string().optional(),
   }),
 );
 

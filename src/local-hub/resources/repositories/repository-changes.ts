@@ -71,7 +71,7 @@ export function moveRepository(
     store.repositories.move(repository, name);
     return { ...repository, name };
   });
-  const change = { scope: "repo", action: "move", user, before: repository, after: moved };
+  const change = { scope: "repo", action: "move", user, before: repository, after: moved, movedTo: { name } };
   return { repository: moved, result: publishChange(context, change) };
 }
 

@@ -1,0 +1,162 @@
+import { describe, expect, test } from "vitest";
+import { parseEvent } from "../../../src/local-hub/events/event-request.ts";
+import { previewEvent, triggerEvent } from "../../../src/local-hub/events/trigger.ts";
+import { commitChanges } from "../../../src/local-hub/resources/repositories/commit-changes.ts";
+import type { HubEvent } from "../../../src/local-hub.ts";
+import { openContext, payloadsOf } from "../support/context.ts";
+
+const repo = { type: "dataset", name: "me/data" } as const;
+const pushed = { repo, event: { scope: "repo.content", action: "update" } };
+const main = "refs/heads/main";
+
+function openTrigger() {
+  const { context, clock } = openContext();
+  const { content, repositories } = context.store;
+  const trigger = (event: HubEvent) => payloadsOf(context, triggerEvent(context, parseEvent(event)));
+  const preview = (event: HubEvent) => previewEvent(context, parseEvent(event));
+  const stored = (ref: HubEvent["repo"] = repo) => {
+    const found = repositories.get(parseEvent({ ...pushed, repo: ref }).repo);
+    if (!found) throw new Error(`There is no repository ${ref.name}.`);
+    return found;
+  };
+  const refs = () => Object.fromEntries(content.refs(stored().id).map(({ name, oid }) => [name, oid]));
+  return { context, clock, content, repositories, trigger, preview, stored, refs };
+}
+
+describe("A triggered push", () => {
+  test("adds a commit to main, which changes a file under data/ each time", () => {
+    const { content, clock, trigger, stored } = openTrigger();
+    const [first] = trigger(pushed);
+    clock.now = 1_000;
+    const [second] = trigger(pushed);
+    const { id, headSha = "", lastModified } = stored();
+    expect(lastModified).toBe(1_000);
+    expect(second?.repo.headSha).toBe(headSha);
+    expect(second?.updatedRefs).toEqual([{ ref: main, oldSha: first?.repo.headSha, newSha: headSha }]);
+    const [newest, older] = content.history(id, headSha);
+    expect(older?.oid).toBe(first?.repo.headSha);
+    const changes = [...content.compare(older?.tree, newest?.tree)];
+    expect(changes.map(({ path, before, after }) => [path, Boolean(before), Boolean(after)])).toEqual([
+      ["data/latest.txt", true, true],
+    ]);
+  });
+
+  test("changes the file even if it was replaced", () => {
+    const { context, trigger, stored, refs } = openTrigger();
+    for (const text of ["push: 1\n", "push: 7\n", "push: 999999999\n", "", "\0"]) {
+      trigger(pushed);
+      const changes = [{ path: "data/latest.txt", content: Buffer.from(text) }];
+      commitChanges(context, { repository: stored(), ref: main, changes, title: "x", message: "", user: "local-user" });
+      const before = refs()[main];
+      trigger(pushed);
+      expect(refs()[main]).not.toBe(before);
+    }
+  });
+
+  test("to other refs creates, changes, and deletes them", () => {
+    const { trigger, refs, stored } = openTrigger();
+    const push = (ref: string, newSha: string | null) =>
+      trigger({ ...pushed, updatedRefs: [{ ref, oldSha: null, newSha }] });
+    trigger(pushed);
+    const head = stored().headSha;
+    push("refs/heads/dev", "1");
+    const dev = refs()["refs/heads/dev"];
+    push("refs/heads/dev", "2");
+    push("refs/tags/v1", "1");
+    push("refs/convert/parquet", "1");
+    expect(refs()).toEqual({
+      [main]: head,
+      "refs/heads/dev": expect.not.stringContaining(dev ?? ""),
+      "refs/tags/v1": head,
+      "refs/convert/parquet": expect.not.stringContaining(head ?? ""),
+    });
+    push("refs/heads/dev", dev ?? "");
+    expect(refs()["refs/heads/dev"]).toBe(dev);
+    for (const ref of ["refs/heads/dev", "refs/tags/v1", "refs/heads/missing", main]) push(ref, null);
+    push("refs/pr/1", "1");
+    expect(refs()).toEqual({ [main]: head, "refs/convert/parquet": expect.anything() });
+  });
+
+  test("contains invented commits, but does not store them", () => {
+    const { trigger, refs } = openTrigger();
+    const [a, b] = ["a".repeat(40), "b".repeat(40)];
+    const [payload] = trigger({ ...pushed, updatedRefs: [{ ref: main, oldSha: a, newSha: b }] });
+    expect([payload?.repo.headSha, payload?.updatedRefs]).toEqual([b, [{ ref: main, oldSha: a, newSha: b }]]);
+    expect(refs()[main]).not.toBe(b);
+  });
+});
+
+describe("A triggered event on a missing repository", () => {
+  test("creates the repository with its first commit, without an event", () => {
+    const { content, trigger, stored } = openTrigger();
+    const payloads = trigger({ repo: { ...repo, private: true }, event: { scope: "repo.config", action: "update" } });
+    expect(payloads).toMatchObject([{ event: { scope: "repo.config" }, updatedConfig: {}, repo: { private: true } }]);
+    expect(stored().private).toBe(true);
+    expect(content.resolve(stored().id, "main")).toMatchObject({ title: "initial commit" });
+  });
+
+  test("of its creation fires the creation once", () => {
+    const { trigger, stored } = openTrigger();
+    const payloads = trigger({ repo, event: { scope: "repo", action: "create" } });
+    expect(payloads.map(({ event, repo: { headSha } }) => [event.action, headSha])).toEqual([
+      ["create", stored().headSha],
+    ]);
+  });
+});
+
+describe("A triggered change of a repository", () => {
+  test("moves it to the new name, replaces a repository of this name, and leaves a redirect", () => {
+    const { trigger, stored, repositories } = openTrigger();
+    trigger(pushed);
+    trigger({ ...pushed, repo: { ...repo, name: "acme/data" } });
+    const before = stored();
+    const payloads = trigger({ repo, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/data" } });
+    expect(payloads).toMatchObject([{ repo: { name: "me/data", id: before.id }, movedTo: { name: "acme/data" } }]);
+    expect(repositories.all()).toEqual([{ ...before, name: "acme/data" }]);
+    expect(repositories.findMoved(repo)?.id).toBe(before.id);
+  });
+
+  test("deletes it with its content", () => {
+    const { content, trigger, stored, repositories } = openTrigger();
+    trigger(pushed);
+    const { id, headSha = "" } = stored();
+    expect(trigger({ repo, event: { scope: "repo", action: "delete" } })).toMatchObject([{ repo: { id, headSha } }]);
+    expect([repositories.all(), content.refs(id)]).toEqual([[], []]);
+  });
+
+  test("changes the visibility", () => {
+    const { trigger, stored } = openTrigger();
+    trigger({ repo, event: { scope: "repo.config", action: "update" }, updatedConfig: { private: true } });
+    expect(stored().private).toBe(true);
+  });
+});
+
+test.each<[scope: string, action: string, further?: object]>([
+  ["repo.content", "update"],
+  ["repo", "create"],
+  ["repo", "delete"],
+  ["repo", "move", { movedTo: { name: "acme/data" } }],
+  ["repo.config", "update", { updatedConfig: { private: true } }],
+  ["discussion", "create"],
+  ["discussion.comment", "create"],
+])("A preview of %s %s changes nothing, whether or not the repository exists", (scope, action, further) => {
+  const { context, trigger, preview, repositories, refs } = openTrigger();
+  const event = { repo, event: { scope, action }, ...further };
+  expect(preview(event)).toMatchObject({ payload: { event: { scope, action } }, webhooks: [{}] });
+  expect(repositories.all()).toEqual([]);
+  trigger({ ...pushed });
+  const state = () => [repositories.all(), refs(), context.store.webhooks.all()];
+  const before = state();
+  const { payload } = preview(event);
+  expect(payload).toMatchObject({ repo: { id: repositories.all()[0]?.id } });
+  expect(state()).toEqual(before);
+  const [fired] = trigger(event);
+  expect(Object.keys(fired ?? {}).sort()).toEqual(Object.keys(Object(payload)).sort());
+});
+
+test("An event whose edits cannot be applied changes nothing", () => {
+  const { trigger, repositories } = openTrigger();
+  const edits = [{ path: "repo.name.x", value: 1 }];
+  expect(() => trigger({ ...pushed, edits })).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+  expect(repositories.all()).toEqual([]);
+});
