@@ -9,6 +9,7 @@
  */
 import { readFileSync } from "node:fs";
 import { openApiDocument } from "../src/local-hub/openapi/openapi-document.ts";
+import { specifiedRoutes } from "../src/local-hub/routes/index.ts";
 import { publishedOn } from "./contract-diff/hub-changes.ts";
 import { formatDifference, reportOn } from "./contract-diff/report.ts";
 import { asObject, type JsonObject } from "./contract-diff/schema-facts.ts";
@@ -16,7 +17,9 @@ import { asObject, type JsonObject } from "./contract-diff/schema-facts.ts";
 const [path, ...rest] = process.argv.slice(2);
 if (path === undefined || rest.length > 0) fail("Pass one file: npm run contract:diff -- PATH");
 const document = readDocument(path);
-const contract = asObject(JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "https://huggingface.co" }))));
+const contract = asObject(
+  JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "https://huggingface.co", routes: specifiedRoutes }))),
+);
 const { open, explained, others } = reportOn(contract, document);
 for (const difference of open) console.log(formatDifference(difference));
 console.error(

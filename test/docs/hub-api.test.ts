@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { hubChanges } from "../../scripts/contract-diff/hub-changes.ts";
 import { auditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 import { openApiDocument } from "../../src/local-hub/openapi/openapi-document.ts";
-import { routes } from "../../src/local-hub/routes/index.ts";
+import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { data, TestHub } from "../local-hub/support/hub.ts";
 import { organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";
@@ -55,7 +55,7 @@ function operationOf(row: string) {
 }
 
 function statusesOf({ path, method }: { path: string; method: string }): string[] {
-  const { paths } = openApiDocument({ serverUrl: "http://localhost" });
+  const { paths } = openApiDocument({ serverUrl: "http://localhost", routes });
   return Object.keys(paths[path]?.[method]?.responses ?? {});
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { developmentTokens } from "../../src/local-hub/accounts.ts";
-import { routes } from "../../src/local-hub/routes/index.ts";
+import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
 import { openLocalHub, restart, secret, stateFile } from "./support/hub.ts";
 import { organizationRequests, ownRequests } from "./support/sample-requests.ts";
 

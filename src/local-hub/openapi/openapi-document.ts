@@ -1,4 +1,4 @@
-import { routes } from "../routes/index.ts";
+import { routes as allRoutes } from "../routes/index.ts";
 import type { ResponseHeaders, Route } from "../routes/route.ts";
 import { componentSchemas, errorBody, type JsonSchema, propertySchemas, toJsonSchema } from "./openapi-schemas.ts";
 import { tags } from "./tags.ts";
@@ -6,6 +6,8 @@ import { tags } from "./tags.ts";
 export interface OpenApiDocumentOptions {
   /** The base URL of the paths, such as `http://localhost:5050`. */
   serverUrl: string;
+  /** The routes of the operations. Default: all routes. */
+  routes?: readonly Route[];
 }
 
 /** An OpenAPI 3.1 document. */
@@ -53,7 +55,7 @@ type JsonContent = { "application/json": { schema: JsonSchema } };
  * app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: "http://localhost:5050" })));
  * ```
  */
-export function openApiDocument({ serverUrl }: OpenApiDocumentOptions): OpenApiDocument {
+export function openApiDocument({ serverUrl, routes = allRoutes }: OpenApiDocumentOptions): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: describeOperation(route) };
   return {
@@ -64,7 +66,7 @@ export function openApiDocument({ serverUrl }: OpenApiDocumentOptions): OpenApiD
       description: "The part of the Hub's REST API that the local Hub serves.",
     },
     servers: [{ url: serverUrl }],
-    tags: [...tags],
+    tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "An access token, which starts with `hf_`." },

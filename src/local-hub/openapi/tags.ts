@@ -6,6 +6,7 @@ export const tags = [
   { name: "papers", description: "Papers and their authors." },
   { name: "orgs", description: "Organizations: members, tokens, network security, and audit log." },
   { name: "resource-groups", description: "Groups of repositories of an organization, with members and roles." },
+  { name: "discussions", description: "Discussions and pull requests of repositories." },
   { name: "auth", description: "The user of a token." },
   { name: "jobs", description: "Jobs on the Hub's infrastructure." },
   { name: "scim", description: "Provisioning of users by an identity provider." },

@@ -1,4 +1,5 @@
 import { accountApi } from "./account.ts";
+import { discussionApi } from "./discussions.ts";
 import { jobApi } from "./jobs.ts";
 import { notificationApi } from "./notifications.ts";
 import { auditLogApi } from "./organizations/audit-log.ts";
@@ -13,8 +14,8 @@ import type { ResourceApi, Route } from "./route.ts";
 import { settingsApi } from "./settings.ts";
 import { webhookApi } from "./webhooks.ts";
 
-/** The resources of the API, in the order of the OpenAPI document. */
-export const resourceApis: readonly ResourceApi[] = [
+/** The resources of the Hub's specification. The tests compare each operation with the specification. */
+export const specifiedApis: readonly ResourceApi[] = [
   webhookApi,
   notificationApi,
   settingsApi,
@@ -29,6 +30,18 @@ export const resourceApis: readonly ResourceApi[] = [
   accountApi,
   jobApi,
 ];
+
+/**
+ * The resources of repositories. The Hub publishes them with more parameters and larger responses, of which the local Hub serves what
+ * the official clients use.
+ */
+const repositoryApis: readonly ResourceApi[] = [discussionApi];
+
+/** The resources of the API, in the order of the OpenAPI document. */
+export const resourceApis: readonly ResourceApi[] = [...specifiedApis, ...repositoryApis];
+
+/** The routes of the operations of the Hub's specification. */
+export const specifiedRoutes: readonly Route[] = specifiedApis.flatMap((api) => Object.values<Route>(api.routes));
 
 /** The routes of all operations of the API. */
 export const routes: readonly Route[] = resourceApis.flatMap((api) => Object.values<Route>(api.routes));

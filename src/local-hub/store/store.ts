@@ -3,6 +3,7 @@ import { ContentStore } from "../git/content-store.ts";
 import { AuditLogStore } from "./audit-log-store.ts";
 import { openDatabase, stateUnusable } from "./database.ts";
 import { DeliveryStore } from "./delivery-store.ts";
+import { DiscussionStore } from "./discussion-store.ts";
 import { JobStore } from "./job-store.ts";
 import { openRecords } from "./records.ts";
 import { RepositoryStore } from "./repository-store.ts";
@@ -14,6 +15,7 @@ export interface Store extends ReturnType<typeof openRecords> {
   repositories: RepositoryStore;
   /** The commits and files of the repositories. */
   content: ContentStore;
+  discussions: DiscussionStore;
   deliveries: DeliveryStore;
   jobs: JobStore;
   auditLog: AuditLogStore;
@@ -53,6 +55,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
   const webhooks = new WebhookStore(database);
   const repositories = new RepositoryStore(database);
   const content = new ContentStore(database, { folder: file === undefined ? undefined : `${file}.files` });
+  const discussions = new DiscussionStore(database);
   const deliveries = new DeliveryStore(database);
   const jobs = new JobStore(database);
   // Read all jobs, so that an unreadable job makes `openStore` fail instead of a later read.
@@ -63,6 +66,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
     webhooks,
     repositories,
     content,
+    discussions,
     deliveries,
     jobs,
     auditLog: new AuditLogStore(database),
@@ -97,7 +101,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
     },
     clear() {
       store.transaction(() => {
-        for (const part of [webhooks, repositories, content, deliveries, jobs]) part.clear();
+        for (const part of [webhooks, repositories, content, discussions, deliveries, jobs]) part.clear();
         database.exec("DELETE FROM records; DELETE FROM audit_log");
       });
     },

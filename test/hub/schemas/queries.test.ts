@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
-import { routes } from "../../../src/local-hub/routes/index.ts";
+import { specifiedRoutes as routes } from "../../../src/local-hub/routes/index.ts";
 import { namedFields } from "./bounds.ts";
 import { documentSchema } from "./document-schemas.ts";
 import { type QueryTable, queryTables } from "./query-bounds.ts";
 
 const parameterNames = z.array(z.object({ name: z.string(), in: z.string() }));
-const { paths } = openApiDocument({ serverUrl: "http://localhost:5050" });
+const { paths } = openApiDocument({ serverUrl: "http://localhost:5050", routes });
 
 /** Returns the schema that parses a query. */
 function querySchema({ method, path }: QueryTable): z.ZodMiniObject {

@@ -6,10 +6,13 @@ import { describe, expect, test } from "vitest";
 import { formatDifference, reportOn } from "../../../scripts/contract-diff/report.ts";
 import type { JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
 import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
+import { specifiedRoutes } from "../../../src/local-hub/routes/index.ts";
 import { publishedDocument } from "../../hub/published/operations.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 
-const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
+const contract: JsonObject = JSON.parse(
+  JSON.stringify(openApiDocument({ serverUrl: "http://localhost", routes: specifiedRoutes })),
+);
 
 /** Returns the published document as JSON, with a change. */
 function published(change: (text: string) => string = (text) => text): JsonObject {

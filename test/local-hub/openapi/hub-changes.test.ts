@@ -9,8 +9,11 @@ import {
 } from "../../../scripts/contract-diff/hub-changes.ts";
 import type { Fact, JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
 import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
+import { specifiedRoutes } from "../../../src/local-hub/routes/index.ts";
 
-const contract: JsonObject = JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "http://localhost" })));
+const contract: JsonObject = JSON.parse(
+  JSON.stringify(openApiDocument({ serverUrl: "http://localhost", routes: specifiedRoutes })),
+);
 const operations = new Map([...operationsOf(contract).values()].map((operation) => [operation.operationId, operation]));
 
 const rows = [

@@ -86,6 +86,7 @@ export function deleteRepository(
     const files = content.largeFiles(repository.id);
     store.repositories.delete(repository);
     content.deleteRepository(repository.id);
+    store.discussions.deleteRepository(repository.id);
     store.afterCommit(() => content.deleteUnusedFiles(files));
   });
   return publishChange(context, { scope: "repo", action: "delete", user, before: repository, after: undefined });

@@ -1,0 +1,238 @@
+import { HTTPException } from "hono/http-exception";
+import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import { discussionId } from "../../events/recorded-event.ts";
+import type { HubContext } from "../../hub-context.ts";
+import type {
+  DiscussionKey,
+  StoredComment,
+  StoredDiscussion,
+  StoredDiscussionEvent,
+} from "../../store/discussion-store.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+
+/** The discussion that a user changes. */
+export interface DiscussionTarget {
+  repository: StoredRepository;
+  discussion: StoredDiscussion;
+  /** The name of the user who makes the change. */
+  user: string;
+}
+
+/** A changed discussion, the event that records the change, and the deliveries of the change. */
+export interface DiscussionChange<Event extends StoredDiscussionEvent = StoredDiscussionEvent> {
+  discussion: StoredDiscussion;
+  event: Event;
+  result: TriggerResult;
+}
+
+export interface NewDiscussion {
+  repository: StoredRepository;
+  user: string;
+  title: string;
+  /** The text of the first comment. */
+  description: string;
+}
+
+/** A new discussion, with its description as the first comment. */
+export interface OpenedDiscussion {
+  repository: StoredRepository;
+  discussion: StoredDiscussion;
+  comment: StoredComment;
+}
+
+/** Opens a discussion. Fires `discussion` create. */
+export function openDiscussion(
+  context: HubContext,
+  opened: NewDiscussion,
+): OpenedDiscussion & { result: TriggerResult } {
+  const stored = context.store.transaction(() => storeDiscussion(context, { ...opened, status: "open" }));
+  return { ...stored, result: publishOpened(context, stored) };
+}
+
+/** Stores a new discussion or pull request with the next number of the repository. Call this function in a transaction. */
+export function storeDiscussion(
+  context: HubContext,
+  {
+    repository,
+    user,
+    title,
+    description,
+    status,
+    changes,
+    baseCommit,
+  }: NewDiscussion & Pick<StoredDiscussion, "status" | "changes" | "baseCommit">,
+): OpenedDiscussion {
+  const { store, now } = context;
+  const num = repository.discussions + 1;
+  const updated = { ...repository, discussions: num };
+  const discussion: StoredDiscussion = {
+    ...{ repositoryId: repository.id, num, id: discussionId({ repositoryId: repository.id, num }) },
+    ...{ title, status, isPullRequest: changes !== undefined, author: user, createdAt: now(), pinned: false },
+    ...(changes && { changes }),
+    ...(baseCommit !== undefined && { baseCommit }),
+  };
+  store.repositories.put(updated);
+  store.discussions.put(discussion);
+  const comment = createComment(context, { user, content: description });
+  store.discussions.addEvent(discussion, comment);
+  return { repository: updated, discussion, comment };
+}
+
+/** Publishes a stored discussion with its first comment. */
+export function publishOpened(
+  context: HubContext,
+  { repository, discussion, comment }: OpenedDiscussion,
+): TriggerResult {
+  return publishChange(context, {
+    ...{ scope: "discussion", action: "create", user: discussion.author },
+    ...{ before: repository, after: repository, discussion, comment },
+  });
+}
+
+/** Adds a comment. Fires `discussion.comment` create. */
+export function addComment(
+  context: HubContext,
+  { repository, discussion, user, content }: DiscussionTarget & { content: string },
+): DiscussionChange<StoredComment> {
+  const comment = createComment(context, { user, content });
+  context.store.discussions.addEvent(discussion, comment);
+  const result = publishChange(context, {
+    ...{ scope: "discussion.comment", action: "create", user },
+    ...{ before: repository, after: repository, discussion, comment },
+  });
+  return { discussion, event: comment, result };
+}
+
+/**
+ * Replaces the text of a comment. Fires `discussion.comment` update.
+ *
+ * @throws HTTPException 400 if the comment is hidden.
+ */
+export function editComment(
+  context: HubContext,
+  { comment, content, ...target }: DiscussionTarget & { comment: StoredComment; content: string },
+): DiscussionChange<StoredComment> {
+  if (comment.hidden) {
+    throw new HTTPException(400, { message: "The comment is hidden. Write another comment instead." });
+  }
+  const edited = { ...comment, content, updatedAt: context.now(), edits: [...comment.edits, target.user] };
+  return updateComment(context, { ...target, comment: edited });
+}
+
+/** Hides a comment, which deletes its text. Fires `discussion.comment` update. */
+export function hideComment(
+  context: HubContext,
+  { comment, ...target }: DiscussionTarget & { comment: StoredComment },
+): DiscussionChange<StoredComment> {
+  if (comment.hidden) return { discussion: target.discussion, event: comment, result: noResult() };
+  const hidden = { ...comment, content: "", hidden: true, hiddenBy: target.user, updatedAt: context.now() };
+  return updateComment(context, { ...target, comment: hidden });
+}
+
+/**
+ * Opens or closes a discussion. Fires `discussion` update, after the comment if there is one.
+ *
+ * @throws HTTPException 400 if the pull request is merged.
+ */
+export function changeStatus(
+  context: HubContext,
+  { status, comment, ...target }: DiscussionTarget & { status: "open" | "closed"; comment?: string | undefined },
+): DiscussionChange<Extract<StoredDiscussionEvent, { type: "status-change" }>> {
+  if (target.discussion.status === "merged") {
+    throw new HTTPException(400, { message: "The pull request is merged, so its status cannot change." });
+  }
+  if (comment) addComment(context, { ...target, content: comment });
+  const event = { ...newEvent(context, target.user), type: "status-change", status } as const;
+  return changeDiscussion(context, { ...target, event, fields: { status } });
+}
+
+/** Changes the title. Fires `discussion` update. */
+export function changeTitle(
+  context: HubContext,
+  { title, ...target }: DiscussionTarget & { title: string },
+): DiscussionChange<Extract<StoredDiscussionEvent, { type: "title-change" }>> {
+  const { title: from } = target.discussion;
+  const event = { ...newEvent(context, target.user), type: "title-change", from, to: title } as const;
+  return changeDiscussion(context, { ...target, event, fields: { title } });
+}
+
+/** Pins or unpins a discussion. Fires `discussion` update. */
+export function setPinned(
+  context: HubContext,
+  { pinned, ...target }: DiscussionTarget & { pinned: boolean },
+): DiscussionChange {
+  const event = { ...newEvent(context, target.user), type: "pinning-change", pinned } as const;
+  return changeDiscussion(context, { ...target, event, fields: { pinned } });
+}
+
+/** Deletes a discussion. Fires `discussion` delete. The number is not used again. */
+export function deleteDiscussion(
+  context: HubContext,
+  { repository, discussion, user }: DiscussionTarget,
+): TriggerResult {
+  context.store.transaction(() => {
+    context.store.discussions.delete(discussion);
+    if (discussion.isPullRequest) {
+      context.store.content.setRefs(repository.id, [{ name: pullRequestRef(discussion), oid: null }]);
+    }
+  });
+  return publishChange(context, {
+    ...{ scope: "discussion", action: "delete", user, before: repository, after: repository, discussion },
+  });
+}
+
+/** Stores changed fields of a discussion with the event that records the change. Fires `discussion` update. */
+export function changeDiscussion<Event extends StoredDiscussionEvent>(
+  context: HubContext,
+  {
+    repository,
+    discussion,
+    user,
+    event,
+    fields,
+  }: DiscussionTarget & {
+    event: Event;
+    fields: Partial<Pick<StoredDiscussion, "status" | "title" | "pinned" | "changes">>;
+  },
+): DiscussionChange<Event> {
+  const { store } = context;
+  const changed = { ...discussion, ...fields };
+  store.transaction(() => {
+    store.discussions.put(changed);
+    store.discussions.addEvent(changed, event);
+  });
+  const result = publishChange(context, {
+    ...{ scope: "discussion", action: "update", user, before: repository, after: repository, discussion: changed },
+  });
+  return { discussion: changed, event, result };
+}
+
+/** Creates the common fields of an event. */
+export function newEvent(
+  { createId, now }: HubContext,
+  user: string,
+): Pick<StoredDiscussionEvent, "id" | "author" | "createdAt"> {
+  return { id: createId(), author: user, createdAt: now() };
+}
+
+/** Returns the ref with the commits of a pull request. */
+export function pullRequestRef({ num }: Pick<DiscussionKey, "num">): string {
+  return `refs/pr/${num}`;
+}
+
+function createComment(context: HubContext, { user, content }: { user: string; content: string }): StoredComment {
+  const event = newEvent(context, user);
+  return { ...event, type: "comment", content, hidden: false, updatedAt: event.createdAt, edits: [] };
+}
+
+function updateComment(
+  context: HubContext,
+  { repository, discussion, user, comment }: DiscussionTarget & { comment: StoredComment },
+): DiscussionChange<StoredComment> {
+  context.store.discussions.updateEvent(comment);
+  const result = publishChange(context, {
+    ...{ scope: "discussion.comment", action: "update", user },
+    ...{ before: repository, after: repository, discussion, comment },
+  });
+  return { discussion, event: comment, result };
+}

@@ -1,0 +1,159 @@
+import { HTTPException } from "hono/http-exception";
+import { publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import type { Commit } from "../../git/commit-store.ts";
+import type { FileChange } from "../../git/content-store.ts";
+import { formatDiff } from "../../git/diff.ts";
+import { type MergeResult, mergeTrees } from "../../git/merge.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { mainRef } from "../../repository-content.ts";
+import type { StoredDiscussion } from "../../store/discussion-store.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+import {
+  addComment,
+  changeDiscussion,
+  type DiscussionTarget,
+  type NewDiscussion,
+  newEvent,
+  type OpenedDiscussion,
+  publishOpened,
+  pullRequestRef,
+  storeDiscussion,
+} from "./discussions.ts";
+import { reread } from "./repository-changes.ts";
+
+export interface NewPullRequest extends NewDiscussion {
+  /** The changes of the first commit. By default, the pull request has no commits. */
+  changes?: readonly FileChange[] | undefined;
+  /** The ID of the commit on which the changes are based. Default: the head of the main branch. */
+  parent?: string | undefined;
+  /** Whether the pull request is a draft. Default `false`. */
+  draft?: boolean | undefined;
+}
+
+/**
+ * Opens a pull request on the main branch. Fires `discussion` create, then `repo.content` update with the new ref `refs/pr/N`.
+ *
+ * @throws HTTPException 404 if the repository has no main branch or the parent does not exist. `ARGUMENT_INVALID` if the changes are
+ *   invalid.
+ */
+export function openPullRequest(
+  context: HubContext,
+  { changes = [], parent, draft = false, ...opened }: NewPullRequest,
+): OpenedDiscussion & { commit: Commit; result: TriggerResult } {
+  const { store, now } = context;
+  const { repository, user, title, description } = opened;
+  const { content } = store;
+  const stored = store.transaction(() => {
+    const base = content.resolve(repository.id, parent ?? mainRef);
+    if (!base) throw new HTTPException(404, { message: `The commit "${parent ?? mainRef}" does not exist.` });
+    const commit =
+      changes.length === 0
+        ? base
+        : content.createCommit(repository.id, {
+            ...{ parents: [base.oid], changes, title, message: description, author: user, date: now() },
+          });
+    const status = draft ? "draft" : "open";
+    const pullRequest = storeDiscussion(context, {
+      ...opened,
+      status,
+      changes: { base: mainRef },
+      baseCommit: base.oid,
+    });
+    content.setRefs(repository.id, [{ name: pullRequestRef(pullRequest.discussion), oid: commit.oid }]);
+    return { ...pullRequest, commit };
+  });
+  const { discussion, commit } = stored;
+  const first = publishOpened(context, stored);
+  const second = publishChange(context, {
+    ...{ scope: "repo.content", action: "update", user, before: stored.repository, after: stored.repository },
+    updatedRefs: [{ ref: pullRequestRef(discussion), oldSha: null, newSha: commit.oid }],
+  });
+  return { ...stored, result: joinResults(first, second) };
+}
+
+/** Returns the paths that prevent the merge of an open pull request. */
+export function findConflicts(
+  { store }: Pick<HubContext, "store">,
+  { repository, discussion }: Pick<DiscussionTarget, "repository" | "discussion">,
+): readonly string[] {
+  if (discussion.status !== "open" && discussion.status !== "draft") return [];
+  return prepareMerge({ store }, { repository, discussion })?.conflicts ?? [];
+}
+
+/**
+ * Merges a pull request into the main branch with a merge commit. Fires `discussion` update, then `repo.content` update of the main
+ * branch.
+ *
+ * @throws HTTPException 400 if the pull request is not open, has no commits, or has conflicts.
+ */
+export function mergePullRequest(
+  context: HubContext,
+  { comment, ...target }: DiscussionTarget & { comment?: string | undefined },
+): { discussion: StoredDiscussion; result: TriggerResult } {
+  const { store, now } = context;
+  const { repository, discussion, user } = target;
+  const { content } = store;
+  const merge = prepareMerge(context, target);
+  if (!discussion.isPullRequest) throw cannotMerge("a discussion cannot be merged. Merge a pull request");
+  if (discussion.status !== "open" && discussion.status !== "draft") throw cannotMerge(`it is ${discussion.status}`);
+  if (!merge) throw cannotMerge("its ref was deleted");
+  if (merge.conflicts.length > 0) {
+    throw cannotMerge(`main also changed ${merge.conflicts.slice(0, 5).join(", ")}. Update the pull request`);
+  }
+  if (merge.changes.length === 0) throw cannotMerge("it changes no files. Push a commit to its ref first");
+  if (comment) addComment(context, { ...target, content: comment });
+  const commit = store.transaction(() => {
+    const merged = content.createCommit(repository.id, {
+      ...{ parents: [merge.target.oid, merge.source.oid], changes: merge.changes, author: user, date: now() },
+      ...{ title: `${discussion.title} (#${discussion.num})`, message: "" },
+    });
+    content.setRefs(repository.id, [{ name: mainRef, oid: merged.oid }]);
+    return merged;
+  });
+  const after = reread(store, repository);
+  const event = { ...newEvent(context, user), type: "status-change", status: "merged" } as const;
+  const changed = changeDiscussion(context, {
+    ...{ ...target, repository: after, event },
+    fields: { status: "merged", changes: { base: mainRef, mergeCommitId: commit.oid } },
+  });
+  const pushed = publishChange(context, {
+    ...{ scope: "repo.content", action: "update", user, before: repository, after },
+    updatedRefs: [{ ref: mainRef, oldSha: merge.target.oid, newSha: commit.oid }],
+  });
+  return { discussion: changed.discussion, result: joinResults(changed.result, pushed) };
+}
+
+/** Returns the changes of a pull request since its base, in git's format. After the ref is deleted, the text is empty. */
+export function formatPullRequestDiff(
+  { store: { content } }: Pick<HubContext, "store">,
+  { repository, discussion }: Pick<DiscussionTarget, "repository" | "discussion">,
+): string {
+  const head = content.resolve(repository.id, pullRequestRef(discussion));
+  const base = content.getCommit(repository.id, discussion.baseCommit ?? "");
+  return head ? formatDiff(content, content.compare(base?.tree, head.tree)) : "";
+}
+
+/** Returns the commits to merge with the merged changes, or `undefined` if a ref is missing. */
+function prepareMerge(
+  { store: { content } }: Pick<HubContext, "store">,
+  { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
+): (MergeResult & { target: Commit; source: Commit }) | undefined {
+  const target = content.resolve(repository.id, mainRef);
+  const source = content.resolve(repository.id, pullRequestRef(discussion));
+  if (!target || !source) return undefined;
+  const baseId = content.mergeBase(repository.id, target.oid, source.oid);
+  const base = baseId === undefined ? undefined : content.getCommit(repository.id, baseId)?.tree;
+  return { target, source, ...mergeTrees(content, { base, target: target.tree, source: source.tree }) };
+}
+
+function joinResults(first: TriggerResult, second: TriggerResult): TriggerResult {
+  return {
+    deliveries: [...first.deliveries, ...second.deliveries],
+    notFired: [...first.notFired, ...second.notFired],
+    notified: [...new Set([...first.notified, ...second.notified])],
+  };
+}
+
+function cannotMerge(reason: string): HTTPException {
+  return new HTTPException(400, { message: `The pull request cannot be merged: ${reason}.` });
+}
