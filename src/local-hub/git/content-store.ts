@@ -1,12 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Readable } from "node:stream";
+import { WebhookError } from "../../core/errors.ts";
 import { type Commit, CommitStore } from "./commit-store.ts";
 import { editTree, type TreeChange } from "./edit-tree.ts";
 import { type ByteRange, LargeFiles } from "./large-files.ts";
 import { findLastCommits } from "./last-commits.ts";
 import { hashObject } from "./object-id.ts";
 import { invalidPath } from "./path.ts";
-import { type FileEntry, lfsPointer } from "./tree-entry.ts";
+import { type FileEntry, lfsPointer, parseLfsPointer } from "./tree-entry.ts";
 import { type ChangedPath, TreeStore } from "./tree-store.ts";
 
 /** A branch, tag, or pull request. */
@@ -17,7 +18,7 @@ export interface Ref {
   oid: string;
 }
 
-/** A change of one path: new content, content that was uploaded to LFS, a copy of another file, or a deletion. */
+/** A change of one path: new content, content that was uploaded to LFS, a copy of another file or folder, or a deletion. */
 export type FileChange =
   | { path: string; content: Uint8Array }
   | { path: string; lfs: { oid: string; size: number } }
@@ -62,11 +63,15 @@ export class ContentStore {
     return row && String(row.oid);
   }
 
-  /** Sets refs to commits. `null` deletes a ref. */
+  /**
+   * Sets refs to commits. `null` deletes a ref.
+   *
+   * @throws `ARGUMENT_INVALID` if a commit is not in the repository.
+   */
   setRefs(repositoryId: string, updates: readonly { name: string; oid: string | null }[]): void {
     for (const { name, oid } of updates) {
       if (oid === null) this.#statements.deleteRef.run(repositoryId, name);
-      else this.#statements.setRef.run(repositoryId, name, oid);
+      else this.#statements.setRef.run(repositoryId, name, this.#requireCommit(repositoryId, oid).oid);
     }
   }
 
@@ -87,14 +92,14 @@ export class ContentStore {
   /**
    * Stores a commit. Sets no ref. A commit without changes is stored, too.
    *
-   * @throws `ARGUMENT_INVALID` for an invalid path, a conflict of a file with a folder, a deleted path that does not exist, or a file
-   *   that was not uploaded to LFS.
+   * @throws `ARGUMENT_INVALID` for an invalid path, a conflict of a file with a folder, a deleted path that does not exist, a file
+   *   that was not uploaded to LFS, or a parent that is not a commit of the repository.
    */
   createCommit(repositoryId: string, { parents, changes, ...details }: NewCommit): Commit {
-    const base = parents[0] === undefined ? undefined : this.getCommit(repositoryId, parents[0])?.tree;
+    const [base] = parents.map((oid) => this.#requireCommit(repositoryId, oid));
     const tree = editTree(
       this.#trees,
-      base,
+      base?.tree,
       changes.map((change) => this.#store(repositoryId, change)),
     );
     return this.#commits.put(repositoryId, { tree, parents, ...details });
@@ -130,10 +135,15 @@ export class ContentStore {
     return this.#trees.compare(before, after);
   }
 
-  /** Reads a file that git stores: the pointer file for files in LFS. */
-  read({ oid }: Pick<FileEntry, "oid">): Uint8Array {
-    const content = this.#statements.getBlob.get(oid)?.content;
-    return content instanceof Uint8Array ? content : new Uint8Array();
+  /** Reads a file that git stores, or a part of it: the pointer file for files in LFS. */
+  read(
+    { oid }: Pick<FileEntry, "oid">,
+    { start = 0, end = Number.MAX_SAFE_INTEGER }: Partial<ByteRange> = {},
+  ): Uint8Array {
+    const row = this.#statements.getBlob.get(start + 1, end - start + 1, oid);
+    if (!row) throw new Error(`The blob ${oid} is missing in the database.`);
+    // SQLite returns NULL for an empty part.
+    return row.content instanceof Uint8Array ? row.content : new Uint8Array();
   }
 
   /** Whether a file was uploaded to LFS for this repository. Uploads for other repositories do not count, because they can be private. */
@@ -151,8 +161,7 @@ export class ContentStore {
     file: { oid: string; size: number },
     body: AsyncIterable<Uint8Array>,
   ): Promise<void> {
-    await this.#files.save(file, body);
-    this.#statements.addLarge.run(repositoryId, file.oid, file.size);
+    await this.#files.save(file, body, () => this.#statements.addLarge.run(repositoryId, file.oid, file.size));
   }
 
   /** Opens a file of LFS for reading. */
@@ -180,11 +189,16 @@ export class ContentStore {
     this.#trees.clearCache();
   }
 
+  /** Deletes all content, except the files on disk: see {@link clearFiles}. */
   clear(): void {
     this.#database.exec(
       "DELETE FROM blobs; DELETE FROM trees; DELETE FROM commits; DELETE FROM refs; DELETE FROM large_files",
     );
     this.reload();
+  }
+
+  /** Deletes all files in LFS from disk. Call this method after the transaction of {@link clear}. */
+  clearFiles(): void {
     this.#files.clear();
   }
 
@@ -195,19 +209,36 @@ export class ContentStore {
   #store(repositoryId: string, change: FileChange): TreeChange {
     if ("deleted" in change) return change;
     const { path } = change;
-    if ("entry" in change) {
-      const { path: _path, type: _type, ...file } = change.entry;
-      return { path, file };
-    }
-    if ("content" in change) {
+    if ("entry" in change) return this.#copy(repositoryId, path, change.entry);
+    // Git stores a file in LFS as a pointer, so a pointer that a client wrote itself has the same ID. Without this rule, anyone
+    // who knows an SHA-256 could read files of private repositories.
+    const large = "lfs" in change ? change.lfs : parseLfsPointer(change.content);
+    if ("content" in change && large === undefined) {
       return { path, file: { oid: this.#putBlob(change.content), size: change.content.byteLength } };
     }
-    const { oid, size } = change.lfs;
-    if (!this.hasLarge(repositoryId, change.lfs)) {
+    if (large === undefined || !this.hasLarge(repositoryId, large)) {
       throw invalidPath(path, "was not uploaded to LFS. Upload the file before the commit");
     }
-    const pointer = lfsPointer(change.lfs);
+    const { oid, size } = large;
+    const pointer = lfsPointer(large);
     return { path, file: { oid: this.#putBlob(pointer), size, lfs: { oid, size, pointerSize: pointer.byteLength } } };
+  }
+
+  /** Copies a file or folder. Its files in LFS then belong to this repository, too, and stay if the other repository is deleted. */
+  #copy(repositoryId: string, path: string, { path: _path, type, ...file }: FileEntry): TreeChange {
+    const isFolder = type === "directory";
+    const files = isFolder ? this.#trees.list(file.oid, { recursive: true }) : [file];
+    for (const { lfs } of files) if (lfs) this.#statements.addLarge.run(repositoryId, lfs.oid, lfs.size);
+    if (!isFolder) return { path, file };
+    return { path, folder: { oid: file.oid } };
+  }
+
+  #requireCommit(repositoryId: string, oid: string): Commit {
+    const commit = this.getCommit(repositoryId, oid);
+    if (commit) return commit;
+    throw new WebhookError(`The repository has no commit ${JSON.stringify(oid)}. Use the ID of one of its commits.`, {
+      code: "ARGUMENT_INVALID",
+    });
   }
 
   #putBlob(content: Uint8Array): string {
@@ -223,7 +254,7 @@ function prepareStatements(database: DatabaseSync) {
     getRef: database.prepare("SELECT oid FROM refs WHERE repository_id = ? AND name = ?"),
     setRef: database.prepare("INSERT OR REPLACE INTO refs (repository_id, name, oid) VALUES (?, ?, ?)"),
     deleteRef: database.prepare("DELETE FROM refs WHERE repository_id = ? AND name = ?"),
-    getBlob: database.prepare("SELECT content FROM blobs WHERE oid = ?"),
+    getBlob: database.prepare("SELECT substr(content, ?, ?) AS content FROM blobs WHERE oid = ?"),
     addBlob: database.prepare("INSERT OR IGNORE INTO blobs (oid, content) VALUES (?, ?)"),
     getLarge: database.prepare("SELECT size FROM large_files WHERE repository_id = ? AND oid = ?"),
     findLarge: database.prepare("SELECT 1 FROM large_files WHERE oid = ?"),

@@ -2,9 +2,10 @@ import { invalidPath, splitPath } from "./path.ts";
 import type { TreeEntry } from "./tree-entry.ts";
 import type { TreeStore } from "./tree-store.ts";
 
-/** A change of one path: a new file, or a deletion. */
+/** A change of one path: a new file, a new folder with all its files, or a deletion. */
 export type TreeChange =
   | { path: string; file: Omit<TreeEntry, "name" | "type"> }
+  | { path: string; folder: { oid: string } }
   | { path: string; deleted: "file" | "folder" };
 
 /** A folder that is being changed. Folders that do not change are not read. */
@@ -14,16 +15,18 @@ type EditedFolder = Map<string, TreeEntry | EditedFolder>;
  * Stores the tree that results from changes, and returns its ID. Deletions are applied first, so that a file can replace a folder
  * that is deleted at the same time. Folders without files are removed, because git has none.
  *
- * @throws `ARGUMENT_INVALID` for an invalid path, a deleted path that does not exist, or a file in the place of a folder.
+ * @throws `ARGUMENT_INVALID` for an invalid path, a deleted path that does not exist, or a file in the place of a folder, or a
+ *   folder in the place of a file or folder.
  */
 export function editTree(trees: TreeStore, base: string | undefined, changes: readonly TreeChange[]): string {
   const root: EditedFolder = new Map(trees.get(base));
   for (const change of changes) if ("deleted" in change) remove(trees, root, change);
-  for (const change of changes) if ("file" in change) add(trees, root, change);
+  for (const change of changes) if (!("deleted" in change)) add(trees, root, change);
   return store(trees, root) ?? trees.put([]);
 }
 
-function add(trees: TreeStore, root: EditedFolder, { path, file }: Extract<TreeChange, { file: unknown }>): void {
+function add(trees: TreeStore, root: EditedFolder, change: Exclude<TreeChange, { deleted: unknown }>): void {
+  const { path } = change;
   const { folders, name } = splitName(path);
   let folder = root;
   for (const segment of folders) {
@@ -38,7 +41,12 @@ function add(trees: TreeStore, root: EditedFolder, { path, file }: Extract<TreeC
   if (existing && (existing instanceof Map ? existing.size > 0 : existing.type === "directory")) {
     throw invalidPath(path, "is a folder. Delete the folder first");
   }
-  folder.set(name, { ...file, name, type: "file" });
+  if ("file" in change) {
+    folder.set(name, { ...change.file, name, type: "file" });
+    return;
+  }
+  if (existing && !(existing instanceof Map)) throw invalidPath(path, "is a file. Delete the file first");
+  folder.set(name, { name, type: "directory", oid: change.folder.oid, size: 0 });
 }
 
 function remove(

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { createReadStream, createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { createReadStream, createWriteStream, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Readable, Transform } from "node:stream";
@@ -13,6 +13,8 @@ export interface ByteRange {
   end: number;
 }
 
+/** The folder of incomplete uploads. */
+const incomingName = "incoming";
 const sha256 = /^[0-9a-f]{64}$/;
 
 /**
@@ -21,6 +23,7 @@ const sha256 = /^[0-9a-f]{64}$/;
 export class LargeFiles {
   readonly #isTemporary: boolean;
   #folder: string | undefined;
+  #isRecovered = false;
 
   /** @param folder is created when the first file is saved. */
   constructor(folder: string | undefined) {
@@ -34,15 +37,20 @@ export class LargeFiles {
   }
 
   /**
-   * Saves a file. A file that is interrupted or that does not match its ID leaves nothing behind under its final name.
+   * Saves a file. A file that is interrupted or that does not match its ID leaves nothing behind under its final name. Calls
+   * `onSaved` in the same tick in which the file gets its final name, so that no other code can delete the unused file before.
    *
    * @throws `ARGUMENT_INVALID` if the content has another size or SHA-256.
    */
-  async save({ oid, size }: { oid: string; size: number }, body: AsyncIterable<Uint8Array>): Promise<void> {
+  async save(
+    { oid, size }: { oid: string; size: number },
+    body: AsyncIterable<Uint8Array>,
+    onSaved: () => void,
+  ): Promise<void> {
     if (!sha256.test(oid)) throw mismatch(oid, "is not a SHA-256. Send 64 lowercase hexadecimal digits");
     const root = this.#open();
     const path = pathOf(root, oid);
-    const incoming = join(root, `incoming-${randomUUID()}`);
+    const incoming = join(root, incomingName, randomUUID());
     const hash = createHash("sha256");
     let received = 0;
     const check = new Transform({
@@ -54,12 +62,13 @@ export class LargeFiles {
       },
     });
     try {
-      await pipeline(body, check, createWriteStream(incoming, { mode: 0o600, flags: "wx" }));
+      await pipeline(body, check, createWriteStream(incoming, { mode: 0o600, flags: "wx", flush: true }));
       if (received !== size) throw mismatch(oid, `has ${received} bytes instead of ${size}. Send the whole file`);
       if (hash.digest("hex") !== oid)
         throw mismatch(oid, "does not match the content. Send the file with this SHA-256");
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      await rename(incoming, path);
+      renameSync(incoming, path);
+      onSaved();
     } finally {
       await rm(incoming, { force: true });
     }
@@ -96,7 +105,11 @@ export class LargeFiles {
 
   #open(): string {
     this.#folder ??= mkdtempSync(join(tmpdir(), "hub-webhooks-files-"));
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const incoming = join(this.#folder, incomingName);
+    // A killed process left these uploads. No other process uses the folder, because the state file is locked.
+    if (!this.#isRecovered) rmSync(incoming, { recursive: true, force: true });
+    this.#isRecovered = true;
+    mkdirSync(incoming, { recursive: true, mode: 0o700 });
     return this.#folder;
   }
 }

@@ -31,6 +31,17 @@ export function lfsPointer({ oid, size }: { oid: string; size: number }): Uint8A
   return Buffer.from(`version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${size}\n`);
 }
 
+const pointerPattern =
+  /^version https:\/\/git-lfs\.github\.com\/spec\/v1\noid sha256:([0-9a-f]{64})\nsize (0|[1-9]\d{0,14})\n$/;
+const maxPointerBytes = 200;
+
+/** Returns the file in LFS to which a pointer file points, or `undefined` for other content. */
+export function parseLfsPointer(content: Uint8Array): { oid: string; size: number } | undefined {
+  if (content.byteLength > maxPointerBytes) return undefined;
+  const [, oid, size] = pointerPattern.exec(Buffer.from(content).toString("latin1")) ?? [];
+  return oid === undefined ? undefined : { oid, size: Number(size) };
+}
+
 /** Sorts the entries of a tree like git, which compares bytes and treats folders as names that end in a slash. */
 export function sortEntries(entries: Iterable<TreeEntry>): TreeEntry[] {
   const keyed = Array.from(entries, (entry) => ({

@@ -103,6 +103,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
       store.transaction(() => {
         for (const part of [webhooks, repositories, content, discussions, deliveries, jobs]) part.clear();
         database.exec("DELETE FROM records; DELETE FROM audit_log");
+        store.afterCommit(() => content.clearFiles());
       });
     },
     close() {

@@ -91,6 +91,29 @@ describe("createCommit", () => {
     expect(content.find(second.tree, "copies/two")).toEqual({ ...entry, path: "copies/two" });
   });
 
+  test("copies folders, but not over other files or folders", () => {
+    const first = commit([add("data/one"), add("data/deep/two"), add("file")]);
+    const entry = content.find(first.tree, "data");
+    if (!entry) throw new Error("The folder is missing.");
+    const second = commit([{ path: "copies/data", entry }, add("copies/data/three")], { parents: [first.oid] });
+    expect(content.find(second.tree, "copies/data/deep")?.oid).toBe(content.find(first.tree, "data/deep")?.oid);
+    expect(pathsOf(second.tree).slice(0, 3)).toEqual(["deep/two", "one", "three"].map((name) => `copies/data/${name}`));
+    for (const path of ["file", "data", "file/inside"]) {
+      expect(() => commit([{ path, entry }], { parents: [first.oid] }), path).toThrow(
+        expect.objectContaining({ code: "ARGUMENT_INVALID" }),
+      );
+    }
+  });
+
+  test("rejects parents of other repositories", () => {
+    const { oid } = content.createCommit(otherId, {
+      ...{ parents: [], changes: [add("secret")], title: "Secret", message: "", author: "other", date: clock },
+    });
+    expect(() => commit([], { parents: [oid] })).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+    const set = () => content.setRefs(repositoryId, [{ name: "refs/heads/main", oid }]);
+    expect(set).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+  });
+
   test.each([
     ...["", "/a", "a/", "a//b", "a/../b", "./a", ".git/config", "x/.GIT/y", "a\0b", "a\nb", "a\tb", "\ud800"],
     ...["x".repeat(256), "x/".repeat(500).concat("y")],
@@ -123,6 +146,25 @@ describe("createCommit", () => {
     const { tree } = commit([add("file")]);
     content.reload();
     expect(pathsOf(tree)).toEqual(["file"]);
+  });
+});
+
+describe("read", () => {
+  test("returns a part of a file", () => {
+    const { tree } = commit([add("file", "0123456789")]);
+    const entry = content.find(tree, "file");
+    if (!entry) throw new Error("The file is missing.");
+    const read = (range?: { start?: number; end?: number }) => Buffer.from(content.read(entry, range)).toString();
+    expect(read()).toBe("0123456789");
+    expect(read({ start: 3, end: 5 })).toBe("345");
+    expect(read({ start: 7 })).toBe("789");
+    expect(read({ start: 8, end: 100 })).toBe("89");
+  });
+
+  test("returns empty files, and throws if a file is missing", () => {
+    const { tree } = commit([add("empty", "")]);
+    expect(content.read(content.find(tree, "empty") ?? { oid: "" })).toHaveLength(0);
+    expect(() => content.read({ oid: "0".repeat(40) })).toThrow("missing");
   });
 });
 

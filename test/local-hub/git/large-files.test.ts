@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
@@ -33,14 +33,23 @@ function openStateFile(): string {
   return state;
 }
 
+function storedFiles(state: string): string[] {
+  const folder = `${state}.files`;
+  if (!existsSync(folder)) return [];
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return found.filter((entry) => entry.isFile()).map(({ name, parentPath }) => join(parentPath, name));
+}
+
+const details = { parents: [], title: "Add", message: "", author: "me", date: 0 };
+const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${file.oid}\nsize ${file.size}\n`;
+const invalid = expect.objectContaining({ code: "ARGUMENT_INVALID" });
+
 describe("Files in LFS", () => {
   test("are stored by their SHA-256, with a pointer in git", async () => {
     const { content } = store;
     await content.saveLarge(repositoryId, file, chunks("large ", "content"));
-    const details = { parents: [], title: "Add", message: "", author: "me", date: 0 };
     const { tree } = content.createCommit(repositoryId, { ...details, changes: [{ path: "big.bin", lfs: file }] });
     const entry = content.find(tree, "big.bin");
-    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${file.oid}\nsize ${file.size}\n`;
     expect(entry).toMatchObject({ size: file.size, lfs: { ...file, pointerSize: pointer.length } });
     expect(entry && Buffer.from(content.read(entry)).toString()).toBe(pointer);
     expect(await read()).toBe(value);
@@ -52,6 +61,34 @@ describe("Files in LFS", () => {
     await content.saveLarge(otherId, file, chunks(value));
     expect(content.hasLarge(otherId, file)).toBe(true);
     expect(content.hasLarge(repositoryId, file)).toBe(false);
+  });
+
+  test("cannot be read through a pointer that another repository commits", async () => {
+    const { content } = store;
+    await content.saveLarge(otherId, file, chunks(value));
+    content.createCommit(otherId, { ...details, changes: [{ path: "big.bin", lfs: file }] });
+    const change = { path: "big.bin", content: Buffer.from(pointer) };
+    expect(() => content.createCommit(repositoryId, { ...details, changes: [change] })).toThrow(invalid);
+
+    const uploaded = content.createCommit(otherId, { ...details, changes: [change] });
+    expect(content.find(uploaded.tree, "big.bin")).toMatchObject({ size: file.size, lfs: file });
+  });
+
+  test("can be copied to another repository, also with their folder, and stay there", async () => {
+    const { content } = store;
+    await content.saveLarge(otherId, file, chunks(value));
+    const { tree } = content.createCommit(otherId, { ...details, changes: [{ path: "data/big.bin", lfs: file }] });
+    for (const path of ["data", "data/big.bin"]) {
+      const id = `copy of ${path}`;
+      const entry = content.find(tree, path);
+      if (!entry) throw new Error("The entry is missing.");
+      const copy = content.createCommit(id, { ...details, changes: [{ path, entry }] });
+      expect(content.find(copy.tree, "data/big.bin")).toEqual(content.find(tree, "data/big.bin"));
+      expect(content.hasLarge(id, file)).toBe(true);
+    }
+    content.deleteRepository(otherId);
+    content.deleteUnusedFiles([file.oid]);
+    expect(await read()).toBe(value);
   });
 
   test("can be uploaded twice at the same time", async () => {
@@ -71,7 +108,7 @@ describe("Files in LFS", () => {
       code: "ARGUMENT_INVALID",
     });
     expect(store.content.hasLarge(repositoryId, wrong)).toBe(false);
-    expect(existsSync(`${state}.files`) ? readdirSync(`${state}.files`) : []).toEqual([]);
+    expect(storedFiles(state)).toEqual([]);
   });
 
   test("are deleted when no repository uses them", async () => {
@@ -84,6 +121,36 @@ describe("Files in LFS", () => {
     content.deleteRepository(otherId);
     content.deleteUnusedFiles([file.oid]);
     await expect(read()).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("are deleted by clear, unless it is rolled back", async () => {
+    const state = openStateFile();
+    const { content } = store;
+    await content.saveLarge(repositoryId, file, chunks(value));
+    store.transaction((rollBack) => {
+      store.clear();
+      rollBack();
+    });
+    expect(content.hasLarge(repositoryId, file)).toBe(true);
+    store.clear();
+    expect(storedFiles(state)).toEqual([]);
+    expect(content.hasLarge(repositoryId, file)).toBe(false);
+  });
+
+  test.skipIf(process.platform === "win32")("are readable only for the current user", async () => {
+    const state = openStateFile();
+    await store.content.saveLarge(repositoryId, file, chunks(value));
+    const [stored = ""] = storedFiles(state);
+    expect(statSync(stored).mode & 0o777).toBe(0o600);
+    for (const folder of [dirname(stored), `${state}.files`]) expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  test("leave no incomplete upload of a killed process", async () => {
+    const state = openStateFile();
+    mkdirSync(`${state}.files/incoming`, { recursive: true });
+    writeFileSync(`${state}.files/incoming/incomplete`, "large");
+    await store.content.saveLarge(repositoryId, file, chunks(value));
+    expect(storedFiles(state)).toEqual([join(`${state}.files`, file.oid.slice(0, 2), file.oid)]);
   });
 
   test("survive a restart with a state file", async () => {
