@@ -13,6 +13,7 @@ import { avatarResponse } from "./resources/avatars.ts";
 import { type ApiEnvironment, authenticate, requireToken } from "./routes/authentication.ts";
 import { controlApi } from "./routes/control.ts";
 import { resourceApis } from "./routes/index.ts";
+import { RepositoryMovedException } from "./routes/repository-access.ts";
 import { isReadMethod } from "./routes/route.ts";
 
 /** The maximum size of a request body. Valid requests are smaller. */
@@ -82,9 +83,12 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
       message: `The local Hub has no ${method} ${path}. ${path.startsWith("/api/") ? unsupportedCallHint : ""}`.trim(),
     });
   });
-  app.onError((error) => {
+  app.onError((error, context) => {
     if (WebhookError.isInstance(error) && error.code === "ARGUMENT_INVALID") {
       return errorResponse({ status: 400, message: error.message });
+    }
+    if (error instanceof RepositoryMovedException) {
+      return context.body(null, 307, { location: error.locate(context.req.url) });
     }
     if (error instanceof HTTPException) {
       return errorResponse({

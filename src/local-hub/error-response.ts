@@ -20,19 +20,13 @@ export function invalidRequest(problems: readonly string[]): HTTPException {
 }
 
 /** The codes of errors that the official clients recognize by the header `X-Error-Code`. */
-export type HubErrorCode =
-  | "RepoNotFound"
-  | "RevisionNotFound"
-  | "EntryNotFound"
-  | "GatedRepo"
-  | "DiscussionsDisabled"
-  | "RepoConflict";
+export type HubErrorCode = "RepoNotFound" | "RevisionNotFound" | "EntryNotFound" | "GatedRepo" | "DiscussionsDisabled";
 
 /** An error response with a code for the header `X-Error-Code`. The default code depends only on the status. */
 export class CodedException extends HTTPException {
   readonly code: HubErrorCode;
 
-  constructor(status: 400 | 403 | 404 | 409, { code, message }: { code: HubErrorCode; message: string }) {
+  constructor(status: 403 | 404, { code, message }: { code: HubErrorCode; message: string }) {
     super(status, { message });
     this.code = code;
   }
@@ -46,13 +40,16 @@ export function errorResponse({
   status,
   message,
   code = errorCodes[status] ?? "InternalError",
+  fields = {},
 }: {
   status: number;
   message: string;
   code?: string;
+  /** Further fields of the body. */
+  fields?: object;
 }): Response {
   return Response.json(
-    { error: message },
+    { error: message, ...fields },
     {
       status,
       headers: {

@@ -118,6 +118,8 @@ export const repositorySearch = z.object({
   search: repeatable(),
   /** The repositories that have each of these tags. */
   filter: repeatable(),
+  /** The task of the models. */
+  pipeline_tag: z.optional(z.string()),
   /** Default `lastModified`. */
   sort: z.optional(responseEnum(sortKeys)),
   /** `-1` sorts in descending order, which is the default except for `id`. */

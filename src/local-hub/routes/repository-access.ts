@@ -3,16 +3,36 @@ import { type RepositoryPath, toRepoRef } from "../../hub/repositories/repositor
 import { canReadPrivate } from "../access.ts";
 import { type Caller, getAccountKind, getOwner, localUser } from "../accounts.ts";
 import { CodedException } from "../error-response.ts";
+import type { Commit } from "../git/commit-store.ts";
 import type { HubContext } from "../hub-context.ts";
+import { mainRef } from "../repository-content.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
 import { tokenMissing } from "./authentication.ts";
 
+/** A read of a repository by a previous name, which is answered with a redirect. */
+export class RepositoryMovedException extends HTTPException {
+  readonly #from: string;
+  readonly #to: string;
+
+  constructor({ from, to }: { from: string; to: string }) {
+    super(307, { message: `The repository was moved to "${to}".` });
+    this.#from = from;
+    this.#to = to;
+  }
+
+  /** Returns the path and the query of a request with the new name. */
+  locate(url: string): string {
+    const { pathname, search } = new URL(url);
+    return `${pathname.replace(`/${this.#from}`, `/${this.#to}`)}${search}`;
+  }
+}
+
 /**
- * Finds the repository of a request and checks the caller's access to it.
+ * Finds the repository of a request and checks the caller's access to it. A write can use a previous name of a moved repository.
  *
- * @throws `HTTPException` 404 with the code `RepoNotFound` if the repository does not exist or the caller cannot read it, 401 if a
- *   write has no token, 403 if the caller cannot write to the repository.
+ * @throws `HTTPException` 404 with the code `RepoNotFound` if the repository does not exist or the caller cannot read it, 307 for a
+ *   read by a previous name, 401 if a write has no token, 403 if the caller cannot write to the repository.
  */
 export function findRepository(
   { store }: Pick<HubContext, "store">,
@@ -20,10 +40,24 @@ export function findRepository(
   caller: Caller | undefined,
   access: "read" | "write",
 ): StoredRepository {
-  const repository = store.repositories.get(toRepoRef(path));
+  const ref = toRepoRef(path);
+  const current = store.repositories.get(ref);
+  const repository = current ?? store.repositories.findMoved(ref);
   if (!repository || !canRead(store, { repository, caller })) throw repositoryNotFound();
-  if (access === "write") checkNamespaceAccess(store, { caller, namespace: path.namespace });
+  if (!current && access === "read") throw new RepositoryMovedException({ from: ref.name, to: repository.name });
+  if (access === "write") checkNamespaceAccess(store, { caller, namespace: getOwner(repository) });
   return repository;
+}
+
+/**
+ * Finds the commit of a revision: a branch, a tag, a ref such as `refs/pr/1`, the ID of a commit, or `HEAD`.
+ *
+ * @throws `HTTPException` 404 with the code `RevisionNotFound` if the repository does not have the revision.
+ */
+export function findCommit({ store }: Pick<HubContext, "store">, { id }: StoredRepository, rev: string): Commit {
+  const commit = store.content.resolve(id, rev === "HEAD" ? mainRef : rev);
+  if (commit) return commit;
+  throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
 }
 
 /** Whether a caller can read a repository. */
