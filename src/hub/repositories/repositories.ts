@@ -73,14 +73,12 @@ export const repositoryDeletion = z.object({
 /** A request to rename a repository, or to transfer it to another owner. */
 export const repositoryMove = z.object({ fromRepo: fullName, toRepo: fullName, type });
 
-const gated = z.union([z.literal(false), responseEnum(["auto", "manual"])]);
-
 /** The settings of a repository to change. Omitted settings keep their values. */
 export const repositorySettings = z.object({
   private: z.optional(z.boolean()),
   visibility: z.optional(visibility),
   /** Whether users must request access to the files, and whether the requests are approved automatically. */
-  gated: z.optional(gated),
+  gated: z.optional(z.union([z.literal(false), requestEnum(["auto", "manual"])])),
   discussionsDisabled: z.optional(z.boolean()),
 });
 
@@ -88,7 +86,7 @@ export const repositorySettings = z.object({
 export const repositorySettingsResult = z.strictObject({
   private: z.boolean(),
   visibility: responseEnum(["private", "public", "protected"]),
-  gated,
+  gated: z.union([z.literal(false), responseEnum(["auto", "manual"])]),
   discussionsDisabled: z.boolean(),
 });
 

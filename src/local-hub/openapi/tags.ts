@@ -8,7 +8,9 @@ export const tags = [
   { name: "resource-groups", description: "Groups of repositories of an organization, with members and roles." },
   { name: "discussions", description: "Discussions and pull requests of repositories." },
   { name: "auth", description: "The user of a token." },
+  { name: "users", description: "Public profiles of users." },
   { name: "jobs", description: "Jobs on the Hub's infrastructure." },
+  { name: "repos", description: "Models, datasets, and Spaces, with their branches, tags, and files." },
   { name: "scim", description: "Provisioning of users by an identity provider." },
 ] as const;
 

@@ -10,6 +10,8 @@ import { resourceGroupApi } from "./organizations/resource-groups.ts";
 import { scimApi } from "./organizations/scim.ts";
 import { tokenApi } from "./organizations/tokens.ts";
 import { paperApi } from "./papers.ts";
+import { refApi } from "./refs.ts";
+import { repositoryApi } from "./repositories.ts";
 import type { ResourceApi, Route } from "./route.ts";
 import { settingsApi } from "./settings.ts";
 import { webhookApi } from "./webhooks.ts";
@@ -29,6 +31,8 @@ export const specifiedApis: readonly ResourceApi[] = [
   scimApi,
   accountApi,
   jobApi,
+  repositoryApi,
+  refApi,
 ];
 
 /**

@@ -91,7 +91,7 @@ export function isReadMethod(method: string): boolean {
 
 /** The patterns of path parameters that are not one path segment with any content. */
 const parameterPatterns: Readonly<Record<string, string>> = {
-  repoType: `{${repositoryPathTypes.join("|")}}`,
+  repoType: `{(?:${repositoryPathTypes.join("|")})}`,
   // The path of a file. Without a path, the parameter is missing.
   path: "{.+}?",
 };

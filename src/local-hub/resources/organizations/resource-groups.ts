@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import type { ReturnedResourceGroup, resourceGroupRequest } from "../../../hub/organizations/resource-groups.ts";
-import type { RepoRef } from "../../../hub/schemas.ts";
+import type { KnownRepoRef, RepoRef } from "../../../hub/schemas.ts";
 import { accountId, formatFullName, getOwner } from "../../accounts.ts";
 import { invalidRequest } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
@@ -134,6 +134,18 @@ export function createResourceGroup(
     }
   });
   return group;
+}
+
+/** Adds a new repository to a resource group of its owner. */
+export function addToResourceGroup(
+  store: Pick<Store, "resourceGroups">,
+  { groupId, repo, addedBy }: { groupId: string; repo: KnownRepoRef; addedBy: string },
+): void {
+  const group = { owner: getOwner(repo), id: groupId };
+  const record = store.resourceGroups.get(group);
+  if (!record) throw invalidRequest([`resourceGroupId: ${group.owner} has no resource group with this ID`]);
+  const { type, name } = repo;
+  store.resourceGroups.put({ ...group, record: { ...record, repos: [...record.repos, { type, name, addedBy }] } });
 }
 
 interface ExistingGroups {

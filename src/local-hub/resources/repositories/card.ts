@@ -19,7 +19,7 @@ export async function parseCard(content: string): Promise<ParsedCard> {
   if (text.length > maxLength) return { error: `The metadata is longer than ${maxLength} characters.` };
   const { parse } = await import("yaml");
   try {
-    const data: unknown = parse(text, { maxAliasCount: 20, logLevel: "silent" });
+    const data: unknown = parse(text, { maxAliasCount: 20, logLevel: "error" });
     return isRecord(data) ? { data } : { error: "The metadata is not a mapping of names to values." };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };

@@ -72,9 +72,17 @@ function hasTags({ tags = [], pipeline_tag }: RepositoryInfo, search: Search): b
 function compareBy({ sort = "lastModified", direction }: Search) {
   const sign = direction === "1" || (direction === undefined && sort === "id") ? 1 : -1;
   return (left: StoredRepository, right: StoredRepository): number => {
-    if (sort === "id") return sign * compareText(left.name, right.name);
-    const isTime = sort === "lastModified" || sort === "createdAt";
-    return (isTime ? sign * (left[sort] - right[sort]) : 0) || compareText(left.name, right.name);
+    const byName = compareText(left.name, right.name);
+    switch (sort) {
+      case "id":
+        return sign * byName;
+      case "createdAt":
+        return sign * (left.createdAt - right.createdAt) || byName;
+      case "lastModified":
+        return sign * (left.lastModified - right.lastModified) || byName;
+      default:
+        return byName;
+    }
   };
 }
 

@@ -1,0 +1,269 @@
+import type { Context, Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import {
+  cardValidation,
+  cardValidationResult,
+  createdRepository,
+  repositoryCreation,
+  repositoryDeletion,
+  repositoryMove,
+  repositoryOperations,
+  repositorySettings,
+  repositorySettingsResult,
+} from "../../hub/repositories/repositories.ts";
+import { repositoryInfo } from "../../hub/repositories/repository-info.ts";
+import { type RepositoryPath, toRepoRef, toRepositoryPath } from "../../hub/repositories/repository-path.ts";
+import type { KnownRepoRef } from "../../hub/schemas.ts";
+import { errorResponse, invalidRequest } from "../error-response.ts";
+import type { HubContext } from "../hub-context.ts";
+import { mainRef } from "../repository-content.ts";
+import { addToResourceGroup } from "../resources/organizations/resource-groups.ts";
+import { validateCard } from "../resources/repositories/card.ts";
+import { firstFiles } from "../resources/repositories/first-files.ts";
+import {
+  createRepository,
+  deleteRepository,
+  moveRepository,
+  updateRepositorySettings,
+} from "../resources/repositories/repository-changes.ts";
+import { describeRepository, selectFields } from "../resources/repositories/repository-info.ts";
+import { listRepositories } from "../resources/repositories/repository-list.ts";
+import type { ApiEnvironment } from "./authentication.ts";
+import { canRead, checkNamespaceAccess, findCommit, findRepository } from "./repository-access.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
+
+const moved = {
+  status: 307,
+  description: "The repository was moved.",
+  headers: { Location: { description: "The new URL." } },
+} as const;
+
+const repositoryRoutes = {
+  create: describeRoute(repositoryOperations.create, {
+    tag: "repos",
+    success: { description: "The new repository." },
+    errors: ["invalid", "forbidden", "conflict"],
+  }),
+  move: describeRoute(repositoryOperations.move, {
+    tag: "repos",
+    success: { description: "The repository was moved. The previous name redirects to it." },
+    errors: ["invalid", "forbidden", "notFound", "conflict"],
+  }),
+  delete: describeRoute(repositoryOperations.delete, {
+    tag: "repos",
+    success: { description: "The repository was deleted." },
+    errors: ["invalid", "forbidden", "notFound"],
+  }),
+  updateSettings: describeRoute(repositoryOperations.updateSettings, {
+    tag: "repos",
+    success: { description: "The settings." },
+    errors: ["invalid", "forbidden", "notFound"],
+  }),
+  list: describeRoute(repositoryOperations.list, {
+    tag: "repos",
+    token: "optional",
+    success: {
+      description: "The repositories that the caller can read.",
+      headers: { Link: { description: 'The URL of the next page, with rel="next".' } },
+    },
+    errors: ["invalid"],
+  }),
+  info: describeRoute(repositoryOperations.info, {
+    tag: "repos",
+    token: "optional",
+    success: { description: "The repository." },
+    redirect: moved,
+    errors: ["invalid", "notFound"],
+  }),
+  infoAtRevision: describeRoute(repositoryOperations.infoAtRevision, {
+    tag: "repos",
+    token: "optional",
+    success: { description: "The repository." },
+    redirect: moved,
+    errors: ["invalid", "notFound"],
+  }),
+  checkAccess: describeRoute(repositoryOperations.checkAccess, {
+    tag: "repos",
+    token: "optional",
+    success: { description: "The caller can read the repository." },
+    redirect: moved,
+    errors: ["notFound"],
+  }),
+  checkWriteAccess: describeRoute(repositoryOperations.checkWriteAccess, {
+    tag: "repos",
+    success: { description: "The caller can write to the repository." },
+    errors: ["forbidden", "notFound"],
+  }),
+  validateCard: describeRoute(repositoryOperations.validateCard, {
+    tag: "repos",
+    token: "optional",
+    description: "A card with errors is answered with 400 and the same body.",
+    success: { description: "The warnings." },
+    errors: ["invalid"],
+  }),
+} as const;
+
+/** Serves the operations on repositories (docs/reference/hub-api.md, Repositories). */
+export const repositoryApi = {
+  routes: repositoryRoutes,
+  components: {
+    CardValidation: cardValidation,
+    CardValidationResult: cardValidationResult,
+    CreatedRepository: createdRepository,
+    RepositoryCreation: repositoryCreation,
+    RepositoryDeletion: repositoryDeletion,
+    RepositoryInfo: repositoryInfo,
+    RepositoryMove: repositoryMove,
+    RepositorySettings: repositorySettings,
+    RepositorySettingsResult: repositorySettingsResult,
+  },
+  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+    serveChanges(app, hub);
+    serveReads(app, hub);
+    serveRoute(app, repositoryRoutes.validateCard, async ({ body }, context) => {
+      const result = await validateCard(body);
+      return result.errors.length === 0 ? result : context.json(result, 400);
+    });
+  },
+} satisfies ResourceApi;
+
+function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
+  const { store, hubUrl } = hub;
+
+  serveRoute(app, repositoryRoutes.create, ({ body }, context) => {
+    const { user } = context.var.caller;
+    const repo = { type: body.type, name: `${body.organization ?? user}/${body.name}` };
+    checkNamespaceAccess(store, { caller: context.var.caller, namespace: body.organization ?? user });
+    const isPrivate = readVisibility(body);
+    if (body.type === "space" && body.sdk === undefined) {
+      throw invalidRequest(["sdk: expected the SDK of the Space: gradio, docker, or static"]);
+    }
+    const url = pageUrl(repo, { hubUrl });
+    if (store.repositories.get(repo)) {
+      // Official clients accept this error with the option `exist_ok`, and read the URL.
+      return errorResponse({ status: 409, message: `You already created this ${repo.type} repo`, fields: { url } });
+    }
+    const { repository } = store.transaction(() => {
+      if (body.resourceGroupId) {
+        addToResourceGroup(store, { groupId: body.resourceGroupId.toLowerCase(), repo, addedBy: user });
+      }
+      return createRepository(hub, {
+        ...{ ...repo, user, files: firstFiles(body) },
+        ...(isPrivate !== undefined && { private: isPrivate }),
+        ...(body.type === "space" && { sdk: body.sdk }),
+      });
+    });
+    return { url, name: repo.name, id: repository.id };
+  });
+
+  serveRoute(app, repositoryRoutes.move, ({ body: { fromRepo, toRepo, type } }, context) => {
+    const { caller } = context.var;
+    const repository = findRepository(hub, toRepositoryPath({ type, name: fromRepo }), caller, "write");
+    checkNamespaceAccess(store, { caller, namespace: toRepositoryPath({ type, name: toRepo }).namespace });
+    moveRepository(hub, { repository, name: toRepo, user: caller.user });
+    return {};
+  });
+
+  serveRoute(app, repositoryRoutes.delete, ({ body: { name, organization, type } }, context) => {
+    const { caller } = context.var;
+    const fullName = name.includes("/") ? name : `${organization ?? caller.user}/${name}`;
+    const repository = findRepository(hub, toRepositoryPath({ type, name: fullName }), caller, "write");
+    deleteRepository(hub, { repository, user: caller.user });
+    return {};
+  });
+
+  serveRoute(app, repositoryRoutes.updateSettings, ({ params, body }, context) => {
+    const { caller } = context.var;
+    const found = findRepository(hub, params, caller, "write");
+    const { gated, discussionsDisabled } = body;
+    const isPrivate = readVisibility(body);
+    const { repository } = updateRepositorySettings(hub, {
+      repository: found,
+      user: caller.user,
+      settings: {
+        ...(isPrivate !== undefined && { private: isPrivate }),
+        ...(gated !== undefined && { gated }),
+        ...(discussionsDisabled !== undefined && { discussionsDisabled }),
+      },
+    });
+    return {
+      private: repository.private,
+      visibility: repository.private ? "private" : "public",
+      gated: repository.gated,
+      discussionsDisabled: repository.discussionsDisabled,
+    };
+  });
+}
+
+function serveReads(app: Hono<ApiEnvironment>, hub: HubContext): void {
+  const { store } = hub;
+
+  serveRoute(app, repositoryRoutes.list, async ({ params: { repoType }, query }, context) => {
+    const { type } = toRepoRef({ repoType, namespace: "", repo: "" });
+    const isReadable = (repository: Parameters<typeof canRead>[1]["repository"]) =>
+      canRead(store, { repository, caller: context.var.optionalCaller });
+    const { repositories, next } = await listRepositories(hub, { type, search: query, isReadable });
+    if (next !== undefined) {
+      // The link has the host of the request, because clients do not follow links to another host.
+      const url = new URL(context.req.url);
+      url.searchParams.set("cursor", next);
+      context.header("link", `<${url.href}>; rel="next"`);
+    }
+    return repositories;
+  });
+
+  serveRoute(app, repositoryRoutes.info, ({ params, query }, context) =>
+    describe(context, { params, query, rev: undefined }),
+  );
+  serveRoute(app, repositoryRoutes.infoAtRevision, ({ params: { rev, ...params }, query }, context) =>
+    describe(context, { params, query, rev }),
+  );
+
+  async function describe(
+    context: Context<ApiEnvironment>,
+    {
+      params,
+      query,
+      rev,
+    }: {
+      params: RepositoryPath;
+      query: { blobs: boolean; expand: string[]; "expand[]": string[] };
+      rev: string | undefined;
+    },
+  ) {
+    const repository = findRepository(hub, params, context.var.optionalCaller, "read");
+    const commit = rev === undefined ? store.content.resolve(repository.id, mainRef) : findCommit(hub, repository, rev);
+    const info = await describeRepository(hub, { repository, commit, blobs: query.blobs });
+    return selectFields(info, [...query.expand, ...query["expand[]"]]);
+  }
+
+  serveRoute(app, repositoryRoutes.checkAccess, ({ params }, context) => {
+    findRepository(hub, params, context.var.optionalCaller, "read");
+    return {};
+  });
+
+  serveRoute(app, repositoryRoutes.checkWriteAccess, ({ params }, context) => {
+    findRepository(hub, params, context.var.caller, "write");
+    return {};
+  });
+}
+
+/** Returns whether the repository becomes private, or `undefined` if the request does not contain the visibility. */
+function readVisibility({
+  private: isPrivate,
+  visibility,
+}: {
+  private?: boolean | null | undefined;
+  visibility?: "private" | "public" | "protected" | undefined;
+}): boolean | undefined {
+  if (visibility === undefined) return isPrivate ?? undefined;
+  if (isPrivate !== undefined && isPrivate !== null) {
+    throw new HTTPException(400, { message: 'Both "private" and "visibility" are set. Send only "visibility".' });
+  }
+  return visibility !== "public";
+}
+
+/** Returns the URL of the page of a repository. */
+function pageUrl({ type, name }: KnownRepoRef, { hubUrl }: { hubUrl: string }): string {
+  return type === "model" ? `${hubUrl}/${name}` : `${hubUrl}/${type}s/${name}`;
+}
