@@ -106,15 +106,13 @@ export class HubRepository {
 
   /**
    * Returns the files that differ between two revisions, sorted by path. Uses the Hub's comparison. If the Hub cannot compare the
-   * revisions, such as for a diff of more than 50 MB, this method lists all files of both revisions.
+   * revisions, such as for a diff of more than 50 MB, this method lists all files of both revisions. Pass the `oldSha` and `newSha`
+   * of a payload as `from` and `to`.
    *
    * @example
    * ```ts
-   * for (const { ref, oldSha, newSha } of payload.updatedRefs) {
-   *   if (newSha === null) continue; // The ref was deleted.
-   *   const files = await repo.changedFiles({ from: oldSha, to: newSha });
-   *   console.log(ref, files.map(({ path }) => path));
-   * }
+   * const files = await repo.changedFiles({ from: "v1.0", to: "main" });
+   * console.log(files.filter(({ status }) => status === "added").map(({ path }) => path));
    * ```
    */
   async changedFiles(options: ChangedFilesOptions): Promise<ChangedFile[]> {
@@ -149,7 +147,7 @@ export class HubRepository {
    *   not in UTF-8.
    * @example
    * ```ts
-   * const card = await repo.readText("README.md", { revision: payload.repo.headSha });
+   * const card = await repo.readText("README.md", { revision: "refs/pr/1" });
    * ```
    */
   async readText(path: string, options: ReadFileOptions = {}): Promise<string> {

@@ -4,6 +4,8 @@ import { isSameMarker, type Marker, readDescriptionMarker } from "./marker.ts";
 import { commentsIn, readDiscussion, readDiscussionPages } from "./read-discussions.ts";
 import { type RepositoryContext, repositoryKey } from "./repository-context.ts";
 
+/** The maximum number of the newest discussions in which the marker is searched. */
+const maxListed = 1_000;
 /** The maximum number of discussions whose descriptions are read, because each of them is a request. */
 const maxRead = 100;
 /** The maximum number of discussions whose markers are kept in memory. */
@@ -31,6 +33,7 @@ export async function findMarked(
     own.push(
       ...page.filter((item) => item.author?.name === author && item.isPullRequest === (type === "pull_request")),
     );
+    if (own.length >= maxListed) break;
   }
   const rank = (item: DiscussionSummary) => (isOpen(item) ? 0 : 2) + (item.title === title ? 0 : 1);
   own.sort((left, right) => rank(left) - rank(right) || right.num - left.num);
@@ -39,7 +42,7 @@ export async function findMarked(
     const kept = keptMarker(context, item.num);
     if (kept === undefined && remaining === 0) continue;
     if (kept === undefined) remaining -= 1;
-    const found = kept ?? (await readMarkerOf(context, item.num, signal));
+    const found = kept === undefined ? await readMarkerOf(context, item.num, signal) : kept;
     if (found && isSameMarker(found, marker)) return item;
   }
   return undefined;

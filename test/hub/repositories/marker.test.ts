@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { checkMarker, isSameMarker, markComment, markCommit, markDescription, readDescriptionMarker, readMarker } from "../../../src/hub/repositories/marker.ts";
+import {
+  checkMarker,
+  isSameMarker,
+  markComment,
+  markCommit,
+  markDescription,
+  readDescriptionMarker,
+  readMarker,
+} from "../../../src/hub/repositories/marker.ts";
 
 const marker = { signature: "bot", marker: "card-review" };
 

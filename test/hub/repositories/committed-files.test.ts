@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { findNeededWrites, readCommitFiles, toBase64 } from "../../../src/hub/repositories/committed-files.ts";
+
+const text = (content: string) => new TextEncoder().encode(content);
+
+describe("The files of a commit", () => {
+  test("are text, bytes, or deleted", () => {
+    const bytes = new Uint8Array([0, 255]);
+    expect(readCommitFiles({ "a/ü b.txt": "ü", "b.bin": bytes, "c.txt": null, ".gitattributes": "" })).toEqual([
+      { path: "a/ü b.txt", content: text("ü") },
+      { path: "b.bin", content: bytes },
+      { path: "c.txt", content: undefined },
+      { path: ".gitattributes", content: text("") },
+    ]);
+  });
+
+  test.each(["", "/a", "a/", "a//b", ".", "..", "../a", "a/./b", ".git/config", "a/.GIT/hooks", "a\0b", "\ud800"])(
+    "cannot have the path %j",
+    (path) => {
+      expect(() => readCommitFiles({ [path]: "" })).toThrow(
+        expect.objectContaining({ code: "ARGUMENT_INVALID", fields: [`files[${JSON.stringify(path)}]`] }),
+      );
+    },
+  );
+
+  test("cannot be empty, or text that UTF-8 cannot encode", () => {
+    expect(() => readCommitFiles({})).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID", fields: ["files"] }));
+    expect(() => readCommitFiles({ a: "\udc00" })).toThrow(expect.objectContaining({ fields: ['files["a"]'] }));
+    expect(() => Reflect.apply(readCommitFiles, undefined, [{ a: 7 }])).toThrow(
+      expect.objectContaining({ fields: ['files["a"]'] }),
+    );
+  });
+
+  test("are not needed if the revision contains them, as regular or large files", async () => {
+    const existing = [
+      { path: "same", type: "file", oid: "ce013625030ba8dba906f756967f9e9ca394464a" },
+      { path: "large", type: "file", oid: "fa61e1ef71c9908c0926776a4aa3504b3a27f159" },
+      { path: "other", type: "file", oid: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" },
+      { path: "folder", type: "directory", oid: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" },
+    ];
+    const content = text("hello\n");
+    const writes = ["same", "large", "other", "new"].map((path) => ({ path, content }));
+    const deletions = ["same", "missing", "folder"].map((path) => ({ path, content: undefined }));
+    expect(await findNeededWrites([...writes, ...deletions], existing)).toEqual([
+      { path: "other", content, isFolder: false },
+      { path: "new", content, isFolder: false },
+      { path: "same", content: undefined, isFolder: false },
+      { path: "folder", content: undefined, isFolder: true },
+    ]);
+  });
+
+  test("of any size are encoded as base64", () => {
+    const bytes = Uint8Array.from({ length: 100_000 }, (_, index) => index * 7);
+    expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
+    expect(toBase64(new Uint8Array())).toBe("");
+  });
+});
