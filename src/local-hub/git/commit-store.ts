@@ -12,11 +12,21 @@ const record = z.object({
   author: z.string(),
   /** Milliseconds since the epoch. */
   date: z.number(),
+  /**
+   * The date, but later than the `order` of all parents. Commits sorted by `order` are sorted by date, and each commit is before
+   * its parents even if dates are equal or clocks differ.
+   */
+  order: z.number(),
 });
 
 /** A commit of a repository. */
-export interface Commit extends z.output<typeof record> {
+export interface Commit extends Omit<z.output<typeof record>, "order"> {
   oid: string;
+}
+
+interface OrderedCommit {
+  commit: Commit;
+  order: number;
 }
 
 /** The key of a commit. Commits can only be read through their repository, because other repositories can be private. */
@@ -40,9 +50,8 @@ export class CommitStore {
     };
   }
 
-  get({ repositoryId, oid }: CommitKey): Commit | undefined {
-    const row = this.#statements.get.get(repositoryId, oid);
-    return row && { oid, ...record.parse(JSON.parse(String(row.record))) };
+  get(key: CommitKey): Commit | undefined {
+    return this.#read(key)?.commit;
   }
 
   /** Returns the commit with this ID or unique start of an ID. */
@@ -54,37 +63,60 @@ export class CommitStore {
     return only && !other ? this.get({ repositoryId, oid: String(only.oid) }) : undefined;
   }
 
+  /** Stores a commit. Returns the stored commit if it exists already: IDs depend only on the seconds of the date. */
   put(repositoryId: string, commit: Omit<Commit, "oid">): Commit {
-    const { tree, parents, title, message, author, date } = commit;
     const oid = hashCommit(commit);
-    this.#statements.put.run(repositoryId, oid, JSON.stringify({ tree, parents, title, message, author, date }));
+    const existing = this.get({ repositoryId, oid });
+    if (existing) return existing;
+    const { tree, parents, title, message, author, date } = commit;
+    const orders = parents.map((parent) => this.#read({ repositoryId, oid: parent })?.order ?? 0);
+    const order = Math.max(date, ...orders.map((parentOrder) => parentOrder + 1));
+    this.#statements.put.run(repositoryId, oid, JSON.stringify({ tree, parents, title, message, author, date, order }));
     return { oid, ...commit };
   }
 
-  /** Returns a commit and all its ancestors, newest first. */
-  *history({ repositoryId, oid }: CommitKey): Generator<Commit> {
-    const first = this.get({ repositoryId, oid });
-    const waiting = first ? [first] : [];
-    const seen = new Set([oid]);
-    for (let commit = waiting.pop(); commit; commit = waiting.pop()) {
-      yield commit;
-      for (const parentId of commit.parents) {
-        const parent = seen.has(parentId) ? undefined : this.get({ repositoryId, oid: parentId });
-        if (!parent) continue;
-        seen.add(parentId);
-        const { date } = parent;
-        // The newest commit is last. Only unmerged branches wait, so the list is short.
-        const place = waiting.findLastIndex((other) => other.date < date) + 1;
-        waiting.splice(place, 0, parent);
+  /** Returns a commit and all its ancestors, newest first. Each commit is before its parents. */
+  *history(key: CommitKey): Generator<Commit> {
+    for (const { commit } of this.#walk(key.repositoryId, [key.oid])) yield commit;
+  }
+
+  /**
+   * Returns the newest common ancestor of two commits, or `undefined` if their histories are unrelated. Reads only commits that are
+   * newer than the result.
+   */
+  mergeBase(repositoryId: string, one: string, other: string): string | undefined {
+    for (const { commit, isShared } of this.#walk(repositoryId, [one, other])) if (isShared) return commit.oid;
+    return undefined;
+  }
+
+  /** Visits commits and their ancestors once, newest first, and returns which of them all of the first commits contain. */
+  *#walk(repositoryId: string, oids: readonly string[]): Generator<{ commit: Commit; isShared: boolean }> {
+    /** The newest commit is last. Only unmerged branches wait, so the list is short. */
+    const waiting: (OrderedCommit & { sources: Set<number> })[] = [];
+    const add = (oid: string, sources: ReadonlySet<number>) => {
+      const existing = waiting.find(({ commit }) => commit.oid === oid);
+      if (existing) {
+        for (const source of sources) existing.sources.add(source);
+        return;
       }
+      const read = this.#read({ repositoryId, oid });
+      if (!read) return;
+      const place = waiting.findLastIndex(({ order }) => order <= read.order) + 1;
+      waiting.splice(place, 0, { ...read, sources: new Set(sources) });
+    };
+    for (const [source, oid] of oids.entries()) add(oid, new Set([source]));
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      yield { commit: next.commit, isShared: next.sources.size === oids.length };
+      // All children of a commit are visited before it, so no commit is added after its visit.
+      for (const parent of next.commit.parents) add(parent, next.sources);
     }
   }
 
-  /** Returns the newest common ancestor of two commits, or `undefined` if their histories are unrelated. */
-  mergeBase(repositoryId: string, one: string, other: string): string | undefined {
-    const ancestors = new Set(Array.from(this.history({ repositoryId, oid: one }), ({ oid }) => oid));
-    for (const { oid } of this.history({ repositoryId, oid: other })) if (ancestors.has(oid)) return oid;
-    return undefined;
+  #read({ repositoryId, oid }: CommitKey): OrderedCommit | undefined {
+    const row = this.#statements.get.get(repositoryId, oid);
+    if (!row) return undefined;
+    const { order, ...commit } = record.parse(JSON.parse(String(row.record)));
+    return { commit: { oid, ...commit }, order };
   }
 }
 

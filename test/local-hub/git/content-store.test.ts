@@ -217,6 +217,24 @@ describe("The history", () => {
     expect(content.mergeBase(repositoryId, base.oid, commit([add("unrelated")]).oid)).toBeUndefined();
   });
 
+  test("contains children before their parents, even if dates are equal or clocks differ", () => {
+    const base = commit([add("base")], { date: clock });
+    const left = commit([add("left")], { parents: [base.oid], date: clock - 60_000 });
+    const leftTip = commit([add("left", "2")], { parents: [left.oid], date: clock - 60_000 });
+    const right = commit([add("right")], { parents: [base.oid], date: clock });
+    const rightTip = commit([add("right", "2")], { parents: [right.oid], date: clock });
+    const merge = commit([add("merge")], { parents: [leftTip.oid, rightTip.oid], date: 0 });
+    const history = Array.from(content.history(repositoryId, merge.oid));
+    expect(new Set(history.map(({ oid }) => oid)).size).toBe(6);
+    expect(history).toHaveLength(6);
+    for (const [at, { parents }] of history.entries()) {
+      for (const parent of parents) expect(history.findIndex(({ oid }) => oid === parent)).toBeGreaterThan(at);
+    }
+    expect(content.mergeBase(repositoryId, leftTip.oid, rightTip.oid)).toBe(base.oid);
+    expect(content.mergeBase(repositoryId, left.oid, leftTip.oid)).toBe(left.oid);
+    expect(content.mergeBase(repositoryId, merge.oid, merge.oid)).toBe(merge.oid);
+  });
+
   test("contains the last commit that changed each path", () => {
     const base = commit([add("a"), add("folder/b")]);
     const left = commit([add("a", "left")], { parents: [base.oid] });
@@ -225,6 +243,10 @@ describe("The history", () => {
     const paths = ["a", "folder/b", "folder/c", "folder"];
     const last = content.lastCommits(repositoryId, merge.oid, paths);
     expect(paths.map((path) => last.get(path)?.oid)).toEqual([left, base, right, right].map(({ oid }) => oid));
+    const [root] = content.lastCommits(repositoryId, merge.oid, ["", "missing", "folder/missing"]);
+    expect(root).toEqual(["", merge]);
+    const unchanged = commit([], { parents: [merge.oid] });
+    expect(content.lastCommits(repositoryId, unchanged.oid, paths)).toEqual(last);
   });
 });
 
