@@ -833,9 +833,22 @@ interface CallOptions {
    */
   signal?: AbortSignal | undefined;
 }
-/** The stages of a job. */
-declare const jobStages: readonly ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"];
-/** The job in a request to create or update a webhook. */
+/**
+ * A paginated list. `for await` iterates over all items, and requests each page only when the page is needed.
+ *
+ * @example
+ * ```ts
+ * for await (const { user, role } of hub.organizations.members("acme")) console.log(user, role);
+ * ```
+ */
+declare class Pages<Item> implements AsyncIterable<Item> {
+  #private;
+  /** Iterates over the items of all pages. */
+  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined>;
+  /** Iterates over the pages. Each page is an array of items. */
+  pages(): AsyncGenerator<Item[], void, undefined>;
+}
+/** The job in a request to start a job, or to create or update a webhook. */
 declare const webhookJobRequest: z.ZodMiniObject<{
   flavor: z.ZodMiniType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
   spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
@@ -877,42 +890,88 @@ declare const webhookJob: z.ZodMiniObject<{
   labels: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
   secrets: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strict>;
+/** The job in a request to start a job, or to create or update a webhook, with the values of its secrets. */
+type WebhookJobRequest = z.input<typeof webhookJobRequest>;
+/**
+ * The job in a webhook that the Hub returns, with the names of its secrets. The Hub does not return `arch`, `attempts`,
+ * `volumes`, `expose`, `ssh`, or `resourceGroupId`.
+ */
+type WebhookJob = z.output<typeof webhookJob>;
+/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
+type HeadersSource = ConstructorParameters<typeof Headers>[0];
+/** The options of `hub.fetch`. Only the options of `fetch` that allow retries are supported. */
+interface HubFetchInit extends CallOptions {
+  /** The HTTP method. Default `GET`. */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
+  /** The headers, without `authorization`. If there is a body, the default `content-type` is `application/json`. */
+  headers?: HeadersSource;
+  /**
+   * Values for the `{name}` placeholders in the path. All characters except slashes are encoded, so that a value cannot leave the
+   * path or start a query. Use `params` for values from payloads.
+   */
+  params?: Readonly<Record<string, string | number>> | undefined;
+  /** The body as a string, such as the result of `JSON.stringify()`. */
+  body?: string | undefined;
+}
+/** A line that a job has printed. */
+interface JobLogLine {
+  /** The time of the line in ISO 8601 format. */
+  timestamp: string;
+  line: string;
+}
+/** The stages of a job. */
+declare const jobStages: readonly ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"];
 /** A job that is scheduled, running, or finished. */
 declare const job: z.ZodMiniObject<{
+  type: z.ZodMiniOptional<z.ZodMiniLiteral<"job">>;
   id: z.ZodMiniString<string>;
   createdAt: z.ZodMiniISODateTime;
+  startedAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+  finishedAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+  durations: z.ZodMiniOptional<z.ZodMiniObject<{
+    schedulingSecs: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+    runningSecs: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+    totalSecs: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+  }, z.core.$strict>>;
   owner: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     name: z.ZodMiniString<string>;
-  }, z.core.$strict>;
-  spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  timeout: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
-  environment: z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>;
-  secrets: z.ZodMiniOptional<z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniNull>>;
-  command: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
-  arguments: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
-  arch: z.ZodMiniOptional<z.ZodMiniType<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">>>>;
-  flavor: z.ZodMiniType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
-  status: z.ZodMiniObject<{
-    stage: z.ZodMiniEnum<{
-      CANCELED: "CANCELED";
-      COMPLETED: "COMPLETED";
-      DELETED: "DELETED";
-      ERROR: "ERROR";
-      RUNNING: "RUNNING";
-      SCHEDULING: "SCHEDULING";
-    }>;
-    message: z.ZodMiniNullable<z.ZodMiniString<string>>;
-    cancelReason: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    failureCount: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+    type: z.ZodMiniOptional<z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>>;
+    avatarUrl: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>;
   createdBy: z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     name: z.ZodMiniString<string>;
   }, z.core.$strict>;
-  tags: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  initiator: z.ZodMiniOptional<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    avatarUrl: z.ZodMiniString<string>;
+    type: z.ZodMiniEnum<{
+      org: "org";
+      user: "user";
+    }>;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    type: z.ZodMiniLiteral<"scheduled-job">;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    type: z.ZodMiniLiteral<"duplicated-job">;
+  }, z.core.$strict>, z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    type: z.ZodMiniLiteral<"webhook">;
+  }, z.core.$strict>], "type">>;
+  spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  command: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  arguments: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  environment: z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>;
+  secrets: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  flavor: z.ZodMiniType<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+  arch: z.ZodMiniOptional<z.ZodMiniType<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<Open<"amd64" | "arm64">, Open<"amd64" | "arm64">>>>;
+  timeout: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
   retry: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+  labels: z.ZodMiniOptional<z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>;
   volumes: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
     type: z.ZodMiniString<string>;
     source: z.ZodMiniString<string>;
@@ -926,6 +985,33 @@ declare const job: z.ZodMiniObject<{
     portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
   }, z.core.$strict>>;
   resourceGroupId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  resourceGroup: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    name: z.ZodMiniString<string>;
+    numUsers: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+  }, z.core.$strict>>;
+  status: z.ZodMiniObject<{
+    stage: z.ZodMiniEnum<{
+      CANCELED: "CANCELED";
+      COMPLETED: "COMPLETED";
+      DELETED: "DELETED";
+      ERROR: "ERROR";
+      RUNNING: "RUNNING";
+      SCHEDULING: "SCHEDULING";
+    }>;
+    message: z.ZodMiniNullable<z.ZodMiniString<string>>;
+    cancelReason: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    failureCount: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+    exposeUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+    sshUrl: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, z.core.$strict>;
+  hfToken: z.ZodMiniOptional<z.ZodMiniObject<{
+    ownerName: z.ZodMiniString<string>;
+    orgName: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tokenRole: z.ZodMiniOptional<z.ZodMiniType<Open<"fineGrained" | "read" | "write">, Open<"fineGrained" | "read" | "write">, z.core.$ZodTypeInternals<Open<"fineGrained" | "read" | "write">, Open<"fineGrained" | "read" | "write">>>>;
+    tokenId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    settingsUrl: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, z.core.$strict>>;
 }, z.core.$strict>;
 /** Hardware that a job can request, with its price. */
 declare const jobHardware: z.ZodMiniObject<{
@@ -947,18 +1033,46 @@ declare const jobHardware: z.ZodMiniObject<{
 }, z.core.$strict>;
 /** Hardware that a job can request, with its price. */
 type JobHardware = z.output<typeof jobHardware>;
-/** The job in a request to create or update a webhook, with the values of its secrets. */
-type WebhookJobRequest = z.input<typeof webhookJobRequest>;
-/**
- * The job in a webhook that the Hub returns, with the names of its secrets. The Hub does not return `arch`, `attempts`,
- * `volumes`, `expose`, `ssh`, or `resourceGroupId`.
- */
-type WebhookJob = z.output<typeof webhookJob>;
 /** A job that is scheduled, running, or finished. */
 type Job = z.output<typeof job>;
 /** The stage of a job. */
 type JobStage = (typeof jobStages)[number];
-/** The methods of `hub.jobs` for jobs on the Hub's infrastructure. */
+/** The options of calls for jobs. */
+interface JobCallOptions extends CallOptions {
+  /** The user or organization that owns the job. Default: the token's user. */
+  namespace?: string | undefined;
+}
+/** The job to start with {@link HubJobs.run}. Set either `image` or `space`. */
+interface JobRequest extends Omit<WebhookJobRequest, "dockerImage" | "spaceId" | "flavor" | "timeoutSeconds">, Pick<JobCallOptions, "namespace"> {
+  /** The Docker image, such as `python:3.13`. */
+  image?: string | undefined;
+  /** The Space whose image runs the job, as `owner/name`. */
+  space?: string | undefined;
+  /** The hardware. Default `cpu-basic`. */
+  flavor?: WebhookJobRequest["flavor"] | undefined;
+  /** The Hub stops the job after this time, rounded up to whole seconds. By default, the Hub chooses the timeout. */
+  timeout?: Duration | undefined;
+}
+/** A search for jobs. */
+interface JobSearch {
+  /** Selects jobs in one of these stages. */
+  stage?: JobStage | JobStage[] | undefined;
+  /** Selects jobs with all these labels. */
+  labels?: Readonly<Record<string, string>> | undefined;
+}
+/** The options of {@link HubJobs.logs}. */
+interface JobLogOptions extends JobCallOptions {
+  /** Whether to wait for new lines until the job ends. By default, only the existing lines are returned. */
+  follow?: boolean | undefined;
+  /** Skips all existing lines except for the last ones. This is the maximum number of lines to keep. */
+  tail?: number | undefined;
+}
+/**
+ * The methods of `hub.jobs` for jobs on the Hub's infrastructure.
+ *
+ * All methods throw a `HubError` on failure. The code is `ARGUMENT_INVALID` if an argument is invalid. In this case, no request is
+ * sent, and `fields` contains the invalid fields. Methods with a job ID throw `HUB_NOT_FOUND` if the namespace has no such job.
+ */
 declare class HubJobs {
   #private;
   /**
@@ -970,6 +1084,47 @@ declare class HubJobs {
    * ```
    */
   hardware(options?: CallOptions): Promise<JobHardware[]>;
+  /**
+   * Starts a job. Returns as soon as the job is scheduled. The call is retried only if the Hub cannot have processed the call.
+   *
+   * @example
+   * ```ts
+   * const { id } = await hub.jobs.run({
+   *   image: "python:3.13",
+   *   command: ["python", "-c", "print('Hello')"],
+   *   secrets: { HF_TOKEN: process.env.HF_TOKEN },
+   *   timeout: "10m",
+   * });
+   * ```
+   */
+  run(request: JobRequest, options?: CallOptions): Promise<Job>;
+  /**
+   * Lists the jobs of a namespace, newest first. Requests each page only when the page is needed.
+   *
+   * @example
+   * ```ts
+   * for await (const { id, status } of hub.jobs.list({ stage: "RUNNING", labels: { team: "data" } })) console.log(id, status);
+   * ```
+   */
+  list({ stage, labels }?: JobSearch, options?: JobCallOptions): Pages<Job>;
+  /** Counts the jobs of a namespace, or the jobs in some stages. */
+  count({ stage }?: Pick<JobSearch, "stage">, options?: JobCallOptions): Promise<number>;
+  /** Returns a job. */
+  get(jobId: string, options?: JobCallOptions): Promise<Job>;
+  /**
+   * Yields the lines that a job has printed. With `follow`, waits for new lines until the job ends, and reconnects if the connection
+   * is lost. Without `follow`, stops 5 s after the last line of a running job, because the Hub does not mark the last line.
+   *
+   * @example
+   * ```ts
+   * for await (const { line } of hub.jobs.logs(id, { follow: true })) console.log(line);
+   * ```
+   */
+  logs(jobId: string, options?: JobLogOptions): AsyncGenerator<JobLogLine, void, undefined>;
+  /** Cancels a job. Has no effect on a finished job. */
+  cancel(jobId: string, options?: JobCallOptions): Promise<Job>;
+  /** Replaces all labels of a job. */
+  setLabels(jobId: string, labels: Readonly<Record<string, string>>, options?: JobCallOptions): Promise<Job>;
 }
 /** A notification. Its fields depend on `type`. */
 declare const notification: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
@@ -1191,21 +1346,6 @@ declare class HubNotifications {
   markAsRead(selection: NotificationSelection & {
     read?: boolean | undefined;
   }, options?: CallOptions): Promise<void>;
-}
-/**
- * A paginated list. `for await` iterates over all items, and requests each page only when the page is needed.
- *
- * @example
- * ```ts
- * for await (const { user, role } of hub.organizations.members("acme")) console.log(user, role);
- * ```
- */
-declare class Pages<Item> implements AsyncIterable<Item> {
-  #private;
-  /** Iterates over the items of all pages. */
-  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined>;
-  /** Iterates over the pages. Each page is an array of items. */
-  pages(): AsyncGenerator<Item[], void, undefined>;
 }
 /** All types of audit log events. */
 declare const auditLogTypes: readonly ["billing.update_payment_method", "billing.create_customer", "billing.remove_payment_method", "billing.aws_add", "billing.aws_remove", "billing.gcp_add", "billing.gcp_remove", "billing.marketplace_approve", "billing.cancel_subscription", "billing.renew_subscription", "billing.start_subscription", "billing.un_cancel_subscription", "billing.update_subscription", "billing.update_subscription_plan", "collection.create", "collection.delete", "org.add_user", "org.change_role", "org.create", "org.delete", "org.restore", "org.invite_user", "org.invite.accept", "org.invite.email", "org.join.from_domain", "org.join.automatic", "org.leave", "org.remove_user", "org.rename", "org.rotate_token", "org.sso_login", "org.sso_join", "org.update_join_settings", "org.update_settings", "org.token_approval.enabled", "org.token_approval.disabled", "org.token_approval.authorization_request", "org.token_approval.authorization_request.authorized", "org.token_approval.authorization_request.revoked", "org.token_approval.authorization_request.denied", "org.custom_role.create", "org.custom_role.update", "org.custom_role.delete", "repo.add_secrets", "repo.remove_secrets", "repo.add_secret", "repo.update_secret", "repo.remove_secret", "repo.create", "repo.delete", "repo.disable", "repo.removeDisable", "repo.duplication", "repo.delete_doi", "repo.move", "repo.update_resource_group", "repo.update_settings", "repo.add_variable", "repo.update_variable", "repo.remove_variable", "repo.add_variables", "repo.remove_variables", "repo.delete_lfs_file", "spaces.add_storage", "spaces.remove_storage", "spaces.set_volumes", "spaces.remove_volumes", "spaces.update_hardware", "spaces.update_sleep_time", "resource_group.create", "resource_group.add_users", "resource_group.remove_users", "resource_group.change_role", "resource_group.settings", "resource_group.delete", "jobs.create", "jobs.cancel", "scheduled_job.create", "scheduled_job.delete", "scheduled_job.resume", "scheduled_job.suspend", "scheduled_job.run", "scheduled_job.update_schedule", "oauth.token", "collection.update_resource_group", "org.settings.regions", "org.settings.profile", "org.settings.resource_groups", "org.settings.publisher_gating", "org.settings.inference_providers", "org.settings.inference_providers.keys.add", "org.settings.inference_providers.keys.remove", "org.settings.inference_providers.usage", "org.settings.sso", "org.settings.sso.enable", "org.settings.sso.disable", "org.settings.security.repo_visibility", "org.settings.security.2fa.enable", "org.settings.security.2fa.disable", "org.settings.security.auto_join.enable", "org.settings.security.auto_join.disable", "org.settings.security.members_privacy.enable", "org.settings.security.members_privacy.disable", "org.settings.network", "org.settings.network.ip_restriction.enable", "org.settings.network.ip_restriction.disable", "org.settings.network.auth_enforcement.enable", "org.settings.network.auth_enforcement.disable", "repo.add_trusted_publisher", "repo.remove_trusted_publisher", "jobs.update_labels", "jobs.update_expose", "scheduled_job.update_labels", "org.service_account.create", "org.service_account.delete", "org.service_account.token.create", "org.service_account.token.delete", "org.service_account.token.rotate", "org.service_account.token.update"];
@@ -1546,22 +1686,6 @@ declare const scimConfig: z.ZodMiniObject<{
 }, z.core.$loose>;
 /** The SCIM configuration of an organization. */
 type ScimConfig = z.output<typeof scimConfig>;
-/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
-type HeadersSource = ConstructorParameters<typeof Headers>[0];
-/** The options of `hub.fetch`. Only the options of `fetch` that allow retries are supported. */
-interface HubFetchInit extends CallOptions {
-  /** The HTTP method. Default `GET`. */
-  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** The headers, without `authorization`. If there is a body, the default `content-type` is `application/json`. */
-  headers?: HeadersSource;
-  /**
-   * Values for the `{name}` placeholders in the path. All characters except slashes are encoded, so that a value cannot leave the
-   * path or start a query. Use `params` for values from payloads.
-   */
-  params?: Readonly<Record<string, string | number>> | undefined;
-  /** The body as a string, such as the result of `JSON.stringify()`. */
-  body?: string | undefined;
-}
 /** The token to revoke, by ID, or by value on a Hub from before 2026-08-12. */
 type RevokedToken = {
   /** The ID of the token, which the token settings and the audit log of the organization contain. */
@@ -2758,7 +2882,7 @@ declare class HubClient {
   readonly settings: HubSettings;
   /** Papers and their authors. */
   readonly papers: HubPapers;
-  /** The available hardware for jobs. */
+  /** Jobs: start, list, follow, and cancel jobs. */
   readonly jobs: HubJobs;
   /** Organizations: members, resource groups, network security, and audit log. */
   readonly organizations: HubOrganizations;
@@ -3626,7 +3750,7 @@ interface SkippedWebhook {
  */
 declare function register(server: ControllableServer, client: HubConnection, options: RegisterOptions): Promise<RegistrationReport>;
 declare namespace client_d_exports {
-  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, ChangeComment, ChangedFile, ChangedFilesOptions, CommentUpsert, CommitFiles, CommitRequest, CommitResult, CreateStep, DeleteStep, DiscussionDetails, DiscussionEvent, DiscussionRequest, DiscussionSearch, DiscussionSummary, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubRepository, HubResourceGroups, HubSettings, HubWebhooks, JobHardware, ListFilesOptions, McpSettings, MemberRoleChange, MemberSearch, MergeResult, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OpenedDiscussion, OpenedPullRequest, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, PullRequestRequest, ReadFileOptions, RegisterOptions, RegistrationReport, RegistrationStep, RepoRef as RepoId, RepositoryCommit, RepositoryFile, RepositoryInfo, RepositoryRefs, Resource, ResourceGroup, ResourceGroupRequest, RevisionOptions, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, UpsertedComment, NotificationWatchChange as WatchChange, NotificationWatchItem as WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
+  export { AuditLogEvent, AuditLogSearch, AuditLogType, CallOptions, ChangeComment, ChangedFile, ChangedFilesOptions, CommentUpsert, CommitFiles, CommitRequest, CommitResult, CreateStep, DeleteStep, DiscussionDetails, DiscussionEvent, DiscussionRequest, DiscussionSearch, DiscussionSummary, EnableStep, FailedStep, FieldChange, HubClient, HubClientOptions, HubConnection, HubError, HubErrorOptions, HubFetchInit, HubJobs, HubNetworkSecurity, HubNotifications, HubOrganizations, HubPapers, HubRepository, HubResourceGroups, HubSettings, HubWebhooks, Job, JobCallOptions, JobHardware, JobLogLine, JobLogOptions, JobRequest, JobSearch, JobStage, ListFilesOptions, McpSettings, MemberRoleChange, MemberSearch, MergeResult, NetworkSecurity, NetworkSecurityChange, Notification, NotificationPage, NotificationSearch, NotificationSelection, NotificationSettingsChange, OpenedDiscussion, OpenedPullRequest, OrganizationMember, OrganizationRole, Pages, PaperClaim, PaperClaimResult, PullRequestRequest, ReadFileOptions, RegisterOptions, RegistrationReport, RegistrationStep, RepoRef as RepoId, RepositoryCommit, RepositoryFile, RepositoryInfo, RepositoryRefs, Resource, ResourceGroup, ResourceGroupRequest, RevisionOptions, RevokedToken, ScimConfig, SkippedWebhook, UpdateStep, UpsertedComment, NotificationWatchChange as WatchChange, NotificationWatchItem as WatchItem, Watched, WatchedType, Webhook, WebhookChanges, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookJob, WebhookJobRequest, WebhookRequest, Whoami, register };
 }
 /** A line that the child process prints. */
 interface OutputLine {
@@ -4479,7 +4603,7 @@ declare class LocalHub {
   trigger(event: HubEvent): Promise<HubDelivery[]>;
   /** Returns a webhook's latest 100 attempts, newest first. */
   deliveries(webhookId: string): HubDeliveryAttempt[];
-  /** Returns the jobs that webhooks have started, newest first. */
+  /** Returns the jobs of all users, newest first. */
   jobs(): Job[];
   /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */
   reset(): void;

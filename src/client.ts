@@ -8,7 +8,10 @@ export {
 } from "./core/errors.ts";
 export type { Whoami } from "./hub/account.ts";
 export { HubClient, type HubClientOptions } from "./hub/client.ts";
-export type { HubJobs, JobHardware, WebhookJob, WebhookJobRequest } from "./hub/jobs.ts";
+export type { WebhookJob, WebhookJobRequest } from "./hub/jobs/definition.ts";
+export type { JobLogLine } from "./hub/jobs/job-logs.ts";
+export type { HubJobs, JobCallOptions, JobLogOptions, JobRequest, JobSearch } from "./hub/jobs/jobs.ts";
+export type { Job, JobHardware, JobStage } from "./hub/jobs/schemas.ts";
 export type {
   HubNotifications,
   Notification,

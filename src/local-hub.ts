@@ -1,5 +1,5 @@
 export { WebhookError } from "./core/errors.ts";
-export type { Job, JobStage } from "./hub/jobs.ts";
+export type { Job, JobStage } from "./hub/jobs/schemas.ts";
 export type { HubDelivery, HubDeliveryAttempt } from "./local-hub/delivery/hub-delivery.ts";
 export type { HubEvent } from "./local-hub/events/event-request.ts";
 export { LocalHub, type LocalHubOptions } from "./local-hub/local-hub.ts";

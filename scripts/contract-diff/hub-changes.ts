@@ -1,4 +1,5 @@
-import { addedFlavors } from "../../src/hub/jobs.ts";
+import { addedFlavors } from "../../src/hub/jobs/definition.ts";
+import { jobOperations } from "../../src/hub/jobs/schemas.ts";
 import { addedAuditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 
 /*
@@ -45,6 +46,7 @@ const webhookRequests = ["createWebhook", "updateWebhook"];
 const groups = ["listResourceGroups", "createResourceGroup"];
 const networkSecurity = ["getNetworkSecurity", "updateNetworkSecurity"];
 const roleRequests = ["createResourceGroup", "setMemberRole"];
+const jobOperationIds = Object.values(jobOperations).map(({ operationId }) => operationId);
 const roleAnswers = [...groups, "listOrganizationMembers", "whoami"];
 
 /** The changes of the Hub after hub-api.md was written, oldest first. */
@@ -166,10 +168,10 @@ export const hubChanges: readonly HubChange[] = [
   },
   {
     since: publishedOn,
-    what: "new operations: GET `/api/whoami-v2`, GET `/api/jobs/hardware`",
-    client: "`hub.whoami()`, `hub.jobs.hardware()`",
-    localHub: "serves both operations; `hf auth whoami` and `hf jobs hardware` work",
-    parts: [{ change: "added", operations: ["whoami", "listJobHardware"], in: "operation", field: "" }],
+    what: "new operations: GET `/api/whoami-v2`, and the operations on jobs under `/api/jobs`",
+    client: "`hub.whoami()`, and the methods of `hub.jobs`",
+    localHub: "serves these operations; `hf auth whoami` and `hf jobs` work",
+    parts: [{ change: "added", operations: ["whoami", ...jobOperationIds], in: "operation", field: "" }],
   },
   {
     since: publishedOn,
@@ -247,6 +249,7 @@ export const contractRules: readonly ContractRule[] = [
     why: "hub-api.md gives the form of these names: owner/name.",
     parts: [
       { change: "differs", operations: webhookRequests, in: "request", field: "volumes[].source", kinds: ["rules"] },
+      { change: "differs", operations: ["startJob"], in: "request", field: "volumes[].source", kinds: ["rules"] },
       {
         change: "differs",
         operations: ["createResourceGroup"],
@@ -261,6 +264,13 @@ export const contractRules: readonly ContractRule[] = [
     why: "No JavaScript program carries a key __proto__ safely.",
     parts: [
       { change: "differs", operations: webhookRequests, in: "request", field: "labels.{name}", kinds: ["rules"] },
+      {
+        change: "differs",
+        operations: ["startJob", "setJobLabels"],
+        in: "request",
+        field: "labels.{name}",
+        kinds: ["rules"],
+      },
       { change: "differs", operations: webhookAnswers, in: "answer", field: "labels.{name}", kinds: ["rules"] },
     ],
   },

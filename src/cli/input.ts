@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { WebhookError } from "../core/errors.ts";
-import type { WebhookJobRequest } from "../hub/jobs.ts";
+import type { WebhookJobRequest } from "../hub/jobs/definition.ts";
 import type { InputStream, Shell } from "./shell.ts";
 import { usageError } from "./usage.ts";
 
@@ -50,7 +50,7 @@ async function readSecret(shell: Shell): Promise<string> {
 export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
   const job = await readJson({ option: "--job", file, shell });
   const [{ webhookJobRequest }, { describeIssue }, { fieldProblems }, { acceptUnknown }] = await Promise.all([
-    import("../hub/jobs.ts"),
+    import("../hub/jobs/definition.ts"),
     import("../core/describe-issue.ts"),
     import("../hub/validation/field-problems.ts"),
     import("../hub/validation/lenient.ts"),

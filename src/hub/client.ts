@@ -5,7 +5,7 @@ import type { Logger } from "../core/logger.ts";
 import { formatWrongOption } from "../core/option-error.ts";
 import { accountOperations, type Whoami } from "./account.ts";
 import { findHubUrl } from "./hub-url.ts";
-import { HubJobs } from "./jobs.ts";
+import { HubJobs } from "./jobs/jobs.ts";
 import { HubNotifications } from "./notifications.ts";
 import type { CallOptions } from "./operation.ts";
 import { HubOrganizations } from "./organizations/organizations.ts";
@@ -71,7 +71,7 @@ export class HubClient {
   readonly settings: HubSettings;
   /** Papers and their authors. */
   readonly papers: HubPapers;
-  /** The available hardware for jobs. */
+  /** Jobs: start, list, follow, and cancel jobs. */
   readonly jobs: HubJobs;
   /** Organizations: members, resource groups, network security, and audit log. */
   readonly organizations: HubOrganizations;

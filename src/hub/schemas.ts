@@ -86,11 +86,20 @@ export type SearchOf<Query extends z.ZodMiniType> = {
 };
 
 /** Creates the schema of a query parameter: a whole number from `minimum` to `maximum`. Default `fallback`. */
-export function wholeNumber({ minimum, maximum, fallback }: { minimum: number; maximum: number; fallback: number }) {
+export function wholeNumber({ fallback, ...bounds }: { minimum: number; maximum: number; fallback: number }) {
+  return z._default(numberCodec(bounds), fallback);
+}
+
+/** Creates the schema of a query parameter: a whole number from `minimum` to `maximum`, or nothing. */
+export function optionalWholeNumber(bounds: { minimum: number; maximum: number }) {
+  return z.optional(numberCodec(bounds));
+}
+
+function numberCodec({ minimum, maximum }: { minimum: number; maximum: number }) {
   const expected = `expected a whole number from ${minimum} to ${maximum}`;
   const text = z.string().check(z.regex(/^(?:0|[1-9]\d{0,15})$/, expected));
   const number = z.int(expected).check(z.minimum(minimum, expected), z.maximum(maximum, expected));
-  return z._default(z.codec(text, number, { decode: Number, encode: String }), fallback);
+  return z.codec(text, number, { decode: Number, encode: String });
 }
 
 /** Creates the schema of a query parameter: `true` or `false`. Default `false`. */

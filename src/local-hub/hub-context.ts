@@ -1,6 +1,7 @@
 import type { Logger } from "../core/logger.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
 import type { RepositoryChange } from "./events/repository-change.ts";
+import type { JobRunner } from "./jobs/job-runner.ts";
 import type { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { Store } from "./store/store.ts";
 
@@ -9,6 +10,7 @@ export interface HubContext {
   store: Store;
   dispatcher: Dispatcher;
   auditLog: AuditLog;
+  jobs: JobRunner;
   /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   createId: () => string;

@@ -4,7 +4,7 @@ import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { createSafeLogger } from "../core/logger.ts";
-import type { Job } from "../hub/jobs.ts";
+import type { Job } from "../hub/jobs/schemas.ts";
 import { type Listener, listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
@@ -15,6 +15,7 @@ import { triggerEvent } from "./events/trigger.ts";
 import type { HubContext } from "./hub-context.ts";
 import { createId, createSha } from "./ids.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
+import { toJob } from "./resources/jobs.ts";
 import { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { ApiEnvironment } from "./routes/authentication.ts";
 import { seedStore } from "./seed/seed.ts";
@@ -123,6 +124,7 @@ export class LocalHub {
       store,
       dispatcher,
       auditLog,
+      jobs,
       hubUrl,
       createId,
       createSha,
@@ -134,7 +136,7 @@ export class LocalHub {
       reset: () => resetStore(context),
     };
     app = createHubApp(context);
-    return new LocalHub({ context, listener, sender, jobs });
+    return new LocalHub({ context, listener, sender });
   }
 
   /**
@@ -174,9 +176,10 @@ export class LocalHub {
     return this.#context().store.deliveries.attempts(webhookId);
   }
 
-  /** Returns the jobs that webhooks have started, newest first. */
+  /** Returns the jobs of all users, newest first. */
   jobs(): Job[] {
-    return this.#context().store.jobs.all();
+    const context = this.#context();
+    return context.store.jobs.all().map((job) => toJob(job, context));
   }
 
   /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */
@@ -210,10 +213,10 @@ interface Parts {
   context: HubContext;
   listener: Listener;
   sender: HttpSender;
-  jobs: JobRunner;
 }
 
-function resetStore({ store, dispatcher, now }: HubContext): void {
+function resetStore({ store, dispatcher, jobs, now }: HubContext): void {
+  jobs.cancelAll();
   for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
   store.clear();
   seedStore(store, { now: now() });
@@ -222,9 +225,9 @@ function resetStore({ store, dispatcher, now }: HubContext): void {
 /** The timeout for open requests in {@link LocalHub.close}, in milliseconds. */
 const closeGraceMs = 5_000;
 
-async function close({ context, listener, sender, jobs }: Parts): Promise<void> {
+async function close({ context, listener, sender }: Parts): Promise<void> {
   const listenerClosed = listener.close(closeGraceMs);
-  await Promise.all([context.dispatcher.close(), jobs.close()]);
+  await Promise.all([context.dispatcher.close(), context.jobs.close()]);
   await listenerClosed;
   sender.close();
   context.store.close();

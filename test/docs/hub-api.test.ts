@@ -6,7 +6,7 @@ import { openApiDocument } from "../../src/local-hub/openapi/openapi-document.ts
 import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { data, TestHub } from "../local-hub/support/hub.ts";
-import { organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";
+import { jobRequests, organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 
 const page = readFileSync(new URL("../../docs/reference/hub-api.md", import.meta.url), "utf8");
@@ -37,7 +37,7 @@ const shortened: Record<string, string> = {
   "### Notifications": "",
   "### Settings": "",
   "### Papers": "",
-  "### Account and hardware": "",
+  "### Account and jobs": "",
 };
 
 const documented = Object.entries(shortened).flatMap(([heading, path]) =>
@@ -68,9 +68,9 @@ describe("The page of the Hub API", () => {
     return () => local.close();
   });
 
-  test("has a row for exactly the 27 operations of the contract", () => {
+  test("has a row for exactly the 35 operations of the contract", () => {
     const known = routes.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-    expect(known).toHaveLength(27);
+    expect(known).toHaveLength(35);
     expect(documented.map(({ operation }) => operation).sort()).toEqual(known.sort());
   });
 
@@ -90,9 +90,10 @@ describe("The page of the Hub API", () => {
       const { id } = await hub.create({ watched: [data], url: "http://127.0.0.1:1/" });
       await hub.trigger();
       const [entry] = await hub.entries(id);
-      const own = ownRequests.find((request) => request.operationId === operationId);
+      const own = [...ownRequests, ...jobRequests].find((request) => request.operationId === operationId);
       const request = own ?? organizationRequests.find((known) => known.operationId === operationId);
-      const line = request?.line(own ? id : "acme").replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
+      const name = row.operation.includes("{jobId}") ? await hub.runJob() : own ? id : "acme";
+      const line = request?.line(name).replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
       // TestHub checks each response against the strict schema of its operation.
       expect((await hub.request(line, request?.body && { body: request.body })).status).toBe(200);
     },

@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { developmentTokens } from "../../src/local-hub/accounts.ts";
 import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
 import { openLocalHub, restart, secret, stateFile } from "./support/hub.ts";
-import { organizationRequests, ownRequests } from "./support/sample-requests.ts";
+import { jobRequests, organizationRequests, ownRequests } from "./support/sample-requests.ts";
 
-const requests = [...ownRequests, ...organizationRequests];
+const requests = [...ownRequests, ...jobRequests, ...organizationRequests];
 const unknownId = "0123456789abcdef01234567";
 const organizations = ["free-org", "team-org", "enterprise-org", "acme"];
 
-test("The tests send a request to each of the 27 operations", () => {
-  expect(routes).toHaveLength(27);
+test("The tests send a request to each of the 35 operations", () => {
+  expect(routes).toHaveLength(35);
   expect(requests.map(({ operationId }) => operationId).sort()).toEqual(
     routes.map(({ operationId }) => operationId).sort(),
   );
@@ -73,7 +73,7 @@ describe("A token with the role read", () => {
   test.each(requests.filter(({ writes }) => !writes))("is accepted for a read: $operationId", async (request) => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
-    const name = ownRequests.includes(request) ? id : "acme";
+    const name = jobRequests.includes(request) ? await hub.runJob() : ownRequests.includes(request) ? id : "acme";
     const answer = await hub.request(request.line(name), { token: "hf_read" });
     // A read that requires a token with write permission.
     expect(answer.status).toBe(request.operationId === "getScimConfig" ? 403 : 200);
@@ -81,6 +81,11 @@ describe("A token with the role read", () => {
 });
 
 describe("A token with the role fineGrained", () => {
+  test.each(jobRequests)("is accepted for the user's own jobs: $operationId", async ({ line, body }) => {
+    const hub = await openLocalHub();
+    expect((await hub.request(line(await hub.runJob()), { token: "hf_fine", body })).status).toBe(200);
+  });
+
   test.each(ownRequests)(
     "is accepted for the user's own operations: $operationId",
     async ({ operationId, line, body }) => {

@@ -18,7 +18,7 @@ import type {
   WebhookRequest,
   Whoami,
 } from "../../src/client.ts";
-import type { hardwareFlavors } from "../../src/hub/jobs.ts";
+import type { hardwareFlavors } from "../../src/hub/jobs/definition.ts";
 
 type Flavor = (typeof hardwareFlavors)[number];
 

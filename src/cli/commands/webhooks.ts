@@ -1,6 +1,6 @@
 /** The commands that manage webhooks on the Hub: list, info, create, update, enable, disable, delete, and replay. */
 import { type Command, Option } from "commander";
-import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs.ts";
+import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs/definition.ts";
 import type { WebhookChanges } from "../../hub/webhooks/changes.ts";
 import { webhookDomains } from "../../payload/watch.ts";
 import type { Invocation } from "../invocation.ts";

@@ -128,7 +128,8 @@ export async function* readArrayElements(
   }
 }
 
-async function readPart(
+/** Reads the next part of a body. @throws `ResponseStalledError` if no data arrives for `timeoutMs`, and the signal's abort reason. */
+export async function readPart(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { timeoutMs, signal }: ElementOptions,
 ): Promise<{ done: boolean; value?: Uint8Array | undefined }> {

@@ -9,6 +9,7 @@ import { lenient } from "../validation/lenient.ts";
 import type { UnknownPart } from "../validation/unknown-parts.ts";
 import { UnknownPartWarnings } from "../validation/unknown-parts.ts";
 import { readErrorResponse } from "./error-response.ts";
+import { readEvents } from "./event-stream.ts";
 import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
 import { JsonArrayError } from "./json-array.ts";
 import { nextQuery } from "./link-header.ts";
@@ -74,6 +75,14 @@ interface ResponseContext {
   prepared: PreparedRequest;
   operation: Operation;
   signal: AbortSignal;
+}
+
+/** The elements of a response that arrives in parts. */
+interface ItemSource<Item> extends CallOptions {
+  elements: AsyncGenerator<unknown, void, undefined>;
+  item: Item;
+  /** Whether the elements end, instead of failing, if no data arrives. */
+  endsWhenIdle?: boolean | undefined;
 }
 
 /** The result of one attempt. `maybeProcessed`: whether the Hub may have processed the failed request. */
@@ -156,20 +165,57 @@ export class Transport {
     options.signal?.throwIfAborted();
     const prepared = await this.#prepare(operation, { input, options });
     const response = await this.#repeat(prepared, options.signal, async (started) => started);
-    const schema = lenient<Item>(item);
     const { timeoutMs } = this.#settings;
-    const elements = readArrayElements(response, { timeoutMs, signal: options.signal });
+    yield* this.#items(prepared, {
+      elements: readArrayElements(response, { timeoutMs, signal: options.signal }),
+      item,
+      signal: options.signal,
+    });
+  }
+
+  /**
+   * Yields the JSON objects of a stream of server-sent events as they arrive. Does not retry after the response has started. With
+   * `endsWhenIdle`, ends instead of throwing if no data arrives for `idleMs`.
+   *
+   * @throws like {@link call}.
+   */
+  async *events<Item extends z.ZodMiniType>(
+    operation: Operation,
+    { item, idleMs, endsWhenIdle, ...input }: OperationInput & { item: Item; idleMs: number; endsWhenIdle?: boolean },
+    { signal }: CallOptions = {},
+  ): AsyncGenerator<z.output<Item>, void, undefined> {
+    signal?.throwIfAborted();
+    const prepared = await this.#prepare(operation, { input, options: { signal } });
+    prepared.init.headers.accept = "text/event-stream";
+    const response = await this.#repeat(prepared, signal, async (started) => started);
+    const elements = readEvents(response, { timeoutMs: idleMs, signal });
+    yield* this.#items(prepared, { elements, item, signal, endsWhenIdle });
+  }
+
+  /** Waits before a call is repeated by the caller. `attempt` is the number of the failed attempt. */
+  waitBeforeRetry(attempt: number, signal: AbortSignal | undefined): Promise<void> {
+    const { wait, random } = this.#settings;
+    return wait(retryDelayMs({ attempt, random: random(), requestedSeconds: undefined }), signal);
+  }
+
+  /** Yields the validated elements of a response. */
+  async *#items<Item extends z.ZodMiniType>(
+    prepared: PreparedRequest,
+    { elements, item, signal, endsWhenIdle = false }: ItemSource<Item>,
+  ): AsyncGenerator<z.output<Item>, void, undefined> {
+    const schema = lenient<Item>(item);
     try {
       for await (const answer of elements) {
         yield this.#check(prepared, { schema, answer });
-        options.signal?.throwIfAborted();
+        signal?.throwIfAborted();
       }
     } catch (error) {
-      options.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       if (HubError.isInstance(error)) throw error;
       if (error instanceof JsonArrayError) {
         throw this.#responseInvalid(prepared, `a response that is not a JSON array (${error.message})`);
       }
+      if (error instanceof ResponseStalledError && endsWhenIdle) return;
       if (error instanceof ResponseStalledError) throw this.#timedOut(prepared);
       throw this.#unreachable(prepared, error, true);
     }

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { HubError } from "../../core/errors.ts";
-import type { WebhookJob, WebhookJobRequest } from "../jobs.ts";
-import { secretChanges, webhookJob, webhookJobRequest } from "../jobs.ts";
+import type { WebhookJob, WebhookJobRequest } from "../jobs/definition.ts";
+import { secretChanges, webhookJob, webhookJobRequest } from "../jobs/definition.ts";
 import { createRedact } from "../transport/request-secrets.ts";
 import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
 import { lenient } from "../validation/lenient.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { watchedTypes, webhookDomains } from "../../payload/watch.ts";
-import { webhookJob, webhookJobRequest } from "../jobs.ts";
+import { webhookJob, webhookJobRequest } from "../jobs/definition.ts";
 import type { Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
 import { objectId, requestEnum, responseEnum, timestamp } from "../schemas.ts";

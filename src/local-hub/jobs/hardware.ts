@@ -1,4 +1,5 @@
-import type { hardwareFlavors, JobHardware } from "../../hub/jobs.ts";
+import type { hardwareFlavors } from "../../hub/jobs/definition.ts";
+import type { JobHardware } from "../../hub/jobs/schemas.ts";
 
 interface Hardware {
   flavor: (typeof hardwareFlavors)[number];

@@ -1,21 +1,17 @@
-import * as z from "zod";
 import type { Logger } from "../../core/logger.ts";
-import type { Job, JobStage } from "../../hub/jobs.ts";
-import { accountId } from "../accounts.ts";
-import type { JobStore } from "../store/job-store.ts";
+import type { JobStore, StoredJob } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
+import { JobChanges } from "./job-changes.ts";
+import { JobOutput } from "./job-output.ts";
+import { isFinished } from "./job-stage.ts";
 import { runCommand } from "./run-command.ts";
-
-/**
- * Replaces missing fields with empty strings, because a job must also start if edits removed required fields of the
- * payload.
- */
-const editedPayload = z.object({
-  repo: z.object({ name: z.string().catch(""), type: z.string().catch("") }).catch({ name: "", type: "" }),
-});
+import { templateOfWebhook, webhookVariables } from "./webhook-job.ts";
 
 /** The maximum number of jobs that run at the same time. Other jobs wait. */
 const maxConcurrentProcesses = 4;
+
+/** The message of jobs that are only recorded. These jobs never start. */
+const onlyRecorded = "not run, only recorded: start the local Hub with --run-jobs to run jobs";
 
 export interface JobRunnerOptions {
   store: JobStore;
@@ -35,33 +31,32 @@ export interface JobStart {
   body: string;
 }
 
-/** The definition of a job, from a webhook or from an earlier job. */
-interface JobTemplate {
-  record: Omit<Job, "id" | "createdAt" | "owner" | "createdBy" | "status" | "secrets">;
-  secretValues: Readonly<Record<string, string>>;
-}
-
-interface ProcessEnvironment {
+/** A new job. */
+export interface NewJob extends Pick<StoredJob, "owner" | "createdBy" | "webhookId" | "definition"> {
+  /** The values of the secrets, by name. */
   secrets: Readonly<Record<string, string>>;
-  variables: Readonly<Record<string, string>>;
+  /** Variables of the process that override secrets with the same name. */
+  variables?: Readonly<Record<string, string>>;
 }
 
-/** Creates jobs for webhooks, and optionally runs their commands. */
+/** Creates jobs for webhooks and for API requests, and optionally runs their commands. */
 export class JobRunner {
+  /** Notifies streams about changes of jobs. */
+  readonly changes = new JobChanges();
   readonly #options: JobRunnerOptions;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<void>>();
   readonly #waiting: (() => Promise<void>)[] = [];
+  /** Cancels running and waiting jobs, by ID. */
+  readonly #cancellations = new Map<string, AbortController>();
 
   constructor(options: JobRunnerOptions) {
     this.#options = options;
-    for (const job of options.store.all()) {
-      const { stage, message } = job.status;
-      // Jobs that are only recorded have a message and never start.
-      const isWaiting = stage === "SCHEDULING" && message === null;
+    for (const { id, stage, message } of options.store.all()) {
+      const isWaiting = stage === "SCHEDULING" && message !== onlyRecorded;
       if (stage === "RUNNING" || isWaiting) {
         const reason = `the local Hub stopped ${isWaiting ? "before the job ran" : "while the job was running"}`;
-        options.store.update(withStatus(job, { stage: "ERROR", message: reason }));
+        this.#update(id, { stage: "ERROR", message: reason });
       }
     }
   }
@@ -70,39 +65,73 @@ export class JobRunner {
    * Creates and stores the job for a delivery. With `runJobs`, also starts or queues its process. If the webhook refers
    * to an unknown job, the new job has the stage `ERROR`.
    */
-  start({ webhook, deliveryId, body }: JobStart): Job {
-    const { store, now, createId, runJobs } = this.#options;
-    const account = { id: accountId(webhook.owner), name: webhook.owner };
-    const made = { id: createId(), createdAt: new Date(now()).toISOString(), owner: account, createdBy: account };
-    const template = this.#templateOf(webhook);
+  start({ webhook, deliveryId, body }: JobStart): StoredJob {
+    const started = { owner: webhook.owner, createdBy: webhook.owner, webhookId: webhook.id };
+    const template = templateOfWebhook(webhook, this.#options.store);
     if (!template) {
-      const reason = `job "${webhook.definition.jobSourceId}" does not exist`;
-      const job: Job = { ...made, environment: {}, flavor: "cpu-basic", status: { stage: "ERROR", message: reason } };
-      store.add(job, {});
-      return job;
+      const now = this.#options.now();
+      const definition = { flavor: "cpu-basic", environment: {}, timeoutSeconds: null, attempts: 1 } as const;
+      const message = `job "${webhook.definition.jobSourceId}" does not exist`;
+      return this.#store(
+        { ...started, definition, stage: "ERROR", message, createdAt: now, finishedAt: now, secretNames: [] },
+        {},
+      );
     }
-    const { repo } = editedPayload.parse(JSON.parse(body));
-    const variables = {
-      WEBHOOK_PAYLOAD: body,
-      WEBHOOK_REPO_ID: repo.name,
-      WEBHOOK_REPO_TYPE: repo.type,
-      WEBHOOK_ID: deliveryId,
-    };
+    const variables = webhookVariables({ deliveryId, body });
     const { secret } = webhook.definition;
-    const secrets = { ...template.secretValues, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) };
-    const job: Job = {
-      ...made,
-      ...template.record,
-      environment: { ...template.record.environment, ...variables },
-      ...(Object.keys(secrets).length > 0 && { secrets: hideValues(secrets) }),
-      status: {
+    return this.run({
+      ...started,
+      definition: { ...template.definition, environment: { ...template.definition.environment, ...variables } },
+      secrets: { ...template.secrets, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) },
+      variables,
+    });
+  }
+
+  /** Creates and stores a job. With `runJobs`, also starts or queues its process. */
+  run({ secrets, variables = {}, ...created }: NewJob): StoredJob {
+    const { now, runJobs } = this.#options;
+    const job = this.#store(
+      {
+        ...created,
+        createdAt: now(),
+        secretNames: Object.keys(secrets),
         stage: "SCHEDULING",
-        message: runJobs ? null : "not run, only recorded: start the local Hub with --run-jobs to run jobs",
+        message: runJobs ? null : onlyRecorded,
       },
-    };
-    store.add(job, secrets);
-    if (runJobs) this.#schedule(() => this.#run(job, { secrets, variables }));
+      secrets,
+    );
+    if (!runJobs) return job;
+    const cancellation = new AbortController();
+    this.#cancellations.set(job.id, cancellation);
+    const signal = AbortSignal.any([this.#closing.signal, cancellation.signal]);
+    this.#schedule(() =>
+      this.#run(job, { secrets, variables, signal }).finally(() => this.#cancellations.delete(job.id)),
+    );
     return job;
+  }
+
+  /** Cancels a job and stops its process. Has no effect on finished jobs. */
+  cancel(jobId: string): void {
+    this.#update(jobId, { stage: "CANCELED", message: "canceled" });
+    this.#cancellations.get(jobId)?.abort();
+  }
+
+  /** Stops all processes, before all jobs are deleted. */
+  cancelAll(): void {
+    for (const jobId of [...this.#cancellations.keys()]) this.cancel(jobId);
+    this.changes.notifyAll();
+  }
+
+  /** Replaces the labels of a job. */
+  setLabels(jobId: string, labels: Readonly<Record<string, string>>): void {
+    const { store } = this.#options;
+    const job = store.get(jobId);
+    if (job) store.update({ ...job, definition: { ...job.definition, labels: { ...labels } } });
+  }
+
+  /** Whether a job can still change its stage or print lines. */
+  isActive({ stage, message }: StoredJob): boolean {
+    return !isFinished(stage) && message !== onlyRecorded;
   }
 
   /** Cancels running and waiting jobs, and waits until their processes have exited. */
@@ -111,10 +140,24 @@ export class JobRunner {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  #templateOf({ definition }: StoredWebhook): JobTemplate | undefined {
-    if (definition.job) return templateOfDefinition(definition.job);
-    const source = this.#options.store.get(definition.jobSourceId ?? "");
-    return source && templateOfJob(source, this.#options.store.secretsOf(source.id));
+  #store(job: Omit<StoredJob, "id">, secrets: Readonly<Record<string, string>>): StoredJob {
+    const stored = { id: this.#options.createId(), ...job };
+    this.#options.store.add(stored, secrets);
+    return stored;
+  }
+
+  /** Changes a job that has not finished. */
+  #update(jobId: string, change: Pick<StoredJob, "stage" | "message" | "failureCount">): void {
+    const { store, now } = this.#options;
+    const job = store.get(jobId);
+    if (!job || isFinished(job.stage)) return;
+    store.update({
+      ...job,
+      ...change,
+      ...(change.stage === "RUNNING" && { startedAt: job.startedAt ?? now() }),
+      ...(isFinished(change.stage) && { finishedAt: now() }),
+    });
+    this.changes.notify(jobId);
   }
 
   #schedule(task: () => Promise<void>): void {
@@ -129,13 +172,18 @@ export class JobRunner {
     this.#running.add(running);
   }
 
-  async #run(job: Job, { secrets, variables }: ProcessEnvironment): Promise<void> {
-    const { store, log } = this.#options;
-    const signal = this.#closing.signal;
-    const lines = log.child({ job: job.id });
-    const command = [...(job.command ?? []), ...(job.arguments ?? [])];
-    const setStage = (stage: JobStage, message: string | null, failureCount: number) => {
-      store.update(withStatus(job, { stage, message, failureCount }));
+  async #run(
+    { id, definition }: StoredJob,
+    { secrets, variables, signal }: Required<Pick<NewJob, "secrets" | "variables">> & { signal: AbortSignal },
+  ): Promise<void> {
+    const { store, log, now } = this.#options;
+    const lines = log.child({ job: id });
+    const command = [...(definition.command ?? []), ...(definition.arguments ?? [])];
+    const onStored = () => this.changes.notify(id);
+    const output = new JobOutput({ store, jobId: id, secrets: Object.values(secrets), now, onStored });
+    const setStage = (stage: StoredJob["stage"], message: string | null, failureCount: number) => {
+      output.flush();
+      this.#update(id, { stage, message, failureCount });
       lines.info({ stage, ...(message !== null && { reason: message }) }, "job");
     };
     if (command.length === 0) {
@@ -146,52 +194,24 @@ export class JobRunner {
       );
     }
     for (let failures = 0; ; failures += 1) {
-      if (!signal.aborted) setStage("RUNNING", null, failures);
+      if (!signal.aborted) {
+        setStage("RUNNING", null, failures);
+        // The Hub also prints this line, and its clients remove it.
+        output.add(`===== Job started at ${new Date(now()).toISOString().replace("T", " ").slice(0, 19)} =====`);
+      }
       const reason = await runCommand({
         command,
         // Variables override secrets with the same name.
-        environment: { ...job.environment, ...secrets, ...variables },
-        timeoutSeconds: job.timeout ?? null,
+        environment: { ...definition.environment, ...secrets, ...variables, JOB_ID: id },
+        timeoutSeconds: definition.timeoutSeconds,
         signal,
-        onOutput: (line) => lines.info({ line: maskSecrets(line, secrets) }, "job output"),
+        onOutput: (line) => lines.info({ line: output.add(line) }, "job output"),
       });
       if (reason === undefined) return setStage("COMPLETED", null, failures);
-      if (signal.aborted) return setStage("CANCELED", "the local Hub was closed", failures);
-      if (failures >= (job.retry ?? 0)) return setStage("ERROR", reason, failures + 1);
+      if (signal.aborted) {
+        return setStage("CANCELED", this.#closing.signal.aborted ? "the local Hub was closed" : "canceled", failures);
+      }
+      if (failures >= definition.attempts - 1) return setStage("ERROR", reason, failures + 1);
     }
   }
-}
-
-function templateOfDefinition(definition: NonNullable<StoredWebhook["definition"]["job"]>): JobTemplate {
-  const { labels, attempts, timeoutSeconds, secrets = {}, ssh: _ssh, ...same } = definition;
-  return {
-    record: {
-      ...same,
-      retry: attempts - 1,
-      ...(timeoutSeconds !== null && { timeout: timeoutSeconds }),
-      ...(labels && { tags: Object.entries(labels).map(([key, value]) => `${key}=${value}`) }),
-    },
-    secretValues: secrets,
-  };
-}
-
-/** Creates the definition from an earlier job, without the secret of the webhook that started the earlier job. */
-function templateOfJob(job: Job, { WEBHOOK_SECRET: _secret, ...secretValues }: Record<string, string>): JobTemplate {
-  const { id: _id, createdAt: _at, owner: _owner, createdBy: _by, status: _status, secrets: _names, ...record } = job;
-  return { record, secretValues };
-}
-
-function hideValues(secretValues: Readonly<Record<string, string>>): Record<string, null> {
-  return Object.fromEntries(Object.keys(secretValues).map((name) => [name, null]));
-}
-
-/** Masks secrets in a line of output, because jobs can print their secrets. */
-function maskSecrets(line: string, secrets: Readonly<Record<string, string>>): string {
-  return Object.values(secrets)
-    .filter((value) => value !== "")
-    .reduce((masked, value) => masked.replaceAll(value, "***"), line);
-}
-
-function withStatus(job: Job, status: Job["status"]): Job {
-  return { ...job, status };
 }

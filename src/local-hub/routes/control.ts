@@ -7,6 +7,7 @@ import { tokenUsers } from "../accounts.ts";
 import { eventRequest } from "../events/event-request.ts";
 import { previewEvent, triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
+import { toJob } from "../resources/jobs.ts";
 import { replayDelivery } from "../resources/replay-delivery.ts";
 import { getSettings } from "../resources/settings.ts";
 import { summarizeWebhook } from "../resources/webhooks.ts";
@@ -76,7 +77,7 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
     return context.json({ status: await replayDelivery({ store, dispatcher }, { webhook: webhook(id), logId }) });
   });
 
-  app.get("/jobs", (context) => context.json(store.jobs.all()));
+  app.get("/jobs", (context) => context.json(store.jobs.all().map((job) => toJob(job, hub))));
 
   app.get("/repositories", (context) => context.json(store.repositories.all()));
 

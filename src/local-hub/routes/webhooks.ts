@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { webhookJob, webhookJobRequest } from "../../hub/jobs.ts";
+import { webhookJob, webhookJobRequest } from "../../hub/jobs/definition.ts";
 import { webhook, webhookOperations, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
 import type { Caller } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";

@@ -103,13 +103,13 @@ const schema = `
     record TEXT NOT NULL
   ) STRICT;
   CREATE TABLE job_logs (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     job_id TEXT NOT NULL,
-    record TEXT NOT NULL
-  ) STRICT;
+    number INTEGER NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (job_id, number)
+  ) STRICT, WITHOUT ROWID;
   CREATE INDEX audit_log_of_organization ON audit_log (organization, sequence);
   CREATE INDEX events_of_discussion ON discussion_events (repository_id, num, sequence);
-  CREATE INDEX logs_of_job ON job_logs (job_id, sequence);
   CREATE INDEX pending_of_webhook ON pending (webhook_id);
   CREATE INDEX attempts_of_webhook ON attempts (webhook_id, sequence);
   CREATE INDEX attempts_of_delivery ON attempts (delivery_id);

@@ -106,6 +106,69 @@ const oneWebhook = given({ webhook });
 /** The response to a replay. */
 const replayed = given({ status: number });
 
+const stage = oneOf("COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING");
+const jobLabel: Schema = { type: "string", pattern: "^[a-zA-Z0-9._-]+=[a-zA-Z0-9._-]*$" };
+const stages = anyOf(stage, list(stage));
+const account = { id: objectId, name: string, type: oneOf("user", "org"), avatarUrl: string };
+
+/** A started job in a response. */
+const startedJob = given({
+  type: constant("job"),
+  id: string,
+  createdAt: timestamp,
+  "startedAt?": timestamp,
+  "finishedAt?": timestamp,
+  "durations?": given({ "schedulingSecs?": number, "runningSecs?": number, "totalSecs?": number }),
+  owner: given(account),
+  createdBy: given({ id: string, name: string }),
+  "initiator?": anyOf(
+    given(account),
+    ...["scheduled-job", "duplicated-job", "webhook"].map((type) => given({ type: constant(type), id: string })),
+  ),
+  "spaceId?": string,
+  "dockerImage?": string,
+  "command?": list(string),
+  "arguments?": list(string),
+  environment: { type: "object", propertyNames: string, additionalProperties: string },
+  "secrets?": list(string),
+  flavor,
+  "arch?": oneOf("amd64", "arm64"),
+  "timeout?": number,
+  "retry?": number,
+  "labels?": { type: "object", propertyNames: string, additionalProperties: string },
+  "volumes?": list(
+    given({
+      type: string,
+      source: string,
+      mountPath: string,
+      "revision?": string,
+      "readOnly?": boolean,
+      "path?": string,
+    }),
+  ),
+  "expose?": given({ ports, "portsPublic?": ports }),
+  "resourceGroupId?": string,
+  "resourceGroup?": given({ id: objectId, name: string, "numUsers?": number }),
+  status: given({
+    stage,
+    message: anyOf(string, { type: "null" }),
+    "cancelReason?": anyOf(oneOf("NO_CREDITS", "NO_SUBSCRIPTION", "RESOURCE_GROUP_LIMIT"), string),
+    "failureCount?": number,
+    "exposeUrls?": list(string),
+    "sshUrl?": string,
+  }),
+  "hfToken?": given({
+    ownerName: string,
+    "orgName?": string,
+    "tokenRole?": oneOf("read", "write", "fineGrained"),
+    "tokenId?": objectId,
+    "settingsUrl?": string,
+  }),
+});
+
+const inJobs = "/api/jobs/{namespace}";
+const tail: Schema = { type: "integer", minimum: 0, maximum: 9007199254740991 };
+
 /** An operation that the Hub published on 2026-08-17. */
 export interface PublishedOperation {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -120,7 +183,7 @@ const ours = "/api/settings/webhooks";
 const org = "/api/organizations/{name}";
 const applied = { ...user.notificationSearch, applyToAll: user.applyToAll };
 
-/** The 24 operations that the client has methods for, as published that day, and the two added with them. */
+/** The 24 operations that the client has methods for, as published that day, and the ten added with them. */
 export const publishedOperations: readonly PublishedOperation[] = [
   { method: "GET", path: ours, answer: list(webhook) },
   { method: "POST", path: ours, request: webhookRequest, answer: oneWebhook },
@@ -158,6 +221,23 @@ export const publishedOperations: readonly PublishedOperation[] = [
   { method: "GET", path: `${org}/scim/v2/ServiceProviderConfig`, answer: organization.scimConfig },
   { method: "GET", path: "/api/whoami-v2", answer: user.whoami },
   { method: "GET", path: "/api/jobs/hardware", answer: user.jobHardware },
+  { method: "POST", path: inJobs, request: job, answer: startedJob },
+  {
+    method: "GET",
+    path: inJobs,
+    query: {
+      stage: stages,
+      label: anyOf(jobLabel, list(jobLabel)),
+      cursor: { type: "string", maxLength: 2048 },
+    },
+    answer: list(startedJob),
+  },
+  { method: "GET", path: `${inJobs}/count`, query: { stage: stages }, answer: given({ count: number }) },
+  { method: "GET", path: `${inJobs}/{jobId}`, answer: startedJob },
+  { method: "GET", path: `${inJobs}/{jobId}/logs`, query: { tail } },
+  { method: "GET", path: `${inJobs}/{jobId}/events` },
+  { method: "POST", path: `${inJobs}/{jobId}/cancel`, answer: startedJob },
+  { method: "PUT", path: `${inJobs}/{jobId}/labels`, request: taken({ labels }), answer: startedJob },
 ];
 
 /** Returns the operations as an OpenAPI document, to compare it with the contract. */

@@ -20,13 +20,14 @@ const published: World = {
   authorId: sampleId,
   tokenId: sampleId,
   groupId: sampleId,
+  jobId: sampleId,
 };
 
 const named = publishedOperations.map(({ method, path }) => `${method} ${path}`);
 
 test("There is one call for each published operation of the contract", () => {
   expect(clientCalls.map(({ operation }) => operation).sort()).toEqual([...named].sort());
-  expect(named).toHaveLength(24 + 2);
+  expect(named).toHaveLength(24 + 10);
 });
 
 test("The contract differs from the published operations only in the recorded differences", () => {
@@ -120,5 +121,6 @@ async function localWorld(hub: LocalHub, client: HubClient): Promise<World> {
     authorId: papers[0].authors[0].id,
     tokenId: deriveTokenId("hf_read"),
     groupId: group?.id ?? "",
+    jobId: (await client.jobs.run({ image: "python:3.13", command: ["true"] })).id,
   };
 }

@@ -127,6 +127,7 @@ export interface World {
   authorId: string;
   tokenId: string;
   groupId: string;
+  jobId: string;
 }
 
 /** A call of the client, with its operation. */
@@ -137,6 +138,7 @@ export interface ClientCall {
 
 const organization = "/api/organizations/{name}";
 const webhooks = "/api/settings/webhooks";
+const jobs = "/api/jobs/{namespace}";
 const watched = [{ type: "dataset" as const, name: "acme/data" }];
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -286,5 +288,37 @@ export const clientCalls: readonly ClientCall[] = [
   },
   { operation: "GET /api/whoami-v2", run: (hub) => hub.whoami() },
   { operation: "GET /api/jobs/hardware", run: (hub) => hub.jobs.hardware() },
+  {
+    operation: `POST ${jobs}`,
+    run: (hub) =>
+      hub.jobs.run({
+        image: "python:3.13",
+        command: ["true"],
+        environment: { LOG_LEVEL: "debug" },
+        secrets: { HF_TOKEN: "hf_job" },
+        timeout: "90s",
+        attempts: 2,
+        labels: { team: "data" },
+        expose: { ports: [8000], portsPublic: [8000] },
+        volumes: [{ type: "dataset", source: "acme/data", mountPath: "/data" }],
+      }),
+  },
+  {
+    operation: `GET ${jobs}`,
+    run: (hub) => all(hub.jobs.list({ stage: "RUNNING", labels: { team: "data" } })),
+  },
+  { operation: `GET ${jobs}/count`, run: (hub) => hub.jobs.count({ stage: "RUNNING" }) },
+  { operation: `GET ${jobs}/{jobId}`, run: (hub, { jobId }) => hub.jobs.get(jobId) },
+  { operation: `GET ${jobs}/{jobId}/logs`, run: (hub, { jobId }) => all(hub.jobs.logs(jobId, { tail: 10 })) },
+  {
+    // The client has no method, because the format of the events is not published.
+    operation: `GET ${jobs}/{jobId}/events`,
+    run: async (hub, { jobId }) => {
+      const { name: namespace } = await hub.whoami();
+      await (await hub.fetch("/api/jobs/{namespace}/{jobId}/events", { params: { namespace, jobId } })).text();
+    },
+  },
+  { operation: `POST ${jobs}/{jobId}/cancel`, run: (hub, { jobId }) => hub.jobs.cancel(jobId) },
+  { operation: `PUT ${jobs}/{jobId}/labels`, run: (hub, { jobId }) => hub.jobs.setLabels(jobId, { a: "b" }) },
   { operation: `DELETE ${webhooks}/{webhookId}`, run: (hub, { webhookId }) => hub.webhooks.delete(webhookId) },
 ];

@@ -43,6 +43,26 @@ const networkSecurity = {
   keepReposMetadataVisible: true,
 };
 
+const startedJob = {
+  type: "job",
+  id: sampleId,
+  createdAt: at,
+  startedAt: at,
+  durations: { schedulingSecs: 2, runningSecs: 3, totalSecs: 5 },
+  owner: { type: "user", id: sampleId, name: "ada", avatarUrl: "/a.svg" },
+  createdBy: { id: sampleId, name: "ada" },
+  initiator: { type: "user", id: sampleId, name: "ada", avatarUrl: "/a.svg" },
+  dockerImage: "python:3.13",
+  command: ["true"],
+  arguments: [],
+  environment: {},
+  secrets: ["HF_TOKEN"],
+  flavor: "cpu-basic",
+  labels: { team: "data" },
+  status: { stage: "RUNNING", message: null, exposeUrls: ["https://job--8000.hf.jobs"] },
+  hfToken: { ownerName: "ada", tokenRole: "write", tokenId: sampleId },
+};
+
 const samples: Record<string, unknown> = {
   "GET /api/notifications": {
     notifications: [
@@ -141,6 +161,12 @@ const samples: Record<string, unknown> = {
     ],
     auth: { type: "access_token", accessToken: { displayName: "laptop", role: "write", createdAt: at } },
   },
+  "POST /api/jobs/{namespace}": startedJob,
+  "GET /api/jobs/{namespace}": [startedJob],
+  "GET /api/jobs/{namespace}/count": { count: 1 },
+  "GET /api/jobs/{namespace}/{jobId}": startedJob,
+  "POST /api/jobs/{namespace}/{jobId}/cancel": startedJob,
+  "PUT /api/jobs/{namespace}/{jobId}/labels": startedJob,
   "GET /api/jobs/hardware": [
     {
       name: "rtx-pro-6000",

@@ -11,6 +11,8 @@ export interface ParameterBounds {
   refusedByLocalHub?: string[];
   /** Values that a caller of the client cannot pass, because no valid string represents them. */
   refusedValues: unknown[];
+  /** Whether the parameter can be repeated. */
+  isList?: boolean;
 }
 
 /** The rules of the specification for the query of one operation. */
@@ -80,8 +82,19 @@ function oneOf(name: string, values: string[]): ParameterBounds {
     name,
     accepted: values.map((text) => ({ text, value: text })),
     refused: refused.filter((text) => !values.includes(text)),
-    refusedValues: [null, 1, "", [values[0]], ...values.map((value) => value.toUpperCase())],
+    refusedValues: [
+      null,
+      1,
+      "",
+      [values[0]],
+      ...values.map((value) => value.toUpperCase()).filter((value) => !values.includes(value)),
+    ],
   };
+}
+
+function oneOrMore(name: string, values: string[]): ParameterBounds {
+  const { refusedValues, ...bounds } = oneOf(name, values);
+  return { ...bounds, refusedValues: refusedValues.filter((value) => !Array.isArray(value)), isList: true };
 }
 
 const shared: ParameterBounds[] = [
@@ -120,6 +133,8 @@ const applying: Pick<QueryTable, "parameters" | "defaults" | "unknown"> = {
 };
 
 const members = "/api/organizations/{name}/members";
+const jobs = "/api/jobs/{namespace}";
+const stages = ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"];
 const emails = ["ada@acme.example", "a.b+c_d-e@sub.acme.example", "Ada@ACME.EXAMPLE", "o'brien@acme.example"];
 
 /** Every query of the specification, at its limits and beyond. */
@@ -207,5 +222,41 @@ export const queryTables: QueryTable[] = [
     ],
     defaults: { limit: 500 },
     unknown: ["p", "q", "Limit", "role", "name"],
+  },
+  {
+    method: "get",
+    path: jobs,
+    parameters: [
+      oneOrMore("stage", stages),
+      {
+        name: "label",
+        accepted: ["team=data", "a.b_c-D=", "team=a.b_c-D"].map((text) => ({ text, value: text })),
+        refused: ["", "team", "=data", "team=a b", "te am=a", "team=a=b", "team=a\n"],
+        refusedValues: [null, 1, "team", { team: "data" }],
+        isList: true,
+      },
+      {
+        name: "cursor",
+        accepted: ["", "x", "x".repeat(2048)].map((text) => ({ text, value: text })),
+        refused: ["x".repeat(2049)],
+        refusedValues: [null, 1, ["x"]],
+      },
+    ],
+    defaults: {},
+    unknown: ["limit", "stages", "labels", "namespace"],
+  },
+  {
+    method: "get",
+    path: `${jobs}/count`,
+    parameters: [oneOrMore("stage", stages)],
+    defaults: {},
+    unknown: ["label", "cursor", "Stage"],
+  },
+  {
+    method: "get",
+    path: `${jobs}/{jobId}/logs`,
+    parameters: [wholeNumber({ name: "tail", minimum: 0, maximum: 9007199254740991 })],
+    defaults: {},
+    unknown: ["follow", "since", "Tail"],
   },
 ];

@@ -1,7 +1,7 @@
 import type { Bound } from "./bounds.ts";
 import { flavors } from "./job-bounds.ts";
 
-/** The rules of the specification for the record of a job. */
+/** The rules for a started job: the specification, and the published changes of 2026-08-17. */
 export const jobBounds: Bound[] = [
   {
     rule: "id is a string, and required",
@@ -15,7 +15,13 @@ export const jobBounds: Bound[] = [
     accepted: ["2026-09-01T12:34:56Z", "2026-09-01T12:34:56.000001Z"],
     refused: [undefined, null, 0, "2026-09-01T12:34:56+00:00", "2026-09-01T12:34:56"].map((value) => ({ value })),
   },
-  ...["owner", "createdBy"].map((at) => ({
+  {
+    rule: "the owner has the id of an account",
+    at: "owner.id",
+    accepted: ["0123456789abcdef01234567"],
+    refused: [{ value: "x" }],
+  },
+  ...["createdBy"].map((at) => ({
     rule: "an account has an id and a name, and is required",
     at,
     accepted: [{ id: "x", name: "y" }],
@@ -45,13 +51,13 @@ export const jobBounds: Bound[] = [
     refused: [{ value: undefined }, { value: null }, { value: [] }, { value: { A: 1 }, names: "environment.A" }],
   },
   {
-    rule: "secrets map names to null",
-    at: "secrets",
-    accepted: [undefined, {}, { A: null, HF_TOKEN: null }],
-    refused: [{ value: ["A"] }, { value: null }, { value: { A: "x" }, names: "secrets.A" }],
+    rule: "labels map names to strings",
+    at: "labels",
+    accepted: [undefined, {}, { team: "data", empty: "" }],
+    refused: [{ value: ["team=data"] }, { value: null }, { value: { team: 1 }, names: "labels.team" }],
   },
-  ...["command", "arguments", "tags"].map((at) => ({
-    rule: "command, arguments and tags are arrays of strings, if given",
+  ...["command", "arguments", "secrets"].map((at) => ({
+    rule: "command, arguments and the names of secrets are arrays of strings, if given",
     at,
     accepted: [undefined, [], [""], ["a", "b"]],
     refused: [{ value: null }, { value: "a" }, { value: [1], names: `${at}[0]` }],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { hardwareFlavors, job } from "../../../src/hub/jobs.ts";
+import { hardwareFlavors } from "../../../src/hub/jobs/definition.ts";
+import { job } from "../../../src/hub/jobs/schemas.ts";
 import { repoRef } from "../../../src/hub/schemas.ts";
 import { casesOf, namedFields, readBodies } from "./bounds.ts";
 import { addedFlavors, flavors } from "./job-bounds.ts";

@@ -122,6 +122,7 @@ describe("The log of a local Hub", () => {
     const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1, suspendAfter: 1, triggersPerDay: 1 };
     const app = createHubApp({
       ...{ ...parts, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
+      jobs,
       dispatcher: new Dispatcher({ ...parts, sender, jobs, limits }),
       auditLog: new AuditLog({ ...parts, store: store.auditLog }),
       reset() {

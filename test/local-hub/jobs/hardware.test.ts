@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { hardwareFlavors, jobHardware } from "../../../src/hub/jobs.ts";
+import { hardwareFlavors } from "../../../src/hub/jobs/definition.ts";
+import { jobHardware } from "../../../src/hub/jobs/schemas.ts";
 import { openLocalHub } from "../support/hub.ts";
 
 test("Each hardware flavor for jobs is listed with a price", async () => {

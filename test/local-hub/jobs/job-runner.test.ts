@@ -7,6 +7,7 @@ const account = { id, name: "local-user" };
 describe("A webhook with a job", () => {
   test("records a job, but runs nothing unless runJobs is set", async () => {
     const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31) });
+    const owner = { ...account, type: "user", avatarUrl: `${hub.url}/avatars/local-user.svg` };
     const { id: webhookId } = await hub.create({
       secret,
       job: {
@@ -31,9 +32,12 @@ describe("A webhook with a job", () => {
     const { body: answer } = await hub.request("GET /_local/jobs", { token: null });
     expect(answer).toEqual([
       {
+        type: "job",
         id,
         createdAt: "2026-01-31T00:00:00.000Z",
-        owner: account,
+        durations: { totalSecs: 0 },
+        initiator: { type: "webhook", id: webhookId },
+        owner,
         createdBy: account,
         flavor: "a10g-small",
         dockerImage: "python:3.13",
@@ -47,11 +51,11 @@ describe("A webhook with a job", () => {
           WEBHOOK_REPO_TYPE: "dataset",
           WEBHOOK_ID: delivery?.deliveryId,
         },
-        secrets: { HF_TOKEN: null, WEBHOOK_SECRET: null },
+        secrets: ["HF_TOKEN", "WEBHOOK_SECRET"],
         arch: "arm64",
         timeout: 60,
         retry: 2,
-        tags: ["team=data", "empty="],
+        labels: { team: "data", empty: "" },
         volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
         status: { stage: "SCHEDULING", message: expect.stringContaining("--run-jobs") },
       },
@@ -135,8 +139,8 @@ describe("A webhook with the id of an earlier job", () => {
       status: { stage: "COMPLETED" },
     });
     expect(made?.id).not.toBe(earlier?.id);
-    expect(earlier?.secrets).toEqual({ API_KEY: null, WEBHOOK_SECRET: null });
-    expect(made?.secrets).toEqual({ API_KEY: null });
+    expect(earlier?.secrets).toEqual(["API_KEY", "WEBHOOK_SECRET"]);
+    expect(made?.secrets).toEqual(["API_KEY"]);
     expect(output(hub)).toEqual([`x me/data 10 ${secret.length}`, "x me/net 10 0"]);
   });
 

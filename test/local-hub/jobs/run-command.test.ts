@@ -47,11 +47,12 @@ describe("A running job", () => {
       WEBHOOK_REPO_TYPE: "dataset",
       WEBHOOK_ID: delivery?.deliveryId,
       WEBHOOK_SECRET: secret,
+      JOB_ID: made?.id,
       LOG_LEVEL: "a  b\"c'",
       TOKEN: "s3cret of the job",
     });
     expect(environment.PATH).toBe(process.env.PATH);
-    expect(made?.secrets).toEqual({ TOKEN: null, WEBHOOK_SECRET: null });
+    expect(made?.secrets).toEqual(["TOKEN", "WEBHOOK_SECRET"]);
   });
 
   test("gets its variables even if one of its secrets has the same name", async () => {

@@ -262,6 +262,11 @@ const organizationOperations: DocumentedOperation[] = [
 ];
 
 /** Operations that the Hub has published since hub-api.md was written. */
+const jobs = "/api/jobs/{namespace}";
+const inJob = [inPath("namespace"), inPath("jobId")];
+const stage = { type: "string", enum: ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"] };
+const oneOrMore = (schema: object) => ({ anyOf: [schema, { type: "array", items: schema }] });
+
 const laterOperations: DocumentedOperation[] = [
   {
     method: "post",
@@ -279,6 +284,78 @@ const laterOperations: DocumentedOperation[] = [
     parameters: [],
     answer: list("JobHardware"),
     refusals: [401],
+  },
+  {
+    method: "post",
+    path: jobs,
+    tag: "jobs",
+    parameters: [inPath("namespace")],
+    body: { component: "WebhookJobRequest", required: true },
+    answer: component("Job"),
+    refusals: [400, 401, 403, 404, 413, 415],
+  },
+  {
+    method: "get",
+    path: jobs,
+    tag: "jobs",
+    parameters: [
+      inPath("namespace"),
+      inQuery("stage", oneOrMore(stage)),
+      inQuery("label", oneOrMore({ type: "string", pattern: "^[a-zA-Z0-9._-]+=[a-zA-Z0-9._-]*$" })),
+      inQuery("cursor", { type: "string", maxLength: 2048 }),
+    ],
+    answer: list("Job"),
+    headers: ["Link"],
+    refusals: [400, 401, 403, 404],
+  },
+  {
+    method: "get",
+    path: `${jobs}/count`,
+    tag: "jobs",
+    parameters: [inPath("namespace"), inQuery("stage", oneOrMore(stage))],
+    answer: exactly({ count: { type: "number" } }),
+    refusals: [400, 401, 403, 404],
+  },
+  {
+    method: "get",
+    path: `${jobs}/{jobId}`,
+    tag: "jobs",
+    parameters: inJob,
+    answer: component("Job"),
+    refusals: [401, 403, 404],
+  },
+  {
+    method: "get",
+    path: `${jobs}/{jobId}/logs`,
+    tag: "jobs",
+    parameters: [...inJob, inQuery("tail", { type: "integer", minimum: 0, maximum: 9007199254740991 })],
+    answer: undocumentedBody,
+    refusals: [400, 401, 403, 404],
+  },
+  {
+    method: "get",
+    path: `${jobs}/{jobId}/events`,
+    tag: "jobs",
+    parameters: inJob,
+    answer: undocumentedBody,
+    refusals: [401, 403, 404],
+  },
+  {
+    method: "post",
+    path: `${jobs}/{jobId}/cancel`,
+    tag: "jobs",
+    parameters: inJob,
+    answer: component("Job"),
+    refusals: [401, 403, 404],
+  },
+  {
+    method: "put",
+    path: `${jobs}/{jobId}/labels`,
+    tag: "jobs",
+    parameters: inJob,
+    body: { component: "JobLabels", required: true },
+    answer: component("Job"),
+    refusals: [400, 401, 403, 404, 413, 415],
   },
 ];
 

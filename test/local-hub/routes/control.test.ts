@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { job } from "../../../src/hub/jobs.ts";
+import { job } from "../../../src/hub/jobs/schemas.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";

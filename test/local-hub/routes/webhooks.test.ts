@@ -203,7 +203,7 @@ describe("Updating a webhook", () => {
     await hub.trigger();
     const { arch, expose, resourceGroupId } = hidden;
     const [record] = hub.hub.jobs();
-    expect(record).toMatchObject({ arch, expose, resourceGroupId, retry: 1, secrets: { KEY: null } });
+    expect(record).toMatchObject({ arch, expose, resourceGroupId, retry: 1, secrets: ["KEY"] });
     expect(record).not.toHaveProperty("ssh");
   });
 

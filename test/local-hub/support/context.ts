@@ -31,7 +31,7 @@ export function openContext(): { context: HubContext; clock: { now: number } } {
     store.close();
   });
   const context: HubContext = {
-    ...{ ...parts, dispatcher, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
+    ...{ ...parts, dispatcher, jobs, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
     auditLog: new AuditLog({ ...parts, store: store.auditLog }),
     reset: () => store.clear(),
   };

@@ -10,6 +10,8 @@ export interface SampleRequest {
   writes: boolean;
 }
 
+const jobs = "/api/jobs/local-user";
+
 /** One request for each of a user's own operations; `name` is the id of one of the user's webhooks. */
 export const ownRequests: SampleRequest[] = [
   { operationId: "listWebhooks", line: () => "GET /api/settings/webhooks", writes: false },
@@ -43,6 +45,18 @@ export const ownRequests: SampleRequest[] = [
   },
   { operationId: "whoami", line: () => "GET /api/whoami-v2", writes: false },
   { operationId: "listJobHardware", line: () => "GET /api/jobs/hardware", writes: false },
+  { operationId: "startJob", line: () => `POST ${jobs}`, body: { flavor: "cpu-basic" }, writes: true },
+  { operationId: "listJobs", line: () => `GET ${jobs}`, writes: false },
+  { operationId: "countJobs", line: () => `GET ${jobs}/count`, writes: false },
+];
+
+/** One request for each operation on a job; `name` is the id of one of the user's jobs. */
+export const jobRequests: SampleRequest[] = [
+  { operationId: "getJob", line: (id) => `GET ${jobs}/${id}`, writes: false },
+  { operationId: "streamJobLogs", line: (id) => `GET ${jobs}/${id}/logs`, writes: false },
+  { operationId: "streamJobEvents", line: (id) => `GET ${jobs}/${id}/events`, writes: false },
+  { operationId: "cancelJob", line: (id) => `POST ${jobs}/${id}/cancel`, writes: true },
+  { operationId: "setJobLabels", line: (id) => `PUT ${jobs}/${id}/labels`, body: { labels: { a: "b" } }, writes: true },
 ];
 
 /** One request for each operation on the organization `name`. An admin who sends them all remains an admin. */

@@ -1,12 +1,10 @@
 import * as z from "zod/mini";
-import type { CallOptions, Operations } from "./operation.ts";
-import { objectIdInEitherCase, requestEnum, responseEnum, timestamp } from "./schemas.ts";
-import type { Transport } from "./transport/transport.ts";
-import { withJsonRule } from "./validation/json-rule.ts";
+import { objectIdInEitherCase, requestEnum, responseEnum } from "../schemas.ts";
+import { withJsonRule } from "../validation/json-rule.ts";
 
 /*
- * This file defines three similar schemas: the job in a request for a webhook (with the values of secrets), the job in a webhook
- * that the Hub returns (with the names of secrets), and the record of a job that was started.
+ * This file defines the job in a request (with the values of secrets), and the job in a webhook that the Hub returns (with the names
+ * of secrets). `schemas.ts` defines a started job.
  */
 
 /** The hardware in the Hub's specification. */
@@ -44,12 +42,11 @@ export const addedFlavors = ["rtx-pro-6000", "rtx-pro-6000x2", "rtx-pro-6000x4",
 /** The hardware that a job can request. */
 export const hardwareFlavors = [...specifiedFlavors, ...addedFlavors] as const;
 
-/** The stages of a job. */
-export const jobStages = ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"] as const;
-
 const flavor = requestEnum(hardwareFlavors);
-const returnedFlavor = responseEnum(hardwareFlavors);
-const architectures = ["amd64", "arm64"] as const;
+/** The hardware of a job that the Hub returns. */
+export const returnedFlavor = responseEnum(hardwareFlavors);
+/** The processor architectures of a job. */
+export const architectures = ["amd64", "arm64"] as const;
 const command = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
 /** Creates a schema that rejects objects with a field `__proto__`, which `z.record` would drop silently. */
@@ -84,7 +81,8 @@ const labelName = z
 const labelValue = z
   .string()
   .check(z.regex(/^[a-zA-Z0-9._-]*$/, expectedLabelValue), z.maxLength(maxLabelLength, expectedLabelValue));
-const labels = z.pipe(objectWithoutProto<string>(expectedLabel), z.record(labelName, labelValue));
+/** The labels of a job, by name. */
+export const labels = z.pipe(objectWithoutProto<string>(expectedLabel), z.record(labelName, labelValue));
 
 const timeoutSeconds = z.nullable(z.int().check(z.positive(), z.maximum(Number.MAX_SAFE_INTEGER)));
 
@@ -115,13 +113,13 @@ const volume = withJsonRule(
 const port = z.int().check(z.minimum(1), z.maximum(65_535));
 
 /** The ports of a job that are reachable from outside. */
-const expose = z.object({
+export const expose = z.object({
   ports: z.array(port).check(z.maxLength(20)),
   /** The ports that require no token. All other ports require a token with read access to the namespace of the job. */
   portsPublic: z.optional(z.array(port).check(z.maxLength(20))),
 });
 
-/** The job in a request to create or update a webhook. */
+/** The job in a request to start a job, or to create or update a webhook. */
 export const webhookJobRequest = z.object({
   flavor,
   spaceId: z.optional(z.string()),
@@ -162,116 +160,10 @@ export const webhookJob = withJsonRule(
   { required: ["environment", "flavor", "timeoutSeconds"] },
 );
 
-const account = z.strictObject({ id: z.string(), name: z.string() });
-
-/** A job that is scheduled, running, or finished. */
-export const job = z.strictObject({
-  id: z.string(),
-  createdAt: timestamp,
-  owner: account,
-  spaceId: z.optional(z.string()),
-  dockerImage: z.optional(z.string()),
-  /** The timeout in seconds. */
-  timeout: z.optional(z.number()),
-  environment: z.record(z.string(), z.string()),
-  /** The names of the secrets. All values are `null`. */
-  secrets: z.optional(z.record(z.string(), z.null())),
-  command: z.optional(z.array(z.string())),
-  arguments: z.optional(z.array(z.string())),
-  arch: z.optional(responseEnum(architectures)),
-  flavor: returnedFlavor,
-  status: z.strictObject({
-    stage: z.enum(jobStages),
-    message: z.nullable(z.string()),
-    /** The reason for the cancellation, such as `NO_CREDITS` or `NO_SUBSCRIPTION`. */
-    cancelReason: z.optional(z.string()),
-    failureCount: z.optional(z.number()),
-  }),
-  createdBy: account,
-  tags: z.optional(z.array(z.string())),
-  retry: z.optional(z.number()),
-  volumes: z.optional(
-    z.array(
-      z.strictObject({
-        type: z.string(),
-        source: z.string(),
-        mountPath: z.string(),
-        revision: z.optional(z.string()),
-        readOnly: z.optional(z.boolean()),
-        path: z.optional(z.string()),
-      }),
-    ),
-  ),
-  expose: z.optional(z.strictObject(expose.shape)),
-  resourceGroupId: z.optional(z.string()),
-});
-
-/** Hardware that a job can request, with its price. */
-export const jobHardware = z.strictObject({
-  /** The flavor. */
-  name: z.string(),
-  prettyName: z.string(),
-  cpu: z.string(),
-  ram: z.string(),
-  ephemeralStorage: z.string(),
-  accelerator: z.nullable(
-    z.strictObject({
-      type: responseEnum(["gpu", "neuron"]),
-      model: z.string(),
-      quantity: z.string(),
-      vram: z.string(),
-      manufacturer: responseEnum(["Nvidia", "AWS"]),
-    }),
-  ),
-  unitCostMicroUSD: z.number(),
-  unitCostUSD: z.number(),
-  /** The unit of the price, such as `minute`. */
-  unitLabel: z.string(),
-});
-
-/** The job operation, which the Hub published after the specification and before 2026-08-17. */
-export const jobOperations = {
-  hardware: {
-    method: "get",
-    path: "/api/jobs/hardware",
-    operationId: "listJobHardware",
-    summary: "List the hardware for jobs",
-    response: z.array(jobHardware),
-  },
-} as const satisfies Operations;
-
-/** Hardware that a job can request, with its price. */
-export type JobHardware = z.output<typeof jobHardware>;
-/** The job in a request to create or update a webhook, with the values of its secrets. */
+/** The job in a request to start a job, or to create or update a webhook, with the values of its secrets. */
 export type WebhookJobRequest = z.input<typeof webhookJobRequest>;
 /**
  * The job in a webhook that the Hub returns, with the names of its secrets. The Hub does not return `arch`, `attempts`,
  * `volumes`, `expose`, `ssh`, or `resourceGroupId`.
  */
 export type WebhookJob = z.output<typeof webhookJob>;
-/** A job that is scheduled, running, or finished. */
-export type Job = z.output<typeof job>;
-/** The stage of a job. */
-export type JobStage = (typeof jobStages)[number];
-
-/** The methods of `hub.jobs` for jobs on the Hub's infrastructure. */
-export class HubJobs {
-  readonly #transport: Transport;
-
-  /** @internal */
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
-  /**
-   * Lists the hardware that a job can request. Pass a returned `name` as the `flavor` of a job.
-   *
-   * @example
-   * ```ts
-   * for (const { name, unitCostUSD, unitLabel } of await hub.jobs.hardware()) console.log(name, unitCostUSD, unitLabel);
-   * ```
-   */
-  hardware(options?: CallOptions): Promise<JobHardware[]> {
-    return this.#transport.call(jobOperations.hardware, {}, options);
-  }
-}

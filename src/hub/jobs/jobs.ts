@@ -1,0 +1,175 @@
+import { messageOf } from "../../core/describe-error.ts";
+import { type Duration, toMilliseconds } from "../../core/duration.ts";
+import { accountOperations } from "../account.ts";
+import type { CallOptions } from "../operation.ts";
+import { Pages } from "../pages.ts";
+import type { Transport } from "../transport/transport.ts";
+import { argumentInvalid } from "../validation/arguments.ts";
+import type { WebhookJobRequest } from "./definition.ts";
+import { type JobLogLine, readJobLogs } from "./job-logs.ts";
+import { type Job, type JobHardware, type JobStage, jobOperations } from "./schemas.ts";
+
+/** The options of calls for jobs. */
+export interface JobCallOptions extends CallOptions {
+  /** The user or organization that owns the job. Default: the token's user. */
+  namespace?: string | undefined;
+}
+
+/** The job to start with {@link HubJobs.run}. Set either `image` or `space`. */
+export interface JobRequest
+  extends Omit<WebhookJobRequest, "dockerImage" | "spaceId" | "flavor" | "timeoutSeconds">,
+    Pick<JobCallOptions, "namespace"> {
+  /** The Docker image, such as `python:3.13`. */
+  image?: string | undefined;
+  /** The Space whose image runs the job, as `owner/name`. */
+  space?: string | undefined;
+  /** The hardware. Default `cpu-basic`. */
+  flavor?: WebhookJobRequest["flavor"] | undefined;
+  /** The Hub stops the job after this time, rounded up to whole seconds. By default, the Hub chooses the timeout. */
+  timeout?: Duration | undefined;
+}
+
+/** A search for jobs. */
+export interface JobSearch {
+  /** Selects jobs in one of these stages. */
+  stage?: JobStage | JobStage[] | undefined;
+  /** Selects jobs with all these labels. */
+  labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The options of {@link HubJobs.logs}. */
+export interface JobLogOptions extends JobCallOptions {
+  /** Whether to wait for new lines until the job ends. By default, only the existing lines are returned. */
+  follow?: boolean | undefined;
+  /** Skips all existing lines except for the last ones. This is the maximum number of lines to keep. */
+  tail?: number | undefined;
+}
+
+/**
+ * The methods of `hub.jobs` for jobs on the Hub's infrastructure.
+ *
+ * All methods throw a `HubError` on failure. The code is `ARGUMENT_INVALID` if an argument is invalid. In this case, no request is
+ * sent, and `fields` contains the invalid fields. Methods with a job ID throw `HUB_NOT_FOUND` if the namespace has no such job.
+ */
+export class HubJobs {
+  readonly #transport: Transport;
+  #user: Promise<string> | undefined;
+
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Lists the hardware that a job can request. Pass a returned `name` as the `flavor` of a job.
+   *
+   * @example
+   * ```ts
+   * for (const { name, unitCostUSD, unitLabel } of await hub.jobs.hardware()) console.log(name, unitCostUSD, unitLabel);
+   * ```
+   */
+  hardware(options?: CallOptions): Promise<JobHardware[]> {
+    return this.#transport.call(jobOperations.hardware, {}, options);
+  }
+
+  /**
+   * Starts a job. Returns as soon as the job is scheduled. The call is retried only if the Hub cannot have processed the call.
+   *
+   * @example
+   * ```ts
+   * const { id } = await hub.jobs.run({
+   *   image: "python:3.13",
+   *   command: ["python", "-c", "print('Hello')"],
+   *   secrets: { HF_TOKEN: process.env.HF_TOKEN },
+   *   timeout: "10m",
+   * });
+   * ```
+   */
+  async run(request: JobRequest, options?: CallOptions): Promise<Job> {
+    const { image, space, flavor = "cpu-basic", timeout, namespace, ...further } = request;
+    if ((image === undefined) === (space === undefined)) {
+      throw argumentInvalid([{ field: "image", problem: "pass either an image or a space" }]);
+    }
+    const timeoutSeconds = timeout === undefined ? undefined : toSeconds(timeout);
+    const body = { ...further, flavor, timeoutSeconds, dockerImage: image, spaceId: space };
+    const params = await this.#params({ ...options, namespace });
+    return this.#transport.call(jobOperations.run, { params, body }, options);
+  }
+
+  /**
+   * Lists the jobs of a namespace, newest first. Requests each page only when the page is needed.
+   *
+   * @example
+   * ```ts
+   * for await (const { id, status } of hub.jobs.list({ stage: "RUNNING", labels: { team: "data" } })) console.log(id, status);
+   * ```
+   */
+  list({ stage, labels = {} }: JobSearch = {}, options: JobCallOptions = {}): Pages<Job> {
+    const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+    const params = () => this.#params(options);
+    const transport = this.#transport;
+    async function* read() {
+      yield* transport.pages(jobOperations.list, { params: await params(), query: { stage, label } }, options);
+    }
+    return new Pages(read, { signal: options.signal });
+  }
+
+  /** Counts the jobs of a namespace, or the jobs in some stages. */
+  async count({ stage }: Pick<JobSearch, "stage"> = {}, options?: JobCallOptions): Promise<number> {
+    const params = await this.#params(options);
+    return (await this.#transport.call(jobOperations.count, { params, query: { stage } }, options)).count;
+  }
+
+  /** Returns a job. */
+  async get(jobId: string, options?: JobCallOptions): Promise<Job> {
+    const params = { ...(await this.#params(options)), jobId };
+    return this.#transport.call(jobOperations.get, { params }, options);
+  }
+
+  /**
+   * Yields the lines that a job has printed. With `follow`, waits for new lines until the job ends, and reconnects if the connection
+   * is lost. Without `follow`, stops 5 s after the last line of a running job, because the Hub does not mark the last line.
+   *
+   * @example
+   * ```ts
+   * for await (const { line } of hub.jobs.logs(id, { follow: true })) console.log(line);
+   * ```
+   */
+  async *logs(jobId: string, options: JobLogOptions = {}): AsyncGenerator<JobLogLine, void, undefined> {
+    const params = { ...(await this.#params(options)), jobId };
+    yield* readJobLogs(this.#transport, { params, ...options });
+  }
+
+  /** Cancels a job. Has no effect on a finished job. */
+  async cancel(jobId: string, options?: JobCallOptions): Promise<Job> {
+    const params = { ...(await this.#params(options)), jobId };
+    return this.#transport.call(jobOperations.cancel, { params }, { ...options, idempotent: true });
+  }
+
+  /** Replaces all labels of a job. */
+  async setLabels(jobId: string, labels: Readonly<Record<string, string>>, options?: JobCallOptions): Promise<Job> {
+    const params = { ...(await this.#params(options)), jobId };
+    return this.#transport.call(jobOperations.setLabels, { params, body: { labels } }, options);
+  }
+
+  /** Returns the namespace. Finds the token's user on the first call without a namespace, and caches the user. */
+  async #params({ namespace, signal }: JobCallOptions = {}): Promise<{ namespace: string }> {
+    if (namespace !== undefined) return { namespace };
+    this.#user ??= this.#transport.call(accountOperations.whoami, {}, { signal }).then(
+      ({ name }) => name,
+      (error: unknown) => {
+        this.#user = undefined;
+        throw error;
+      },
+    );
+    return { namespace: await this.#user };
+  }
+}
+
+function toSeconds(timeout: Duration): number {
+  try {
+    return Math.ceil(toMilliseconds(timeout, "timeout") / 1000);
+  } catch (error) {
+    throw argumentInvalid([{ field: "timeout", problem: messageOf(error) }]);
+  }
+}

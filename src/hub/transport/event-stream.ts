@@ -1,0 +1,45 @@
+import { type ElementOptions, readPart } from "./response-body.ts";
+
+/** The maximum length of a line in UTF-16 code units, which is much longer than the lines that the Hub sends. */
+const maxLineChars = 1_000_000;
+
+/**
+ * Yields the data of server-sent events as they arrive. Skips comments and events whose data is not a JSON object. Exiting the loop
+ * cancels the response.
+ *
+ * @throws `ResponseStalledError` if no data arrives for `timeoutMs`, the signal's abort reason, and connection errors.
+ */
+export async function* readEvents(
+  response: Response,
+  options: ElementOptions,
+): AsyncGenerator<unknown, void, undefined> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  let data: string[] = [];
+  try {
+    for (;;) {
+      const { done, value } = reader ? await readPart(reader, options) : { done: true };
+      const lines = (rest + (value ? decoder.decode(value, { stream: true }) : decoder.decode())).split(/\r?\n/);
+      rest = lines.pop()?.slice(0, maxLineChars) ?? "";
+      for (const line of lines) {
+        if (line.startsWith("data:")) data.push(line.slice(5));
+        if (line !== "") continue;
+        const event = parseObject(data.join("\n"));
+        data = [];
+        if (event !== undefined) yield event;
+      }
+      if (done) return;
+    }
+  } finally {
+    reader?.cancel().catch(() => {}); // Discards the rest of the body, if there is any.
+  }
+}
+
+function parseObject(text: string): unknown {
+  try {
+    return text.trimStart().startsWith("{") ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
