@@ -117,7 +117,7 @@ export type UserOverview = z.output<typeof userOverview>;
 /** The public profile of an organization. */
 export type OrganizationOverview = z.output<typeof organizationOverview>;
 
-/** The account operations, which the Hub published after the specification and before 2026-08-17. */
+/** The account operation, which the Hub published after the specification and before 2026-08-17. */
 export const accountOperations = {
   whoami: {
     method: "get",
@@ -126,7 +126,11 @@ export const accountOperations = {
     summary: "Read the owner of the token",
     response: whoami,
   },
-  userOverview: {
+} as const satisfies Operations;
+
+/** The operations on public profiles. */
+export const profileOperations = {
+  user: {
     method: "get",
     path: "/api/users/{username}/overview",
     operationId: "getUserOverview",
@@ -134,7 +138,7 @@ export const accountOperations = {
     request: { params: z.object({ username: z.string() }) },
     response: userOverview,
   },
-  organizationOverview: {
+  organization: {
     method: "get",
     path: "/api/organizations/{name}/overview",
     operationId: "getOrganizationOverview",

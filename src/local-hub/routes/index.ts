@@ -10,6 +10,7 @@ import { resourceGroupApi } from "./organizations/resource-groups.ts";
 import { scimApi } from "./organizations/scim.ts";
 import { tokenApi } from "./organizations/tokens.ts";
 import { paperApi } from "./papers.ts";
+import { profileApi } from "./profiles.ts";
 import { refApi } from "./refs.ts";
 import { repositoryApi } from "./repositories.ts";
 import type { ResourceApi, Route } from "./route.ts";
@@ -31,15 +32,13 @@ export const specifiedApis: readonly ResourceApi[] = [
   scimApi,
   accountApi,
   jobApi,
-  repositoryApi,
-  refApi,
 ];
 
 /**
  * The resources of repositories. The Hub publishes them with more parameters and larger responses, of which the local Hub serves what
  * the official clients use.
  */
-const repositoryApis: readonly ResourceApi[] = [discussionApi];
+const repositoryApis: readonly ResourceApi[] = [repositoryApi, refApi, discussionApi, profileApi];
 
 /** The resources of the API, in the order of the OpenAPI document. */
 export const resourceApis: readonly ResourceApi[] = [...specifiedApis, ...repositoryApis];
