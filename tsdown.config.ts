@@ -17,6 +17,7 @@ const replacedInWorkers = [
   "console/error-page",
   "receiver/dashboard/dashboard",
   "receiver/background/inbox-support",
+  "receiver/hub/hub-client",
   "receiver/landing/landing-page",
   "receiver/landing/worker-pages",
   "receiver/routes/metrics",

@@ -2369,15 +2369,13 @@ declare class HubRepository {
   commits(options?: RevisionOptions): Pages<RepositoryCommit>;
   /**
    * Returns the files that differ between two revisions, sorted by path. Uses the Hub's comparison. If the Hub cannot compare the
-   * revisions, such as for a diff of more than 50 MB, this method lists all files of both revisions.
+   * revisions, such as for a diff of more than 50 MB, this method lists all files of both revisions. Pass the `oldSha` and `newSha`
+   * of a payload as `from` and `to`.
    *
    * @example
    * ```ts
-   * for (const { ref, oldSha, newSha } of payload.updatedRefs) {
-   *   if (newSha === null) continue; // The ref was deleted.
-   *   const files = await repo.changedFiles({ from: oldSha, to: newSha });
-   *   console.log(ref, files.map(({ path }) => path));
-   * }
+   * const files = await repo.changedFiles({ from: "v1.0", to: "main" });
+   * console.log(files.filter(({ status }) => status === "added").map(({ path }) => path));
    * ```
    */
   changedFiles(options: ChangedFilesOptions): Promise<ChangedFile[]>;
@@ -2398,7 +2396,7 @@ declare class HubRepository {
    *   not in UTF-8.
    * @example
    * ```ts
-   * const card = await repo.readText("README.md", { revision: payload.repo.headSha });
+   * const card = await repo.readText("README.md", { revision: "refs/pr/1" });
    * ```
    */
   readText(path: string, options?: ReadFileOptions): Promise<string>;
@@ -2987,7 +2985,7 @@ type Outcome =
   readonly status: "succeeded";
   readonly result: unknown;
 } |
-/** The filter did not match. */
+/** The filter did not match, or a condition of the endpoint: `paths` or `ignoreSelf`. */
 {
   readonly status: "ignored";
   readonly reason: string;
@@ -3185,6 +3183,14 @@ interface FilterOptions {
    * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
    */
   ref?: string | readonly string[];
+  /**
+   * Paths of files with globs, such as `"README.md"` or `"data/**"`. The handler only runs if at least one changed file matches.
+   * Events of other scopes than `repo.content` never match. For models, datasets, and Spaces, the server requests
+   * the changed files of each updated ref that matches `ref` from the Hub: it compares a new branch with the main branch, and a deleted ref has no
+   * changed files. For buckets, the payload lists the files. If the Hub does not answer, or if the list in the payload is
+   * truncated, the handler runs.
+   */
+  paths?: string | readonly string[];
 }
 interface PayloadByScope {
   repo: RepoPayload;
@@ -3245,9 +3251,24 @@ declare class EndpointActivity {
   addEnd(outcome: ActivityOutcome, at: number): void;
   arrivalsUntil(now: number): number;
 }
+/** Selects deliveries by the files that changed. */
+interface PathFilter {
+  /** The paths, for messages. */
+  readonly paths: readonly string[];
+  /** Whether a changed file matches. */
+  readonly matches: (path: string) => boolean;
+  /** Whether the changes of a ref count. */
+  readonly acceptsRef: (ref: string) => boolean;
+}
+/** Conditions on which the handler runs. */
+interface EndpointConditions {
+  /** Whether to ignore events that this server caused. */
+  readonly ignoreSelf: boolean;
+  readonly paths: PathFilter | undefined;
+}
 /**
  * The second argument of a handler. `signal`, `log`, and `request` are created on first use. Note that `{ ...context }`
- * creates all three.
+ * creates all three. `hub` is loaded when one of its methods is called.
  */
 interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
@@ -3260,6 +3281,18 @@ interface HandlerContext<Payload = WebhookPayload> {
   readonly signal: AbortSignal;
   /** A logger that adds the endpoint and the delivery ID to each line. */
   readonly log: Logger;
+  /**
+   * The Hub client of the server (see `server.hub`), which is loaded at the first call. Use it to read the repository, to comment,
+   * or to commit. With `ignoreSelf`, events that these calls cause are ignored.
+   *
+   * @example
+   * ```ts
+   * server.webhook("review", { scope: "repo.content", background: true }, async ({ repo }, { hub, signal }) => {
+   *   return hub.repo(repo).readText("README.md", { revision: repo.headSha, signal });
+   * });
+   * ```
+   */
+  readonly hub: HubClient;
   /**
    * A copy of the HTTP request without the body, the `X-Webhook-Secret` header, and the `secret` query parameter.
    * Missing for background endpoints and for deliveries without HTTP.
@@ -3317,6 +3350,12 @@ interface EndpointOptions extends FilterOptions {
    * or both without `scope`.
    */
   domains?: WebhookDomain | readonly WebhookDomain[];
+  /**
+   * Whether to ignore events that this server caused: commits, pull requests, merges, discussions, and comments that were made with
+   * `context.hub` or `server.hub`. Other changes of the same Hub account still arrive. The server recognizes its changes by their
+   * IDs, which it stores in the inbox, and by its markers: see `hubSignature` of `WebhooksServer`. Default `false`.
+   */
+  ignoreSelf?: boolean;
 }
 type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
 type RepoTypeOf<Options> = Options extends {
@@ -3354,6 +3393,8 @@ interface Endpoint {
    * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
    */
   readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
+  readonly conditions?: EndpointConditions;
   readonly handler: Handler<unknown>;
   /** The counts of deliveries since the process started. */
   readonly activity: EndpointActivity;
@@ -4309,6 +4350,24 @@ interface WebhooksServerOptions {
    * `METRICS` is `1`, else `false`.
    */
   metrics?: boolean;
+  /**
+   * The Hub client of handlers (`context.hub`) and of `server.hub`: the options of a client, or a client. Default: a client with
+   * `HF_TOKEN` and `HF_ENDPOINT`. In a bundle for an edge worker, which does not contain the client otherwise, pass a client.
+   *
+   * @example
+   * ```ts
+   * // In a test, the local Hub replaces the Hub.
+   * const server = new WebhooksServer({ hub: { hubUrl: localHub.url, token: "hf_local" } });
+   * ```
+   */
+  hub?: HubClient | HubClientOptions;
+  /**
+   * The name of this server in the markers of its commits, discussions, and comments, which `ignoreSelf` and the `marker` options
+   * of the client recognize. Replicas of one server must have the same name, and the name must stay the same across restarts. Set
+   * different names if several servers use the same Hub account, and should see each other's changes. Maximum: 200 characters.
+   * Default: `SPACE_ID`, else `"server"`.
+   */
+  hubSignature?: string;
 }
 /**
  * Receives Hub webhooks: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result, or stores
@@ -4339,6 +4398,16 @@ declare class WebhooksServer {
   readonly inbox: ServerInbox;
   /** @throws `OPTION_INVALID` if an option is invalid or unknown. */
   constructor(options?: WebhooksServerOptions);
+  /**
+   * The Hub client of this server, for code outside handlers. Handlers receive the same client as `context.hub`. The `hub` option
+   * configures the client, which is loaded at the first call.
+   *
+   * @example
+   * ```ts
+   * const { name } = await server.hub.whoami();
+   * ```
+   */
+  get hub(): HubClient;
   /** The names of the endpoints, in the order of their registration. */
   get endpointNames(): readonly string[];
   /**

@@ -63,6 +63,11 @@ export const sections: readonly Section[] = [
         about: "Register handlers, choose the events that they receive, read the payload, and answer.",
       },
       {
+        title: "Act on the Hub",
+        path: "guides/act-on-the-hub",
+        about: "Read files, comment, and commit in a handler, and ignore the events that the handler causes.",
+      },
+      {
         title: "Background, retries and idempotency",
         path: "guides/background",
         about: "Store a delivery, answer at once, run its handler with retries, and replay dead deliveries.",

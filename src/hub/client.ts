@@ -10,7 +10,7 @@ import { HubNotifications } from "./notifications.ts";
 import type { CallOptions } from "./operation.ts";
 import { HubOrganizations } from "./organizations/organizations.ts";
 import { HubPapers } from "./papers.ts";
-import type { Observation } from "./repositories/action-observer.ts";
+import { type Observation, observeActions } from "./repositories/action-observer.ts";
 import { HubRepository } from "./repositories/hub-repository.ts";
 import { RepositoryClient } from "./repositories/repository-context.ts";
 import type { RepoRef } from "./schemas.ts";
@@ -75,6 +75,7 @@ export class HubClient {
   readonly jobs: HubJobs;
   /** Organizations: members, resource groups, network security, and audit log. */
   readonly organizations: HubOrganizations;
+  readonly #options: HubClientOptions;
   readonly #transport: Transport;
   readonly #repositories: RepositoryClient;
 
@@ -95,6 +96,7 @@ export class HubClient {
       logger,
     });
     this.hubUrl = hubUrl;
+    this.#options = options;
     this.#transport = transport;
     this.#repositories = new RepositoryClient(transport, observations.get(options));
     this.webhooks = new HubWebhooks(transport);
@@ -156,6 +158,11 @@ export class HubClient {
    */
   fetch(path: string, init?: HubFetchInit): Promise<Response> {
     return this.#transport.fetch(path, init);
+  }
+
+  /** @internal Returns a client with the same options, whose changes are observed and signed. */
+  [observeActions](observation: Observation): HubClient {
+    return createObservedClient(this.#options, observation);
   }
 }
 

@@ -37,7 +37,7 @@ export type UnparsedDelivery = Omit<Delivery, "payload">;
 export type Outcome =
   /** The handler returned `result`. */
   | { readonly status: "succeeded"; readonly result: unknown }
-  /** The filter did not match. */
+  /** The filter did not match, or a condition of the endpoint: `paths` or `ignoreSelf`. */
   | { readonly status: "ignored"; readonly reason: string }
   /** The handler failed. `retryAt` is set if the handler requested a retry at a certain time. */
   | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };

@@ -1,4 +1,5 @@
 import { optionError } from "../core/option-error.ts";
+import { globToRegExp, listOf, refMatcher } from "./globs.ts";
 import {
   type Action,
   actions,
@@ -33,13 +34,25 @@ export interface FilterOptions {
    * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
    */
   ref?: string | readonly string[];
+  /**
+   * Paths of files with globs, such as `"README.md"` or `"data/**"`. The handler only runs if at least one changed file matches.
+   * Events of other scopes than `repo.content` never match. For models, datasets, and Spaces, the server requests
+   * the changed files of each updated ref that matches `ref` from the Hub: it compares a new branch with the main branch, and a deleted ref has no
+   * changed files. For buckets, the payload lists the files. If the Hub does not answer, or if the list in the payload is
+   * truncated, the handler runs.
+   */
+  paths?: string | readonly string[];
 }
+
+/** The scope of events with changed files. */
+const contentScope = "repo.content";
 
 /** Returns the reason why a payload does not match, or `undefined` if the payload matches. */
 export type Filter = (payload: WebhookPayload) => string | undefined;
 
 /**
- * Creates a filter function. Returns `undefined` if no option is set.
+ * Creates a filter function. Returns `undefined` if no option is set. Of `paths`, the function only checks that the payload can
+ * contain changed files: see `createPathFilter`.
  *
  * @throws `OPTION_INVALID` when a field is empty or a repository does not have the form `type:name`.
  * @example
@@ -50,11 +63,12 @@ export type Filter = (payload: WebhookPayload) => string | undefined;
  */
 export function createFilter(options: FilterOptions): Filter | undefined {
   const checks: Filter[] = [];
-  const { scope, action, repo, ref } = options;
+  const { scope, action, repo, ref, paths } = options;
   if (scope !== undefined) checks.push(scopeFilter(listOf("scope", scope)));
   if (action !== undefined) checks.push(actionFilter(listOf("action", action)));
   if (repo !== undefined) checks.push(repoFilter(listOf("repo", repo)));
   if (ref !== undefined) checks.push(refFilter(listOf("ref", ref)));
+  if (paths !== undefined) checks.push(contentFilter);
   if (checks.length === 0) return undefined;
   return (payload) => {
     for (const check of checks) {
@@ -69,7 +83,7 @@ export function createFilter(options: FilterOptions): Filter | undefined {
  * Returns warnings about filter values that the Hub does not send, because a filter that never matches is hard to
  * debug. Unknown values are not errors, because the Hub can add values at any time.
  */
-export function lintFilter({ scope, action, repo, ref }: FilterOptions): string[] {
+export function lintFilter({ scope, action, repo, ref, paths }: FilterOptions): string[] {
   const unknown = (option: string, values: readonly string[], known: (value: string) => boolean, hint: string) =>
     values
       .filter((value) => !known(value) && !value.includes("*"))
@@ -86,6 +100,15 @@ export function lintFilter({ scope, action, repo, ref }: FilterOptions): string[
       `Known types: ${repoTypes.join(", ")}`,
     ),
     ...unknown("ref", all(ref), (value) => value.startsWith("refs/"), 'Use full refs such as "refs/heads/main"'),
+    ...lintPaths(paths, all(scope)),
+  ];
+}
+
+function lintPaths(paths: FilterOptions["paths"], scopes: readonly string[]): string[] {
+  if (paths === undefined || (scopes.length > 0 && scopes.every((scope) => coversScope(contentScope, scope))))
+    return [];
+  return [
+    `Option "paths" only matches events of scope "${contentScope}", so the endpoint ignores all other events. Set scope: "${contentScope}".`,
   ];
 }
 
@@ -97,6 +120,9 @@ function scopeFilter(wanted: readonly string[]): Filter {
     return `scope ${payload.event.scope} lacks fields of ${covering.join(" or ")}`;
   };
 }
+
+const contentFilter: Filter = ({ event }) =>
+  coversScope(contentScope, event.scope) ? undefined : `scope ${event.scope} has no changed files`;
 
 function actionFilter(wanted: readonly string[]): Filter {
   return (payload) => {
@@ -123,32 +149,10 @@ function repoFilter(wanted: readonly string[]): Filter {
   };
 }
 
-/**
- * The maximum length of a ref. Longer refs never match, because matching a glob with several stars takes quadratic
- * time. The Hub's refs are far shorter.
- */
-const maxRefLength = 512;
-
 function refFilter(wanted: readonly string[]): Filter {
-  const patterns = wanted.map(globToRegExp);
-  const isWanted = (ref: string) => ref.length <= maxRefLength && patterns.some((pattern) => pattern.test(ref));
+  const isWanted = refMatcher(wanted);
   return (payload) => {
     const updated = payload.updatedRefs?.some(({ ref }) => isWanted(ref));
     return updated ? undefined : `no updated ref is ${wanted.join(" or ")}`;
   };
-}
-
-function listOf(option: string, value: string | readonly string[]): readonly string[] {
-  const list = typeof value === "string" ? [value] : value;
-  if (list.length > 0 && list.every((item) => typeof item === "string" && item !== "")) return list;
-  throw optionError(
-    `Option "${option}" contains no value or an empty value. Set at least one value, or omit the option to match everything.`,
-  );
-}
-
-function globToRegExp(glob: string): RegExp {
-  const source = glob
-    .split(/(\*{1,2})/)
-    .map((part) => (part === "**" ? ".*" : part === "*" ? "[^/]*" : part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")));
-  return new RegExp(`^${source.join("")}$`, "su");
 }

@@ -1,5 +1,6 @@
 import { checkOptionNames } from "../core/check-option.ts";
 import type { Logger } from "../core/logger.ts";
+import type { HubClient, HubClientOptions } from "../hub/client.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { LandingPage } from "./landing/source.ts";
 import type { HonoApp } from "./routes/server-app.ts";
@@ -82,6 +83,24 @@ export interface WebhooksServerOptions {
    * `METRICS` is `1`, else `false`.
    */
   metrics?: boolean;
+  /**
+   * The Hub client of handlers (`context.hub`) and of `server.hub`: the options of a client, or a client. Default: a client with
+   * `HF_TOKEN` and `HF_ENDPOINT`. In a bundle for an edge worker, which does not contain the client otherwise, pass a client.
+   *
+   * @example
+   * ```ts
+   * // In a test, the local Hub replaces the Hub.
+   * const server = new WebhooksServer({ hub: { hubUrl: localHub.url, token: "hf_local" } });
+   * ```
+   */
+  hub?: HubClient | HubClientOptions;
+  /**
+   * The name of this server in the markers of its commits, discussions, and comments, which `ignoreSelf` and the `marker` options
+   * of the client recognize. Replicas of one server must have the same name, and the name must stay the same across restarts. Set
+   * different names if several servers use the same Hub account, and should see each other's changes. Maximum: 200 characters.
+   * Default: `SPACE_ID`, else `"server"`.
+   */
+  hubSignature?: string;
   /** @internal Returns the current time, in milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;
   /** @internal Creates the ID of a delivery without a `Webhook-Id` header. Default `crypto.randomUUID`. */
@@ -101,6 +120,8 @@ const publicOptionNames = {
   bodyLimit: true,
   landingPage: true,
   metrics: true,
+  hub: true,
+  hubSignature: true,
 } satisfies Record<Exclude<keyof WebhooksServerOptions, "now" | "createId">, true>;
 
 /**

@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { createForwardingLogger, type Logger } from "../core/logger.ts";
 import { webhooksPath } from "../core/paths.ts";
 import { toResponse } from "../http/answer.ts";
+import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { BackgroundWork } from "./background/background-work.ts";
 import { InboxCountsReader } from "./background/inbox-counts.ts";
@@ -11,6 +12,9 @@ import { Activity } from "./endpoint/activity.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
 import { EndpointRegistry } from "./endpoint/endpoint-registry.ts";
 import { createWebhookFunction, type WebhookFunction } from "./endpoint/webhook-function.ts";
+import { ConditionCheck } from "./hub/condition-check.ts";
+import { OwnChanges } from "./hub/own-changes.ts";
+import { ServerHub } from "./hub/server-hub.ts";
 import { serveLandingPage } from "./landing/serve.ts";
 import { serveDefaultExport, stopServingDefaultExport } from "./lifecycle/default-export.ts";
 import { launchInterceptor } from "./lifecycle/launch-interceptor.ts";
@@ -66,6 +70,8 @@ export class WebhooksServer {
   readonly #redaction: ServerRedaction;
   readonly #secretCheck: SecretCheck;
   readonly #ownerCheck: OwnerCheck;
+  readonly #ownChanges: OwnChanges;
+  readonly #hub: ServerHub;
   readonly #pipeline: DeliveryPipeline;
   readonly #backgroundWork: BackgroundWork;
   readonly #activity: Activity;
@@ -116,6 +122,16 @@ export class WebhooksServer {
     });
     this.#backgroundWork = this.#createBackgroundWork();
     this.#inboxCounts = new InboxCountsReader({ inbox: () => this.#backgroundWork.opened, now: this.#now });
+    this.#ownChanges = new OwnChanges({
+      store: async () => (await this.#backgroundWork.opened)?.ownActions,
+      log: this.#log,
+    });
+    this.#hub = new ServerHub({
+      hub: options.hub,
+      signature: options.hubSignature,
+      observer: this.#ownChanges,
+      log: this.#log,
+    });
     this.#pipeline = this.#createPipeline();
     this.#metrics = this.#createMetricsRoute();
     this.#report = new StartupReport({
@@ -127,6 +143,19 @@ export class WebhooksServer {
     this.#lifecycle = this.#createLifecycle();
     this.#serverApp.add((app) => this.#addRoutes(app));
     serveDefaultExport(this, this.#fetch);
+  }
+
+  /**
+   * The Hub client of this server, for code outside handlers. Handlers receive the same client as `context.hub`. The `hub` option
+   * configures the client, which is loaded at the first call.
+   *
+   * @example
+   * ```ts
+   * const { name } = await server.hub.whoami();
+   * ```
+   */
+  get hub(): HubClient {
+    return this.#hub.client;
   }
 
   /** The names of the endpoints, in the order of their registration. */
@@ -284,6 +313,8 @@ export class WebhooksServer {
       createId: this.#options.createId ?? (() => crypto.randomUUID()),
       store: (delivery) => this.#backgroundWork.store(delivery),
       activity: this.#activity,
+      hub: () => this.#hub.client,
+      conditionCheck: new ConditionCheck({ serverHub: this.#hub, ownChanges: this.#ownChanges, log: this.#log }),
       redactOutcome: (outcome) => this.#redaction.outcome(outcome),
     });
   }

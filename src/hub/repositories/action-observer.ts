@@ -32,3 +32,6 @@ export interface Observation {
    */
   signature: string;
 }
+
+/** The key of the method of `HubClient` that returns an observed client. All copies of this package use the same key. */
+export const observeActions: unique symbol = Symbol.for("hub-webhooks.observeActions");

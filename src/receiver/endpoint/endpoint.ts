@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { checkCount, checkOptionNames } from "../../core/check-option.ts";
 import { type Duration, toMilliseconds } from "../../core/duration.ts";
-import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { optionError } from "../../core/option-error.ts";
+import type { HubClient } from "../../hub/client.ts";
 import type { EndpointQueue } from "../../inbox/inbox.ts";
 import { defaultRetentionMs } from "../../inbox/retention.ts";
 import { type Backoff, createRetryPolicy } from "../../inbox/retry-policy.ts";
@@ -15,11 +15,13 @@ import type { PayloadOf } from "../../payload/scope.ts";
 import type { Watch, WatchedItem, WebhookDomain } from "../../payload/watch.ts";
 import { parseJson } from "../pipeline/parse-json.ts";
 import { EndpointActivity } from "./activity.ts";
+import { conditionsOf, type EndpointConditions } from "./conditions.ts";
+import { readEndpointName } from "./endpoint-name.ts";
 import { readDomainsOption, readWatchOption } from "./watch-options.ts";
 
 /**
  * The second argument of a handler. `signal`, `log`, and `request` are created on first use. Note that `{ ...context }`
- * creates all three.
+ * creates all three. `hub` is loaded when one of its methods is called.
  */
 export interface HandlerContext<Payload = WebhookPayload> {
   readonly delivery: Delivery<Payload>;
@@ -32,6 +34,18 @@ export interface HandlerContext<Payload = WebhookPayload> {
   readonly signal: AbortSignal;
   /** A logger that adds the endpoint and the delivery ID to each line. */
   readonly log: Logger;
+  /**
+   * The Hub client of the server (see `server.hub`), which is loaded at the first call. Use it to read the repository, to comment,
+   * or to commit. With `ignoreSelf`, events that these calls cause are ignored.
+   *
+   * @example
+   * ```ts
+   * server.webhook("review", { scope: "repo.content", background: true }, async ({ repo }, { hub, signal }) => {
+   *   return hub.repo(repo).readText("README.md", { revision: repo.headSha, signal });
+   * });
+   * ```
+   */
+  readonly hub: HubClient;
   /**
    * A copy of the HTTP request without the body, the `X-Webhook-Secret` header, and the `secret` query parameter.
    * Missing for background endpoints and for deliveries without HTTP.
@@ -91,6 +105,12 @@ export interface EndpointOptions extends FilterOptions {
    * or both without `scope`.
    */
   domains?: WebhookDomain | readonly WebhookDomain[];
+  /**
+   * Whether to ignore events that this server caused: commits, pull requests, merges, discussions, and comments that were made with
+   * `context.hub` or `server.hub`. Other changes of the same Hub account still arrive. The server recognizes its changes by their
+   * IDs, which it stores in the inbox, and by its markers: see `hubSignature` of `WebhooksServer`. Default `false`.
+   */
+  ignoreSelf?: boolean;
 }
 
 type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
@@ -135,6 +155,8 @@ export interface Endpoint {
    * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
    */
   readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
+  readonly conditions?: EndpointConditions;
   readonly handler: Handler<unknown>;
   /** The counts of deliveries since the process started. */
   readonly activity: EndpointActivity;
@@ -167,7 +189,9 @@ export function createEndpoint(declaration: {
 }): Endpoint {
   const { name, options, handler } = declaration;
   checkOptions(options);
-  const filter = createFilter(options);
+  const conditions = conditionsOf(options);
+  // With conditions, the body must be a Hub payload, even if the filter accepts all payloads.
+  const filter = createFilter(options) ?? (conditions && (() => undefined));
   const { schema } = options;
   if (schema === null && filter) {
     throw optionError(
@@ -180,7 +204,7 @@ export function createEndpoint(declaration: {
     "timeout",
   );
   return {
-    name: readName(name),
+    name: readEndpointName(name),
     warnings: [...lintFilter(options), ...lintTimeout({ background: options.background, timeoutMs })],
     scopes,
     repos: listOf(options.repo),
@@ -189,6 +213,7 @@ export function createEndpoint(declaration: {
     requiresJson: schema !== null,
     timeoutMs,
     ...queueOf(options),
+    ...(conditions && { conditions }),
     parse: schema === undefined ? parserOfHub(filter) : schema === null ? parseNothing : parserOfSchema(schema, filter),
     // `parse` returns the payload type from which the handler's type is derived.
     handler: handler as Handler<unknown>,
@@ -208,7 +233,19 @@ function listOf(value: string | readonly string[] | undefined): readonly string[
 }
 
 const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as const;
-const otherOptions = ["background", "timeout", "schema", "scope", "action", "repo", "ref", "watch", "domains"] as const;
+const otherOptions = [
+  "background",
+  "timeout",
+  "schema",
+  "scope",
+  "action",
+  "repo",
+  "ref",
+  "paths",
+  "watch",
+  "domains",
+  "ignoreSelf",
+] as const;
 
 /** Checks the names of options for JavaScript users, because a misspelled option would have no effect. */
 function checkOptions(options: EndpointOptions): void {
@@ -260,31 +297,4 @@ function withPayload(
   payload: unknown,
 ): Delivery<unknown> {
   return { id, endpoint, body, payload, receivedAt, attempt };
-}
-
-/** Allows only characters that URLs never encode, so that paths can be compared without decoding. */
-const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
-
-/**
- * Reads a name, and removes leading and trailing slashes, because names in the Hub's Python library can start with a
- * slash.
- */
-function readName(given: string | undefined): string {
-  if (!given) {
-    throw new WebhookError(
-      'The endpoint has no name. Pass a named function, or pass a name, as in webhook("retrain", handler).',
-      {
-        code: "ENDPOINT_NAME_MISSING",
-      },
-    );
-  }
-  const name = given.replace(/^\/+|\/+$/g, "");
-  // Rejects the segments "." and "..", because clients resolve them before they send a request.
-  if (!namePattern.test(name) || name.split("/").some((part) => part === "." || part === "..")) {
-    throw new WebhookError(
-      `Invalid endpoint name ${JSON.stringify(given)}. Use letters, digits, ".", "_" and "-", and separate segments with slashes, as in webhook("acme/retrain", handler).`,
-      { code: "ENDPOINT_NAME_INVALID" },
-    );
-  }
-  return name;
 }

@@ -27,6 +27,13 @@ export function openConfiguredInbox(): never {
   );
 }
 
+/** @throws `OPTION_INVALID`, always. The Hub client would double the size of a bundle, also for handlers that do not use it. */
+export function createObservedClient(): never {
+  throw optionError(
+    'This bundle does not contain the Hub client. Pass a client, as in new WebhooksServer({ hub: new HubClient({ token }) }), with HubClient from "hub-webhooks/client".',
+  );
+}
+
 /** @throws `OPTION_INVALID`, always. */
 export function openMetrics(): never {
   throw optionError(

@@ -23,7 +23,7 @@ export interface DeliveryLogFields {
   /** Missing if the delivery was only stored, or was refused. */
   outcome?: "succeeded" | "ignored" | "failed" | "retrying" | "dead" | "abandoned";
   duplicate?: boolean | undefined;
-  /** Why the filter ignored the delivery. */
+  /** Why the delivery was ignored. */
   reason?: string;
   nextAttemptInMs?: number;
   code?: string;
@@ -38,7 +38,7 @@ export interface DeliveryLogFields {
  * | end | `outcome` in the log | counted as | status in the inbox |
  * |---|---|---|---|
  * | the handler returned a result | `succeeded` | `succeeded` | `succeeded` |
- * | the filter did not match | `ignored` | `ignored` | `succeeded` |
+ * | the filter or a condition did not match | `ignored` | `ignored` | `succeeded` |
  * | failed before the response | `failed` | `failed` | not stored |
  * | failed in the background, to be retried | `retrying` | `retrying` | `queued` |
  * | failed in the background, not retried | `dead` | `dead` | `dead` |
@@ -124,7 +124,8 @@ export class DeliveryRecorder {
     const fields = { ...fieldsOf(endpoint, parsed), attempt: claimed.attempt, ms: roundTime(ms) };
     if (outcome.status !== "failed") {
       this.#activity.ended(endpoint.activity, outcome.status);
-      this.#log.info({ ...fields, outcome: outcome.status }, `delivery ${outcome.status}`);
+      const reason = outcome.status === "ignored" ? { reason: outcome.reason } : {};
+      this.#log.info({ ...fields, outcome: outcome.status, ...reason }, `delivery ${outcome.status}`);
       return;
     }
     this.#recordFailure(endpoint, fields, { outcome, claimed, signal });

@@ -3,11 +3,13 @@ import type { Logger } from "../../core/logger.ts";
 import { webhooksPath } from "../../core/paths.ts";
 import { shorten } from "../../core/shorten.ts";
 import { type Answer, errorAnswer } from "../../http/answer.ts";
+import type { HubClient } from "../../hub/client.ts";
 import type { ClaimedDelivery, IncomingDelivery } from "../../inbox/inbox.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import { unknownNames } from "../../payload/schema.ts";
 import type { Activity } from "../endpoint/activity.ts";
 import type { Endpoint, ParsedDelivery } from "../endpoint/endpoint.ts";
+import type { CheckedDelivery, ConditionCheck } from "../hub/condition-check.ts";
 import type { JobDelivery } from "../lifecycle/server-control.ts";
 import type { SecretCheck } from "../security/secret-check.ts";
 import { DeliveryRecorder } from "./delivery-recorder.ts";
@@ -32,6 +34,10 @@ interface PipelineOptions {
   /** Stores a delivery of a background endpoint. */
   store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
   activity: Activity;
+  /** Returns the server's Hub client for handlers. */
+  hub: () => HubClient;
+  /** Checks the conditions of endpoints before their handlers run. */
+  conditionCheck: ConditionCheck;
   /** Removes secrets from an outcome that the inbox stores. */
   redactOutcome: (outcome: Outcome) => Outcome;
 }
@@ -199,10 +205,26 @@ export class DeliveryPipeline {
   }
 
   /** Runs the handler, unless the filter ignores the delivery. */
-  #run(endpoint: Endpoint, { delivery, ignored }: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
+  #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
+    const { delivery, hubPayload, ignored } = parsed;
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
-    const { request, signal } = source;
-    return runHandler({ endpoint, delivery, log: this.#options.log, request, signal });
+    const { log, hub } = this.#options;
+    const run = () => runHandler({ endpoint, delivery, log, hub, ...source });
+    if (!endpoint.conditions || !hubPayload) return run();
+    return this.#runOnConditions(run, { endpoint, delivery, payload: hubPayload, source });
+  }
+
+  async #runOnConditions(
+    run: () => Outcome | Promise<Outcome>,
+    { source: { request, signal }, ...checked }: Omit<CheckedDelivery, "signal"> & { source: RunSource },
+  ): Promise<Outcome> {
+    try {
+      const checking = { ...checked, signal: request?.signal ?? signal };
+      const reason = await this.#options.conditionCheck.reasonToIgnore(checking);
+      return reason === undefined ? await run() : { status: "ignored", reason };
+    } catch (cause) {
+      return { status: "failed", error: notChecked(cause) };
+    }
   }
 
   /**
@@ -274,6 +296,16 @@ function methodNotAllowed(method: string): WebhookError {
   return new WebhookError(`Method "${method}" is not allowed. Send deliveries with POST.`, {
     code: "METHOD_NOT_ALLOWED",
     status: 405,
+  });
+}
+
+/** Returns the error of a delivery whose handler did not run, because the delivery was interrupted before. */
+function notChecked(cause: unknown): WebhookError {
+  return new WebhookError("The delivery was interrupted before its handler ran.", {
+    code: "CLOSING",
+    status: 503,
+    retryable: true,
+    cause,
   });
 }
 

@@ -3,6 +3,7 @@ import { hopByHopHeaders } from "../../core/http-headers.ts";
 import type { Logger } from "../../core/logger.ts";
 import { isResponse } from "../../http/answer.ts";
 import { concatenate } from "../../http/request-body.ts";
+import type { HubClient } from "../../hub/client.ts";
 import type { Delivery, Outcome } from "../../payload/delivery.ts";
 import type { Endpoint, HandlerContext } from "../endpoint/endpoint.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
@@ -20,6 +21,8 @@ interface RunOptions extends RunSource {
   endpoint: Endpoint;
   delivery: Delivery<unknown>;
   log: Logger;
+  /** Returns the server's Hub client. */
+  hub: () => HubClient;
 }
 
 /**
@@ -151,6 +154,10 @@ class RunContext implements HandlerContext<unknown> {
     return this.#created.log;
   }
 
+  get hub(): HubClient {
+    return this.#options.hub();
+  }
+
   get request(): Request | undefined {
     const { request } = this.#options;
     if (request) this.#created.request ??= withoutSecret(request);
@@ -180,6 +187,7 @@ const contextKeys: readonly (string | symbol)[] = [
   "delivery",
   "signal",
   "log",
+  "hub",
   "request",
 ] satisfies (keyof HandlerContext)[];
 

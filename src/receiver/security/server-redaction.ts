@@ -20,11 +20,17 @@ export class ServerRedaction extends LogRedaction {
   #bindings: unknown;
   readonly #short = new Set<string>();
 
-  constructor({ secret, dashboardToken, inbox }: Pick<WebhooksServerOptions, "secret" | "dashboardToken" | "inbox">) {
+  constructor({
+    secret,
+    dashboardToken,
+    inbox,
+    hub,
+  }: Pick<WebhooksServerOptions, "secret" | "dashboardToken" | "inbox" | "hub">) {
     super();
     for (const text of [secret].flat()) this.#addNamed("`secret`", text);
     this.#addNamed("`dashboardToken`", dashboardToken);
     this.#addPassword("the password in `inbox`", inbox);
+    if (hub && "token" in hub) this.#addNamed("`hub.token`", hub.token);
     this.addEnvironment();
   }
 

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
+import { HubClient } from "../../../src/client.ts";
 import { HubError, type WebhookErrorCode } from "../../../src/core/errors.ts";
 import { type Delivery, type HandlerContext, WebhooksServer } from "../../../src/index.ts";
 import { createEndpoint, type EndpointOptions, type Handler } from "../../../src/receiver/endpoint/endpoint.ts";
@@ -19,11 +20,14 @@ const delivery: Delivery<unknown> = {
   attempt: 1,
 };
 
+const client = new HubClient({ token: "hf_local" });
+const hub = () => client;
+
 /** Runs a handler without a server. */
 function run(handler: Handler<unknown>, options: EndpointOptions = {}, request?: Request) {
   const log = createMemoryLogger();
   const endpoint = createEndpoint({ name: "retrain", options, handler });
-  return { log, outcome: runHandler({ endpoint, delivery, log, request }) };
+  return { log, outcome: runHandler({ endpoint, delivery, log, hub, request }) };
 }
 
 /** The key that makes an object thenable. It is a constant, so that no object in this file is thenable by accident. */
@@ -338,7 +342,7 @@ describe("The log of a handler", () => {
     const log = createMemoryLogger();
     const child = vi.spyOn(log, "child");
     const process = (handler: Handler<unknown>) =>
-      runHandler({ endpoint: createEndpoint({ name: "retrain", options: {}, handler }), delivery, log });
+      runHandler({ endpoint: createEndpoint({ name: "retrain", options: {}, handler }), delivery, log, hub });
     process(() => {});
     expect(child).not.toHaveBeenCalled();
     process((_payload, context) => [context.log, context.log]);
@@ -347,9 +351,13 @@ describe("The log of a handler", () => {
 });
 
 describe("A handler's context", () => {
-  test("contains the delivery, and no request if the delivery did not arrive over HTTP", () => {
-    const { outcome } = run((_payload, context) => [context.delivery === delivery, context.request]);
-    expect(outcome).toEqual({ status: "succeeded", result: [true, undefined] });
+  test("contains the delivery, the Hub client, and no request if the delivery did not arrive over HTTP", () => {
+    const { outcome } = run((_payload, context) => [
+      context.delivery === delivery,
+      context.hub === client,
+      context.request,
+    ]);
+    expect(outcome).toEqual({ status: "succeeded", result: [true, true, undefined] });
   });
 
   test.each<[string, (context: HandlerContext<unknown>) => HandlerContext<unknown>]>([
@@ -375,7 +383,7 @@ describe("A handler's context", () => {
     );
     const seen: unknown[] = [];
     expect(await outcome).toMatchObject({ status: "failed", error: { code: "HANDLER_TIMED_OUT" } });
-    expect(seen).toEqual([["delivery", "signal", "log", "request"], true, true, { "x-kept": "kept" }]);
+    expect(seen).toEqual([["delivery", "signal", "log", "hub", "request"], true, true, { "x-kept": "kept" }]);
     expect(log.lines).toEqual([{ level: "info", msg: "copied", endpoint: "retrain", deliveryId: "d-1" }]);
   });
 
@@ -386,7 +394,7 @@ describe("A handler's context", () => {
     });
     expect(outcome).toEqual({
       status: "succeeded",
-      result: [["delivery", "signal", "log", "request"], true, "function"],
+      result: [["delivery", "signal", "log", "hub", "request"], true, "function"],
     });
   });
 });

@@ -1,0 +1,265 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { markComment, markCommit } from "../../../src/hub/repositories/marker.ts";
+import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
+import { deliveryRequest, settled, webhookPayload } from "../../../src/testing.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { type Answers, account, answerWith, clientFor } from "./fake-hub.ts";
+
+const repo = { type: "model", name: "me/net", headSha: "c2" };
+const prefix = "/api/models/me/net";
+
+/** The diff of a commit that changes a file. */
+const diffOf = (path: string) =>
+  `diff --git a/${path} b/${path}\nindex 1111111..2222222 100644\n--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-a\n+b\n`;
+
+const push = (...updatedRefs: { ref: string; oldSha: string | null; newSha: string | null }[]) =>
+  webhookPayload("repo.content", { repo, updatedRefs });
+const mainPush = push({ ref: "refs/heads/main", oldSha: "c1", newSha: "c2" });
+
+/** Creates a server with an endpoint whose handler returns "ran". */
+function createServer(endpoint: EndpointOptions, answers: Answers, options: WebhooksServerOptions = {}) {
+  const hub = answerWith(answers);
+  const log = createMemoryLogger();
+  const server = new WebhooksServer({ secret: false, logger: log, hub: hub.options, ...options });
+  onTestFinished(() => server.close());
+  server.webhook("act", endpoint, () => "ran");
+  return { server, log, requests: hub.requests };
+}
+
+const ran = { status: "succeeded", result: "ran" };
+
+describe("An endpoint with paths", () => {
+  const answers = { [`${prefix}/compare/c1..c2`]: diffOf("data/train.csv") };
+
+  test("runs if a changed file matches", async () => {
+    const { server, requests } = createServer({ paths: ["README.md", "data/**"] }, answers);
+    expect(await server.receive(mainPush)).toEqual(ran);
+    expect(requests).toEqual([`${prefix}/compare/c1..c2`]);
+  });
+
+  test("ignores the delivery if no changed file matches, with the reason", async () => {
+    const { server } = createServer({ paths: ["README.md", "docs/**"] }, answers);
+    expect(await server.receive(mainPush)).toEqual({
+      status: "ignored",
+      reason: "no changed file is README.md or docs/**",
+    });
+  });
+
+  test("compares each ref that the option ref accepts, and a new branch with the main branch", async () => {
+    const { server, requests } = createServer(
+      { paths: "README.md", ref: "refs/heads/*" },
+      { ...answers, [`${prefix}/compare/c2..c9`]: diffOf("config.json") },
+    );
+    const outcome = await server.receive(
+      push(
+        { ref: "refs/heads/main", oldSha: "c1", newSha: "c2" },
+        { ref: "refs/heads/new", oldSha: null, newSha: "c9" },
+        { ref: "refs/heads/copy", oldSha: null, newSha: "c2" },
+        { ref: "refs/heads/old", oldSha: "c4", newSha: null },
+        { ref: "refs/pr/1", oldSha: "c5", newSha: "c6" },
+      ),
+    );
+    expect(outcome.status).toBe("ignored");
+    expect(requests).toEqual([`${prefix}/compare/c1..c2`, `${prefix}/compare/c2..c9`]);
+  });
+
+  test("lists all files of a new main branch", async () => {
+    const tree = [{ type: "file", path: "README.md", oid: "a".repeat(40), size: 1 }];
+    const { server } = createServer(
+      { paths: "README.md" },
+      { [`${prefix}/tree/c2`]: tree, [`${prefix}/tree/c2/`]: tree },
+    );
+    expect(await server.receive(push({ ref: "refs/heads/main", oldSha: null, newSha: "c2" }))).toEqual(ran);
+  });
+
+  test("ignores other events without a request", async () => {
+    const { server, requests } = createServer({ paths: "README.md" }, {});
+    expect(await server.receive(webhookPayload("discussion"))).toMatchObject({ status: "ignored" });
+    expect(requests).toEqual([]);
+  });
+
+  test.each([
+    ["a listed file matches", ["other", "data/a.bin"], false, "succeeded"],
+    ["no listed file matches", ["other"], false, "ignored"],
+    ["no listed file matches, but the list is truncated", ["other"], true, "succeeded"],
+  ])("reads the files of a bucket from the payload: %s", async (_what, files, isTruncated, status) => {
+    const { server, requests } = createServer({ paths: "data/**" }, {});
+    const payload = webhookPayload("repo.content", {
+      repo: { type: "bucket" },
+      updatedFiles: files.map((path) => ({ path, action: "add" as const })),
+      updatedFilesTruncated: isTruncated,
+    });
+    expect(await server.receive(payload)).toMatchObject({ status });
+    expect(requests).toEqual([]);
+  });
+
+  test("runs, with a warning, if the Hub does not answer", async () => {
+    const { server, log } = createServer(
+      { paths: "README.md" },
+      {},
+      { hub: { hubUrl: "http://127.0.0.1:1", attempts: 1, token: "hf_local" } },
+    );
+    expect(await server.receive(mainPush)).toEqual(ran);
+    expect(log.lines).toMatchObject([{ level: "warn", endpoint: "act", err: { code: "HUB_UNREACHABLE" } }]);
+  });
+
+  test("answers 202 before it requests the files, and is ignored in the background, not failed", async () => {
+    const release = Promise.withResolvers<string>();
+    const { server, log, requests } = createServer(
+      { paths: "README.md", background: true },
+      { [`${prefix}/compare/c1..c2`]: () => release.promise },
+      { inbox: "sqlite::memory:" },
+    );
+    const response = await server.fetch(deliveryRequest({ endpoint: "act", payload: mainPush, id: "one" }));
+    expect(response.status).toBe(202);
+    await expect.poll(() => requests).toHaveLength(1);
+    release.resolve(diffOf("data/train.csv"));
+    await settled(server);
+    expect(await server.inbox.get("one")).toMatchObject({ status: "succeeded", attempts: [{ outcome: "succeeded" }] });
+    expect(log.lines.at(-1)).toMatchObject({
+      msg: "delivery ignored",
+      outcome: "ignored",
+      reason: "no changed file is README.md",
+      attempt: 1,
+    });
+  });
+
+  test("does not run if the client disconnects before the Hub answers", async () => {
+    const { server, requests } = createServer(
+      { paths: "README.md" },
+      { [`${prefix}/compare/c1..c2`]: () => new Promise(() => {}) },
+    );
+    const client = new AbortController();
+    const request = deliveryRequest({ endpoint: "act", payload: mainPush });
+    const answering = server.fetch(new Request(request, { signal: client.signal }));
+    await expect.poll(() => requests).toHaveLength(1);
+    client.abort();
+    expect((await answering).status).toBe(503);
+  });
+
+  test("requires a Hub payload", () => {
+    const { server } = createServer({}, {});
+    for (const option of [{ paths: "data/**" }, { ignoreSelf: true }]) {
+      expect(() => server.webhook("any", { ...option, schema: null }, () => {})).toThrow(
+        expect.objectContaining({ code: "OPTION_INVALID" }),
+      );
+    }
+  });
+});
+
+describe("An endpoint with ignoreSelf", () => {
+  const signed = (signature: string, user = "ada") => ({
+    [`${prefix}/commits/c2`]: [
+      {
+        id: "c2",
+        title: "Fix",
+        message: markCommit("", { signature, marker: undefined }),
+        authors: [{ user }],
+        date: "2026-01-01T00:00:00.000Z",
+      },
+    ],
+  });
+  const own = { status: "ignored", reason: "this server caused the event" };
+
+  test("ignores a commit with the marker of the server and the author of the token", async () => {
+    const { server } = createServer({ ignoreSelf: true }, signed("bot"), { hubSignature: "bot" });
+    expect(await server.receive(mainPush)).toEqual(own);
+  });
+
+  test.each([
+    ["of another server", signed("other")],
+    ["by another author, who can have copied the marker", signed("bot", "eve")],
+    ["that the Hub does not know", {}],
+  ])("handles a commit %s", async (_what, answers) => {
+    const { server } = createServer({ ignoreSelf: true }, answers, { hubSignature: "bot" });
+    expect(await server.receive(mainPush)).toEqual(ran);
+  });
+
+  test("handles a push that contains a commit of someone else, or deletes a ref", async () => {
+    const { server } = createServer({ ignoreSelf: true }, signed("bot"), { hubSignature: "bot" });
+    const ownRef = { ref: "refs/heads/main", oldSha: "c1", newSha: "c2" };
+    for (const newSha of ["c7", null]) {
+      expect(await server.receive(push(ownRef, { ref: "refs/heads/a", oldSha: "c1", newSha }))).toEqual(ran);
+    }
+  });
+
+  test.each([
+    ["ignores", "of the server", "bot", account.id, "ignored"],
+    ["handles", "of another server", "other", account.id, "succeeded"],
+    ["handles", "by another author", "bot", "b".repeat(24), "succeeded"],
+  ])("%s a comment with a marker %s", async (_verb, _what, signature, author, status) => {
+    const { server } = createServer({ ignoreSelf: true }, {}, { hubSignature: "bot" });
+    const content = markComment("Please add a license.", { signature, marker: "card" });
+    for (const scope of ["discussion", "discussion.comment"] as const) {
+      const payload = webhookPayload(scope, { repo, comment: { content, author: { id: author } } });
+      expect(await server.receive(payload)).toMatchObject({ status });
+    }
+  });
+
+  test("reads the account once, and sends no request for texts without its marker", async () => {
+    const { server, requests } = createServer({ ignoreSelf: true }, {}, { hubSignature: "bot" });
+    const comment = (content: string) =>
+      server.receive(webhookPayload("discussion.comment", { repo, comment: { content, author: { id: account.id } } }));
+    await comment("Hello");
+    expect(requests).toEqual([]);
+    const marked = markComment("Hello", { signature: "bot", marker: undefined });
+    await comment(marked);
+    await comment(marked);
+    expect(requests).toEqual(["/api/whoami-v2"]);
+  });
+
+  test("takes its name from SPACE_ID, and from the server else", async () => {
+    const { server } = createServer({ ignoreSelf: true }, signed("server"));
+    expect(await server.receive(mainPush)).toEqual(own);
+    process.env.SPACE_ID = "me/bot";
+    onTestFinished(() => void delete process.env.SPACE_ID);
+    const { server: inSpace } = createServer({ ignoreSelf: true }, signed("me/bot"));
+    expect(await inSpace.receive(mainPush)).toEqual(own);
+  });
+
+  test("may not be a text, and the name of the server may not be empty", () => {
+    const invalid = expect.objectContaining({ code: "OPTION_INVALID" });
+    // @ts-expect-error JavaScript users can pass any value.
+    expect(() => createServer({ ignoreSelf: "yes" }, {})).toThrow(invalid);
+    for (const hubSignature of ["", "x".repeat(201), "\ud800"]) {
+      expect(() => new WebhooksServer({ hubSignature })).toThrow(invalid);
+    }
+  });
+});
+
+describe("The Hub client of a server", () => {
+  test("can be passed to the server, which then signs and observes its changes", async () => {
+    const server = new WebhooksServer({ secret: false, logger: createMemoryLogger(), hub: clientFor({}) });
+    let seen: unknown;
+    server.webhook("act", async (_payload, { hub }) => {
+      seen = hub;
+      return (await hub.whoami()).name;
+    });
+    expect(await server.receive(mainPush)).toEqual({ status: "succeeded", result: "ada" });
+    expect(seen).toBe(server.hub);
+    expect(server.hub.hubUrl).toBe("http://hub.test");
+  });
+
+  test("is loaded when a handler calls a method, and handlers receive the client itself afterwards", async () => {
+    const { server, requests } = createServer({}, {});
+    const [before] = [server.hub];
+    expect([before.hubUrl, requests]).toEqual(["http://hub.test", []]);
+    expect((await before.whoami()).name).toBe("ada");
+    expect(server.hub.constructor.name).toBe("HubClient");
+    expect((await before.whoami()).name).toBe("ada");
+  });
+
+  test("reports invalid options at the first call", async () => {
+    const server = new WebhooksServer({ secret: false, logger: createMemoryLogger(), hub: { hubUrl: "no-url" } });
+    await expect(server.hub.whoami()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("has a token that is redacted in the log", async () => {
+    const log = createMemoryLogger();
+    const token = "hf_an-access-token-0123456789";
+    const server = new WebhooksServer({ secret: false, logger: log, hub: { token } });
+    server.webhook("act", (_payload, context) => context.log.info({ token }, "seen"));
+    await server.receive(mainPush);
+    expect(log.text()).not.toContain(token);
+  });
+});
