@@ -46,7 +46,7 @@ describe("Objects", () => {
     const git = (args: string[], input = "") =>
       execFileSync("git", ["-C", root, "-c", "core.quotePath=off", ...args], { input, encoding: "utf8", env }).trim();
     git(["init", "--quiet"]);
-    const files = ["a.txt", "a/b.txt", "a-b", "a0", "ä/ö.txt", "z/y/x"];
+    const files = ["a.txt", "a/b.txt", "a-b", "a0", "ä/ö.txt", "z/y/x", "\u{1f917}", "\uff5e", "\uff5e-x"];
     const made = commit(
       files.map((path) => add(path)),
       { title: "First", message: "More\nwords" },
