@@ -58,19 +58,24 @@ function keptMarker(context: RepositoryContext, num: number): Marker | null | un
   return context.client.descriptionMarkers.get(keyOf(context, num));
 }
 
+/** Keeps the marker in the description of a discussion, so that it is not read again. */
+export function keepMarker(context: RepositoryContext, num: number, marker: Marker | null): void {
+  const { descriptionMarkers } = context.client;
+  const [oldest] = descriptionMarkers.keys();
+  if (descriptionMarkers.size >= maxKept && oldest !== undefined) descriptionMarkers.delete(oldest);
+  descriptionMarkers.set(keyOf(context, num), marker);
+}
+
 async function readMarkerOf(
   context: RepositoryContext,
   num: number,
   signal: AbortSignal | undefined,
 ): Promise<Marker | null> {
-  const { descriptionMarkers } = context.client;
   const { events } = await readDiscussion(context, num, { signal });
   const description = commentsIn(events)[0]?.data;
   const marker = readDescriptionMarker(description?.latest.raw ?? "") ?? null;
-  const [oldest] = descriptionMarkers.keys();
-  if (descriptionMarkers.size >= maxKept && oldest !== undefined) descriptionMarkers.delete(oldest);
   // The text of a hidden description is not readable, but the description can become visible again.
-  if (marker || description?.hidden !== true) descriptionMarkers.set(keyOf(context, num), marker);
+  if (marker || description?.hidden !== true) keepMarker(context, num, marker);
   return marker;
 }
 

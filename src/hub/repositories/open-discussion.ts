@@ -1,6 +1,6 @@
 import type { CallOptions } from "../operation.ts";
 import { type DiscussionSummary, discussionOperations } from "./discussions.ts";
-import { findMarked } from "./marked-discussions.ts";
+import { findMarked, keepMarker } from "./marked-discussions.ts";
 import { checkMarker, markDescription } from "./marker.ts";
 import { markerOf, observe, type RepositoryContext, repositoryKey } from "./repository-context.ts";
 import { sendOnce } from "./send-once.ts";
@@ -47,6 +47,7 @@ export async function openDiscussion(
               { params: path, body },
               { signal },
             );
+            keepMarker(context, num, marker);
             return { num, created: true, status: "open" };
           },
           async find() {

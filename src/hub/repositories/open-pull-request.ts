@@ -4,7 +4,7 @@ import { commitOperations } from "./commits.ts";
 import { type CommitFiles, readCommitFiles } from "./committed-files.ts";
 import { checkMessage, checkUploadModes, compareWithHead, createCommit, encodeCommit } from "./create-commit.ts";
 import type { DiscussionSummary } from "./discussions.ts";
-import { findMarked, isOpen } from "./marked-discussions.ts";
+import { findMarked, isOpen, keepMarker } from "./marked-discussions.ts";
 import { checkMarker, markDescription } from "./marker.ts";
 import { markerOf, observe, type RepositoryContext, repositoryKey } from "./repository-context.ts";
 import { sendOnce } from "./send-once.ts";
@@ -59,6 +59,7 @@ export async function openPullRequest(
           async send() {
             const answer = await client.transport.call(commitOperations.create, input, { signal, encodedBody });
             const opened = toOpened({ num: numberIn(answer.pullRequestUrl), status: "open" }, { created: true });
+            keepMarker(context, opened.num, marker);
             return { opened, commit: answer.commitOid };
           },
           async find() {

@@ -1,0 +1,211 @@
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { DiscussionDetails, HubRepository } from "../../../src/client.ts";
+import { allOf, rejectionOf } from "../scripted-hub.ts";
+import { useLocalHub } from "./local-repositories.ts";
+
+const open = useLocalHub();
+
+/** Sets the random part of each wait between attempts to 0. */
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  return () => vi.restoreAllMocks();
+});
+
+const review = { title: "Metadata review", description: "Some fields are missing.", marker: "card-review" };
+
+async function commentsOf(repo: HubRepository, num: number): Promise<string[]> {
+  return textsIn(await repo.discussion(num));
+}
+
+function textsIn({ events }: DiscussionDetails): string[] {
+  return events.flatMap((event) => (event.type === "comment" ? [event.data.latest.raw] : []));
+}
+
+describe("openDiscussion", () => {
+  test("opens one discussion per marker", async () => {
+    const { repo, connect } = await open();
+    expect(await repo.openDiscussion(review)).toEqual({ num: 1, created: true, status: "open" });
+    expect(await repo.openDiscussion(review)).toEqual({ num: 1, created: false, status: "open" });
+    expect(await connect().openDiscussion({ ...review, title: "New title" })).toMatchObject({ num: 1, created: false });
+    expect(await repo.openDiscussion({ ...review, marker: "other" })).toMatchObject({ num: 2, created: true });
+    expect(await commentsOf(repo, 1)).toEqual([
+      "Some fields are missing.\n\n<!-- hub-webhooks discussion: client card-review -->",
+    ]);
+    expect(await allOf(repo.discussions())).toHaveLength(2);
+  });
+
+  test("finds a closed discussion", async () => {
+    const { repo } = await open();
+    await repo.openDiscussion(review);
+    await repo.setStatus(1, "closed");
+    expect(await repo.openDiscussion(review)).toEqual({ num: 1, created: false, status: "closed" });
+  });
+
+  test("ignores the markers of other users", async () => {
+    const { repo, connect } = await open();
+    await connect({ token: "hf_other" }).openDiscussion(review);
+    expect(await repo.openDiscussion(review)).toMatchObject({ num: 2, created: true });
+  });
+
+  test.each(["answer", "request"] as const)("opens one discussion if the %s is lost", async (loss) => {
+    const { repo, network, writes } = await open();
+    network.loseNext(/^POST .*\/discussions$/, loss);
+    expect(await repo.openDiscussion(review)).toEqual({ num: 1, created: true, status: "open" });
+    expect(await allOf(repo.discussions())).toHaveLength(1);
+    expect(writes()).toHaveLength(loss === "answer" ? 1 : 2);
+  });
+
+  test("opens one discussion if it is called twice at the same time", async () => {
+    const { repo, client } = await open();
+    const calls = [repo, client.repo(repo.ref)].map((same) => same.openDiscussion(review));
+    expect((await Promise.all(calls)).map(({ num, created }) => [num, created])).toEqual([
+      [1, true],
+      [1, false],
+    ]);
+  });
+
+  test("reads each description once per client", async () => {
+    const { repo, network } = await open();
+    await repo.openDiscussion(review);
+    await repo.openDiscussion({ ...review, marker: "other" });
+    await repo.openDiscussion({ ...review, marker: "third" });
+    network.calls.length = 0;
+    await repo.openDiscussion(review);
+    expect(network.calls).toEqual([expect.stringMatching(/^GET .*\/discussions$/)]);
+  });
+});
+
+describe("upsertComment", () => {
+  test("writes one comment per marker, apart from the description", async () => {
+    const { repo, connect } = await open();
+    const { num } = await repo.openDiscussion(review);
+    const first = await repo.upsertComment(num, { marker: "card-review", text: "Add a license." });
+    expect(first).toEqual({ id: expect.any(String), created: true });
+    const again = await connect().upsertComment(num, { marker: "card-review", text: "Add a license and a language." });
+    expect(again).toEqual({ id: first.id, created: false });
+    await repo.upsertComment(num, { marker: "other", text: "Thank you!" });
+    expect((await commentsOf(repo, num)).slice(1)).toEqual([
+      "Add a license and a language.\n\n<!-- hub-webhooks: client card-review -->",
+      "Thank you!\n\n<!-- hub-webhooks: client other -->",
+    ]);
+  });
+
+  test("does not edit a comment with the same text", async () => {
+    const { repo, writes } = await open();
+    const { num } = await repo.openDiscussion(review);
+    await repo.upsertComment(num, { marker: "a", text: "Text\n" });
+    expect(writes()).toHaveLength(2);
+    await repo.upsertComment(num, { marker: "a", text: "Text" });
+    expect(writes()).toHaveLength(2);
+  });
+
+  test("does not edit the comments of other users", async () => {
+    const { repo, connect } = await open();
+    const { num } = await repo.openDiscussion(review);
+    await connect({ token: "hf_other" }).upsertComment(num, { marker: "a", text: "Copied" });
+    expect(await repo.upsertComment(num, { marker: "a", text: "Own" })).toMatchObject({ created: true });
+    expect(await commentsOf(repo, num)).toHaveLength(3);
+  });
+
+  test.each(["answer", "request"] as const)("writes one comment if the %s is lost", async (loss) => {
+    const { repo, network } = await open();
+    const { num } = await repo.openDiscussion(review);
+    network.loseNext(/\/comment$/, loss);
+    const { id, created } = await repo.upsertComment(num, { marker: "a", text: "Text" });
+    const { events } = await repo.discussion(num);
+    expect(events.map((event) => event.id).slice(1)).toEqual([id]);
+    expect(created).toBe(true);
+  });
+});
+
+describe("A comment", () => {
+  test("without a marker is not repeated if its answer is lost", async () => {
+    const { repo, network } = await open();
+    const { num } = await repo.openDiscussion(review);
+    network.loseNext(/\/comment$/, "answer");
+    expect(await rejectionOf(repo.comment(num, "Hello"))).toMatchObject({ code: "HUB_UNREACHABLE" });
+    expect((await commentsOf(repo, num)).slice(1)).toEqual(["Hello"]);
+  });
+
+  test("keeps its marker when it is edited", async () => {
+    const { repo } = await open();
+    const { num } = await repo.openDiscussion(review);
+    const { id } = await repo.upsertComment(num, { marker: "a", text: "Text" });
+    await repo.editComment(num, id, "New text");
+    const [description] = (await repo.discussion(num)).events;
+    await repo.editComment(num, description?.id ?? "", "New description");
+    expect(await commentsOf(repo, num)).toEqual([
+      "New description\n\n<!-- hub-webhooks discussion: client card-review -->",
+      "New text\n\n<!-- hub-webhooks: client a -->",
+    ]);
+  });
+
+  test("can be hidden", async () => {
+    const { repo } = await open();
+    const { num } = await repo.openDiscussion(review);
+    const { id } = await repo.comment(num, "Text");
+    await repo.hideComment(num, id);
+    const { events } = await repo.discussion(num);
+    expect(events.at(-1)).toMatchObject({ id, data: { hidden: true } });
+  });
+});
+
+describe("The status and the title", () => {
+  test("change once", async () => {
+    const { repo, network } = await open();
+    const { num } = await repo.openDiscussion(review);
+    network.loseNext(/\/status$/, "answer");
+    await repo.setStatus(num, "closed", { comment: "Done." });
+    await repo.setStatus(num, "closed");
+    network.loseNext(/\/title$/, "answer");
+    await repo.setTitle(num, "Another title");
+    await repo.setTitle(num, "Another title");
+    const { status, title, events } = await repo.discussion(num);
+    expect({ status, title }).toEqual({ status: "closed", title: "Another title" });
+    expect(events.map(({ type }) => type).sort()).toEqual(["comment", "comment", "status-change", "title-change"]);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])("of the discussion %s are not requested", async (num) => {
+    const { repo } = await open();
+    expect(await rejectionOf(repo.setStatus(num, "closed"))).toMatchObject({
+      code: "ARGUMENT_INVALID",
+      fields: ["num"],
+    });
+  });
+});
+
+describe("An observed client", () => {
+  test("signs comments and discussions, and reports each change", async () => {
+    const { repo, connect, observed } = await open({ signature: "card bot" });
+    const { num } = await repo.openDiscussion(review);
+    const { id } = await repo.comment(num, "Text");
+    const upserted = await repo.upsertComment(num, { marker: "a", text: "Text" });
+    await connect().openDiscussion(review);
+    expect(observed).toEqual([
+      [{ kind: "discussion", id: String(num) }],
+      [{ kind: "comment", id }],
+      [{ kind: "comment", id: upserted.id }],
+    ]);
+    expect((await commentsOf(repo, num)).map((text) => text.split("\n").at(-1))).toEqual([
+      "<!-- hub-webhooks discussion: card%20bot card-review -->",
+      "<!-- hub-webhooks: card%20bot -->",
+      "<!-- hub-webhooks: card%20bot a -->",
+    ]);
+  });
+
+  test("reports a change whose answer is lost, and a failure", async () => {
+    const { repo, network, observed } = await open({ signature: "bot" });
+    network.loseNext(/^POST .*\/discussions$/, "answer");
+    const { num } = await repo.openDiscussion(review);
+    await rejectionOf(repo.comment(999, "Text"));
+    expect(observed).toEqual([[{ kind: "discussion", id: String(num) }], []]);
+  });
+
+  test("does not find the markers of another signature", async () => {
+    const { repo, client } = await open({ signature: "bot" });
+    await repo.openDiscussion(review);
+    const { HubClient } = await import("../../../src/client.ts");
+    const other = new HubClient({ hubUrl: client.hubUrl, token: "hf_local" }).repo(repo.ref);
+    expect(await other.openDiscussion(review)).toMatchObject({ created: true });
+  });
+});
