@@ -44,7 +44,17 @@ function formatChange(content: ContentStore, { path, before, after }: ChangedPat
   const patch = structuredPatch(oldLabel, newLabel, oldText, newText, undefined, undefined, { context: 3 });
   if (patch.hunks.length === 0) return header;
   const formatted = formatPatch(patch, { includeIndex: false, includeUnderline: false, includeFileHeaders: false });
-  return `${header}--- ${oldLabel}\n+++ ${newLabel}\n${formatted}`;
+  return `${header}--- ${endName(oldLabel)}\n+++ ${endName(newLabel)}\n${omitSingleCounts(formatted)}`;
+}
+
+/** Adds the tab with which git ends a name that contains spaces. */
+function endName(label: string): string {
+  return label.includes(" ") ? `${label}\t` : label;
+}
+
+/** Removes counts of one line from the headers of hunks, like git. Lines of content never start with `@`. */
+function omitSingleCounts(hunks: string): string {
+  return hunks.replaceAll(/^@@ .* @@$/gm, (header) => header.replaceAll(/,1(?= )/g, ""));
 }
 
 /** Returns the text of a file, `""` for a missing file, or `undefined` for a binary or large file. */
