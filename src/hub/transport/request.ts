@@ -118,7 +118,6 @@ function queryOf({ request }: Operation, value: Record<string, unknown> | undefi
   const { data, error } = z.safeEncode(acceptUnknown(z.partial(request.query)), value, { error: describeIssue });
   if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
   for (const [name, part] of Object.entries(data)) {
-    if (Array.isArray(part)) for (const one of part) query.append(name, String(one));
     // The schema has no codec for unknown parameters.
     for (const value of [part].flat()) {
       if (["string", "number", "boolean"].includes(typeof value)) query.append(name, String(value));

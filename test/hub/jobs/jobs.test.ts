@@ -1,0 +1,128 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { HubClient } from "../../../src/client.ts";
+import { LocalHub } from "../../../src/local-hub.ts";
+import { openHub, rejectionOf, token } from "../scripted-hub.ts";
+
+const id = "0123456789abcdef01234567";
+const started = {
+  type: "job",
+  id,
+  createdAt: "2026-09-01T12:34:56Z",
+  owner: { id, name: "ada", type: "user", avatarUrl: "/a.svg" },
+  createdBy: { id, name: "ada" },
+  environment: {},
+  flavor: "cpu-basic",
+  status: { stage: "SCHEDULING", message: null },
+};
+const whoami = {
+  ...{ type: "user", id, name: "ada", fullname: "Ada", avatarUrl: "/a.svg", isPro: false, orgs: [] },
+  auth: { type: "access_token" },
+};
+const image = "python:3.13";
+const event = (second: number, data: string) =>
+  `data: ${JSON.stringify({ timestamp: `2026-09-01T12:00:0${second}Z`, data })}\n\n`;
+
+/** Sends a stream, and then closes the connection, or cuts it. */
+function stream(text: string, { isCut = false } = {}) {
+  return (_request: unknown, response: ServerResponse) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    if (isCut) response.write(text, () => setImmediate(() => response.destroy()));
+    else response.end(text);
+  };
+}
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+describe("Starting a job", () => {
+  test("sends the job to the namespace of the token's user, which is read once", async () => {
+    const hub = await openHub({ json: whoami }, { json: started });
+    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    expect(await jobs.run({ image, command: ["true"], timeout: "1500ms" })).toEqual(started);
+    expect(hub.lastBody).toMatchObject({ dockerImage: image, flavor: "cpu-basic", timeoutSeconds: 2 });
+    await jobs.run({ space: "acme/demo", namespace: "acme" });
+    expect(hub.lastBody).toMatchObject({ spaceId: "acme/demo", timeoutSeconds: null });
+    await jobs.get(id);
+    expect(hub.calls).toEqual([
+      "GET /api/whoami-v2",
+      "POST /api/jobs/ada",
+      "POST /api/jobs/acme",
+      `GET /api/jobs/ada/${id}`,
+    ]);
+  });
+
+  test("is not repeated if the Hub may have processed the request", async () => {
+    const hub = await openHub({ status: 502, json: { error: "upstream" } });
+    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    expect(await rejectionOf(jobs.run({ image, namespace: "ada" }))).toMatchObject({ code: "HUB_FAILED" });
+    expect(hub.calls).toHaveLength(1);
+  });
+
+  test.each([
+    [{}, ["image"]],
+    [{ image, space: "acme/demo" }, ["image"]],
+    [{ image, timeout: 0 }, ["timeout"]],
+    [{ image, command: [] }, ["command"]],
+    [{ image, secrets: { "1A": "x" } }, ['secrets["1A"]']],
+  ])("sends no request if the job is invalid: %j", async (request, fields) => {
+    const hub = await openHub({ json: started });
+    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const error = await rejectionOf(jobs.run({ ...request, namespace: "ada" }));
+    expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields });
+    expect(hub.calls).toEqual([]);
+  });
+});
+
+test("The list of jobs sends each stage and each label", async () => {
+  const hub = await openHub({ json: [started] });
+  const { jobs } = new HubClient({ hubUrl: hub.url, token });
+  const search = { stage: ["RUNNING" as const, "ERROR" as const], labels: { team: "data", n: "1" } };
+  expect(await all(jobs.list(search, { namespace: "ada" }))).toEqual([started]);
+  expect(hub.calls).toEqual(["GET /api/jobs/ada?stage=RUNNING&stage=ERROR&label=team%3Ddata&label=n%3D1"]);
+});
+
+describe("The log of a job", () => {
+  const options = { namespace: "ada" };
+
+  test("contains the lines of the job, without the start of the attempt", async () => {
+    const hub = await openHub(stream(`: stream\n\n${event(1, "===== Job started at x =====")}${event(1, "a")}`));
+    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    expect(await all(jobs.logs(id, { ...options, tail: 5 }))).toEqual([
+      { timestamp: "2026-09-01T12:00:01Z", line: "a" },
+    ]);
+    expect(hub.calls).toEqual([`GET /api/jobs/ada/${id}/logs?tail=5`]);
+    expect(hub.requests[0]?.headers.accept).toBe("text/event-stream");
+  });
+
+  test("continues after a lost connection, and contains each line once", async () => {
+    const first = event(1, "a") + event(2, "b") + event(2, "b");
+    const hub = await openHub(stream(first, { isCut: true }), stream(first + event(2, "b") + event(3, "c")));
+    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const lines = await all(jobs.logs(id, { ...options, follow: true }));
+    expect(lines.map(({ line }) => line)).toEqual(["a", "b", "b", "b", "c"]);
+  });
+
+  test("is not continued without follow", async () => {
+    const hub = await openHub(stream(event(1, "a"), { isCut: true }));
+    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    expect(await rejectionOf(all(jobs.logs(id, options)))).toMatchObject({ code: "HUB_UNREACHABLE" });
+    expect(hub.calls).toHaveLength(1);
+  });
+});
+
+test("A job on the local Hub is started, followed, labeled, counted, and canceled", async () => {
+  await using hub = await LocalHub.launch({ runJobs: true });
+  const { jobs } = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  const quick = await jobs.run({ image, command: ["echo", "hi"] });
+  expect((await all(jobs.logs(quick.id, { follow: true }))).map(({ line }) => line)).toEqual(["hi"]);
+  expect((await jobs.get(quick.id)).status.stage).toBe("COMPLETED");
+  const slow = await jobs.run({ image, command: ["sleep", "60"], labels: { a: "b" } });
+  expect((await jobs.setLabels(slow.id, { c: "d" })).labels).toEqual({ c: "d" });
+  expect((await jobs.cancel(slow.id)).status.stage).toBe("CANCELED");
+  expect(await jobs.count({ stage: ["CANCELED", "COMPLETED"] })).toBe(2);
+  expect(await rejectionOf(jobs.get("missing"))).toMatchObject({ code: "HUB_NOT_FOUND" });
+});
