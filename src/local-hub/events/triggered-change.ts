@@ -13,6 +13,7 @@ import { findKnownScope } from "./event-payload.ts";
 import type { ParsedEvent } from "./event-request.ts";
 import { describeRecordedEvent, findNewHead, overridesOf } from "./recorded-event.ts";
 import type { RepositoryChange } from "./repository-change.ts";
+import { changeDiscussionOf } from "./triggered-discussion.ts";
 import { pushToRefs } from "./triggered-push.ts";
 
 /** An event, and the repository before the event. */
@@ -31,17 +32,22 @@ export function makeTriggeredChanges(
 ): readonly [RepositoryChange, ...RepositoryChange[]] {
   const repository = findOrCreate(context, event);
   const knownScope = findKnownScope(event.event.scope);
-  if (!hasContent(repository.type) || knownScope.startsWith("discussion")) {
-    return [recordEvent(context, { event, repository })];
-  }
+  if (!hasContent(repository.type)) return [recordEvent(context, { event, repository })];
   const collectedChanges: RepositoryChange[] = [];
-  const after = makeChange({ ...context, collectedChanges }, { event, repository });
+  const collecting = { ...context, collectedChanges };
+  const isDiscussion = knownScope === "discussion" || knownScope === "discussion.comment";
+  const discussed = isDiscussion ? changeDiscussionOf(collecting, { event, repository }) : undefined;
+  if (isDiscussion && !discussed) return [recordEvent(context, { event, repository })];
+  const after = isDiscussion
+    ? context.store.repositories.get(repository)
+    : makeChange(collecting, { event, repository });
   const own = collectedChanges.filter(({ scope }) => scope === knownScope);
   const change = {
     ...{ scope: event.event.scope, action: event.event.action, user: localUser },
     ...{ before: repository, after: after && withGivenHead(after, event) },
     ...(knownScope === "repo" && { movedTo: event.movedTo }),
     ...(knownScope === "repo.content" && { updatedRefs: own.flatMap(({ updatedRefs = [] }) => updatedRefs) }),
+    ...(discussed && { discussion: discussed.discussion, comment: discussed.comment }),
     ...{ updatedConfig: event.updatedConfig, overrides: overridesOf(event), edits: event.edits },
   };
   return [change, ...collectedChanges.filter((collected) => !own.includes(collected))];

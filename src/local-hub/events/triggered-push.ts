@@ -1,13 +1,10 @@
 import type { Commit } from "../git/commit-store.ts";
-import type { ContentStore } from "../git/content-store.ts";
+import type { ContentStore, FileChange } from "../git/content-store.ts";
 import type { HubContext } from "../hub-context.ts";
 import { mainRef } from "../repository-content.ts";
 import { commitChanges, updateRefs } from "../resources/repositories/commit-changes.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { ParsedEvent } from "./event-request.ts";
-
-/** The file that a triggered push changes. It contains the number of the push. */
-const path = "data/latest.txt";
 
 interface TriggeredPush {
   repository: StoredRepository;
@@ -42,15 +39,16 @@ export function pushToRefs(
       continue;
     }
     if (oldSha === null) set(head.oid);
-    const change = { path, content: nextContent(content, head) };
-    commitChanges(context, { repository, ref, changes: [change], title: `Update ${path}`, message: "", user });
+    const change = createPush(content, head);
+    commitChanges(context, { repository, ref, changes: [change], title: `Update ${change.path}`, message: "", user });
   }
 }
 
-/** Returns content that differs from the content of the head commit. */
-function nextContent(content: ContentStore, head: Commit): Uint8Array {
+/** Returns a new version of the file `data/latest.txt`, which contains the number of the push. */
+export function createPush(content: ContentStore, head: Commit): FileChange {
+  const path = content.find(head.tree, "data")?.type === "file" ? "latest.txt" : "data/latest.txt";
   const entry = content.find(head.tree, path);
   const text = entry?.type === "file" ? Buffer.from(content.read(entry)).toString() : "";
   const pushed = Number(/^push: (\d{1,9})$/m.exec(text)?.[1] ?? 0);
-  return Buffer.from(`push: ${pushed + 1}\n`);
+  return { path, content: Buffer.from(`push: ${pushed + 1}\n`) };
 }

@@ -144,12 +144,13 @@ describe("A payload", () => {
   test("of a discussion describes a pull request if the event does", async () => {
     const heard = await openWatchedTarget();
     const discussion = { isPullRequest: true, status: "draft", title: "Ünï", changes: { base: "refs/heads/main" } };
-    const payload = await triggerAndReceive(heard, {
-      repo: data,
-      event: { scope: "discussion", action: "create" },
-      discussion,
-    });
-    expect(payload.discussion).toMatchObject({ ...discussion, num: 1 });
+    await heard.hub.trigger({ repo: data, event: { scope: "discussion", action: "create" }, discussion });
+    // The deliveries of the pull request and of its ref can arrive in any order.
+    const payload = heard.target.payloads.find(({ event }) => event.scope === "discussion");
+    const pushed = heard.target.payloads.find(({ event }) => event.scope === "repo.content");
+    expect(heard.target.payloads).toHaveLength(2);
+    expect(pushed?.updatedRefs).toEqual([{ ref: "refs/pr/1", oldSha: null, newSha: sha }]);
+    expect(payload?.discussion).toMatchObject({ ...discussion, num: 1 });
   });
 
   test("of a comment that the event hides has no content", async () => {

@@ -53,6 +53,16 @@ describe("A triggered push", () => {
     }
   });
 
+  test("changes another file if data is a file", () => {
+    const { context, content, trigger, stored } = openTrigger();
+    trigger({ repo, event: { scope: "repo", action: "create" } });
+    const changes = [{ path: "data", content: Buffer.from("1") }];
+    commitChanges(context, { repository: stored(), ref: main, changes, title: "x", message: "", user: "local-user" });
+    trigger(pushed);
+    const tree = content.resolve(stored().id, "main")?.tree ?? "";
+    expect(content.find(tree, "latest.txt")).toBeDefined();
+  });
+
   test("to other refs creates, changes, and deletes them", () => {
     const { trigger, refs, stored } = openTrigger();
     const push = (ref: string, newSha: string | null) =>

@@ -1,0 +1,162 @@
+import { HTTPException } from "hono/http-exception";
+import { readOwnField } from "../../core/read-field.ts";
+import { sampleTexts } from "../../payload/samples.ts";
+import { findUserById, localUser } from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import {
+  addComment,
+  changeStatus,
+  changeTitle,
+  type DiscussionTarget,
+  deleteDiscussion,
+  editComment,
+  hideComment,
+  openDiscussion,
+  setPinned,
+} from "../resources/repositories/discussions.ts";
+import { mergePullRequest, openPullRequest } from "../resources/repositories/pull-requests.ts";
+import type { StoredComment, StoredDiscussion } from "../store/discussion-store.ts";
+import type { StoredRepository } from "../store/repository-store.ts";
+import { findKnownScope } from "./event-payload.ts";
+import type { ParsedEvent } from "./event-request.ts";
+import { createPush } from "./triggered-push.ts";
+
+/** An event on a discussion, and the repository before the event. */
+interface DiscussionTrigger {
+  event: ParsedEvent;
+  repository: StoredRepository;
+}
+
+/** The discussion of an event, and its comment if the payload has one. */
+interface TriggeredDiscussion {
+  discussion: StoredDiscussion;
+  comment?: StoredComment | undefined;
+}
+
+/**
+ * Makes the change of an event on a discussion. Without a number, the event is about the latest discussion, which is opened if
+ * there is none. Returns `undefined` if the local Hub does not store the discussion of the event.
+ */
+export function changeDiscussionOf(context: HubContext, trigger: DiscussionTrigger): TriggeredDiscussion | undefined {
+  const { event, repository } = trigger;
+  const { scope, action } = event.event;
+  if (scope === "discussion" && action === "create") return openDiscussionOf(context, trigger);
+  const discussion = findDiscussion(context, trigger);
+  if (!discussion) return undefined;
+  const target = { repository, discussion, user: localUser };
+  switch (`${scope} ${action}`) {
+    case "discussion update":
+      return { discussion: updateDiscussion(context, { ...target, event }) };
+    case "discussion delete":
+      deleteDiscussion(context, target);
+      return { discussion };
+    case "discussion.comment create": {
+      const user = authorOf(context, event.comment);
+      const content = textIn(event.comment, "content") ?? sampleTexts.content;
+      return { discussion, comment: addComment(context, { ...target, user, content }).event };
+    }
+    case "discussion.comment update":
+      return { discussion, comment: updateComment(context, { ...target, event }) };
+    default:
+      // The Hub does not document this event, so that it changes nothing.
+      return findKnownScope(scope) === "discussion"
+        ? { discussion }
+        : { discussion, comment: findComment(context, { discussion, event }) };
+  }
+}
+
+function openDiscussionOf(
+  context: HubContext,
+  { event, repository }: DiscussionTrigger,
+): TriggeredDiscussion | undefined {
+  const { content } = context.store;
+  const { num = repository.discussions + 1 } = event.discussion ?? {};
+  // The numbers up to the latest are used, and a number that cannot be stored is only in the payload.
+  if (!Number.isSafeInteger(num) || num <= repository.discussions) return undefined;
+  const opened = {
+    repository: { ...repository, discussions: num - 1 },
+    user: authorOf(context, event.discussion),
+    title: textIn(event.discussion, "title") ?? sampleTexts.title,
+    description: textIn(event.comment, "content") ?? sampleTexts.content,
+  };
+  const head = content.resolve(repository.id, repository.headSha ?? "");
+  if (readOwnField(event.discussion, "isPullRequest") !== true || !head) return openDiscussion(context, opened);
+  const draft = textIn(event.discussion, "status") === "draft";
+  return openPullRequest(context, { ...opened, draft, changes: [createPush(content, head)] });
+}
+
+/** Finds the discussion of an event by its number. By default, the latest discussion, which is opened if there is none. */
+function findDiscussion(context: HubContext, { event, repository }: DiscussionTrigger): StoredDiscussion | undefined {
+  const { discussions } = context.store;
+  const { num } = event.discussion ?? {};
+  if (num !== undefined) return discussions.get({ repositoryId: repository.id, num });
+  const [latest] = discussions.list(repository.id);
+  const { scope, action } = event.event;
+  if (latest || action === "delete" || (scope !== "discussion" && scope !== "discussion.comment")) return latest;
+  // The new discussion fires no event, because the caller asked for another event.
+  const silent = { ...context, collectedChanges: [] };
+  return openDiscussionOf(silent, { repository, event: { ...event, comment: undefined } })?.discussion;
+}
+
+function updateDiscussion(
+  context: HubContext,
+  { event, ...target }: DiscussionTarget & { event: ParsedEvent },
+): StoredDiscussion {
+  const title = textIn(event.discussion, "title");
+  const status = textIn(event.discussion, "status");
+  const pinned = readOwnField(event.discussion, "pinned");
+  let { discussion } = target;
+  if (title !== undefined && title !== discussion.title) {
+    ({ discussion } = changeTitle(context, { ...target, discussion, title }));
+  }
+  if (typeof pinned === "boolean" && pinned !== discussion.pinned) {
+    ({ discussion } = setPinned(context, { ...target, discussion, pinned }));
+  }
+  if (status === undefined || status === discussion.status || discussion.status === "merged") return discussion;
+  if (status === "merged") return mergeIfPossible(context, { ...target, discussion });
+  if (status !== "open" && status !== "closed") return discussion;
+  return changeStatus(context, { ...target, discussion, status }).discussion;
+}
+
+/** Merges a pull request. If it cannot be merged, only the payload of the event contains the merge. */
+function mergeIfPossible(context: HubContext, target: DiscussionTarget): StoredDiscussion {
+  try {
+    return context.store.transaction(() => mergePullRequest(context, target)).discussion;
+  } catch (error) {
+    if (error instanceof HTTPException) return target.discussion;
+    throw error;
+  }
+}
+
+function updateComment(
+  context: HubContext,
+  { event, ...target }: DiscussionTarget & { event: ParsedEvent },
+): StoredComment | undefined {
+  const comment = findComment(context, { ...target, event });
+  if (!comment || comment.hidden) return comment;
+  if (readOwnField(event.comment, "hidden") === true) return hideComment(context, { ...target, comment }).event;
+  const content = textIn(event.comment, "content");
+  if (content === undefined || content === comment.content) return comment;
+  return editComment(context, { ...target, comment, content }).event;
+}
+
+/** Finds the comment of an event by its ID. By default, the latest comment. */
+function findComment(
+  { store: { discussions } }: HubContext,
+  { discussion, event }: { discussion: StoredDiscussion; event: ParsedEvent },
+): StoredComment | undefined {
+  const comments = discussions.events(discussion).filter((stored) => stored.type === "comment");
+  const id = textIn(event.comment, "id");
+  return comments.find((comment) => comment.id === id) ?? comments.at(-1);
+}
+
+/** Returns the author of a given discussion or comment. Default: the developer. */
+function authorOf({ store }: HubContext, given: unknown): string {
+  const id = textIn(readOwnField(given, "author"), "id");
+  return (id === undefined ? undefined : findUserById(store, id)) ?? localUser;
+}
+
+function textIn(value: unknown, name: string): string | undefined {
+  const text = readOwnField(value, name);
+  return typeof text === "string" ? text : undefined;
+}
