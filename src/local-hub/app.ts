@@ -11,8 +11,10 @@ import { hubPage, hubPageAsset } from "./page/page.ts";
 import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
 import { type ApiEnvironment, authenticate, requireToken } from "./routes/authentication.ts";
+import { commitPath } from "./routes/commits.ts";
 import { controlApi } from "./routes/control.ts";
 import { resourceApis } from "./routes/index.ts";
+import { uploadPath } from "./routes/lfs.ts";
 import { RepositoryMovedException } from "./routes/repository-access.ts";
 import { isReadMethod } from "./routes/route.ts";
 
@@ -22,6 +24,11 @@ const maxBodyBytes = 10 * 1024 * 1024;
 /** The remedy for handlers that call `hub.fetch` with a path that the local Hub does not support. */
 const unsupportedCallHint =
   "The local Hub serves only the operations that GET /openapi.json lists. To test a handler that calls other operations, pass a fake fetch function: new HubClient({ fetch }).";
+
+/** Whether a request uploads files. Its route limits the size of the body. */
+function isUpload({ method, path }: { method: string; path: string }): boolean {
+  return method === "PUT" ? path.startsWith(uploadPath) : method === "POST" && commitPath.test(path);
+}
 
 /** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document, and the page. */
 export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
@@ -43,16 +50,15 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     }
     await next();
   });
-  app.use(
-    bodyLimit({
-      maxSize: maxBodyBytes,
-      onError: () => {
-        throw new HTTPException(413, {
-          message: `The body is larger than ${maxBodyBytes} bytes. Send a smaller body.`,
-        });
-      },
-    }),
-  );
+  const limitBody = bodyLimit({
+    maxSize: maxBodyBytes,
+    onError: () => {
+      throw new HTTPException(413, {
+        message: `The body is larger than ${maxBodyBytes} bytes. Send a smaller body.`,
+      });
+    },
+  });
+  app.use((context, next) => (isUpload(context.req) ? next() : limitBody(context, next)));
 
   app.use(authenticate);
   for (const api of resourceApis) api.serve(app, hub);

@@ -151,6 +151,12 @@ export class ContentStore {
     return this.#statements.getLarge.get(repositoryId, oid)?.size === size && this.#files.has(oid);
   }
 
+  /** Finds a file that was uploaded to LFS for this repository. */
+  findLarge(repositoryId: string, oid: string): { oid: string; size: number } | undefined {
+    const row = this.#statements.getLarge.get(repositoryId, oid);
+    return row && { oid, size: Number(row.size) };
+  }
+
   /**
    * Saves a file of LFS.
    *

@@ -1,6 +1,10 @@
 import { accountApi } from "./account.ts";
+import { commitApi } from "./commits.ts";
 import { discussionApi } from "./discussions.ts";
+import { resolveApi } from "./files/resolve.ts";
+import { treeApi } from "./files/tree.ts";
 import { jobApi } from "./jobs.ts";
+import { lfsApi } from "./lfs.ts";
 import { notificationApi } from "./notifications.ts";
 import { auditLogApi } from "./organizations/audit-log.ts";
 import { avatarApi } from "./organizations/avatar.ts";
@@ -38,7 +42,16 @@ export const specifiedApis: readonly ResourceApi[] = [
  * The resources of repositories. The Hub publishes them with more parameters and larger responses, of which the local Hub serves what
  * the official clients use.
  */
-const repositoryApis: readonly ResourceApi[] = [repositoryApi, refApi, discussionApi, profileApi];
+const repositoryApis: readonly ResourceApi[] = [
+  repositoryApi,
+  refApi,
+  discussionApi,
+  profileApi,
+  commitApi,
+  treeApi,
+  resolveApi,
+  lfsApi,
+];
 
 /** The resources of the API, in the order of the OpenAPI document. */
 export const resourceApis: readonly ResourceApi[] = [...specifiedApis, ...repositoryApis];

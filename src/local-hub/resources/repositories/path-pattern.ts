@@ -1,0 +1,72 @@
+/** Whether a path matches a pattern of `.gitattributes` or `.gitignore`. */
+export type PathMatcher = (path: string) => boolean;
+
+/**
+ * Parses a pattern of `.gitattributes` or `.gitignore`. Patterns without a slash match names in all folders. `*` and `?` match within a
+ * name, `**` matches any number of folders. The time to match grows only with the product of the lengths, because the patterns come
+ * from uploads.
+ *
+ * @example
+ * ```ts
+ * parsePattern("*.bin")("model/weights.bin"); // true
+ * ```
+ */
+export function parsePattern(pattern: string): PathMatcher {
+  const anchored = pattern.includes("/");
+  const segments = pattern.replace(/^\//, "").split("/");
+  if (!anchored) return (path) => matchesName(pattern, path.slice(path.lastIndexOf("/") + 1));
+  return (path) =>
+    matchesSequence(segments, path.split("/"), {
+      isWildcard: (segment) => segment === "**",
+      matches: (segment, name) => matchesName(segment, name),
+    });
+}
+
+function matchesName(pattern: string, name: string): boolean {
+  const parts = pattern.match(/\\.|\[!?\]?[^\]]*\]|[\s\S]/g) ?? [];
+  return matchesSequence(parts, [...name], {
+    isWildcard: (part) => part === "*",
+    matches: (part, char) => matchesChar(part, char),
+  });
+}
+
+function matchesChar(part: string, char: string): boolean {
+  if (part === "?") return true;
+  if (part.startsWith("\\") && part.length > 1) return part[1] === char;
+  const [, negated, listed] = /^\[([!^]?)([\s\S]+)\]$/.exec(part) ?? [];
+  if (listed === undefined) return part === char;
+  const isListed = [...listed.matchAll(/([\s\S])-([\s\S])|([\s\S])/g)].some(([, from, to, single]) =>
+    from !== undefined && to !== undefined ? from <= char && char <= to : single === char,
+  );
+  return isListed !== (negated !== "");
+}
+
+/**
+ * Matches a sequence with wildcards, each of which stands for any number of items. After a mismatch, only the last wildcard needs to
+ * take another item.
+ */
+function matchesSequence(
+  parts: readonly string[],
+  items: readonly string[],
+  { isWildcard, matches }: { isWildcard: (part: string) => boolean; matches: (part: string, item: string) => boolean },
+): boolean {
+  let [part, item] = [0, 0];
+  let wildcard: { part: number; item: number } | undefined;
+  while (item < items.length) {
+    const [wanted, found = ""] = [parts[part], items[item]];
+    if (wanted !== undefined && isWildcard(wanted)) {
+      wildcard = { part, item };
+      part += 1;
+    } else if (wanted !== undefined && matches(wanted, found)) {
+      part += 1;
+      item += 1;
+    } else if (wildcard) {
+      wildcard.item += 1;
+      part = wildcard.part + 1;
+      item = wildcard.item;
+    } else {
+      return false;
+    }
+  }
+  return parts.slice(part).every(isWildcard);
+}

@@ -1,0 +1,146 @@
+import { HTTPException } from "hono/http-exception";
+import * as z from "zod";
+import { describeIssue } from "../../../core/describe-issue.ts";
+import { fieldProblems } from "../../../hub/validation/field-problems.ts";
+import { invalidRequest } from "../../error-response.ts";
+
+/** The maximum size of the body of a commit, in bytes. The files of a commit are in memory while the commit is made. */
+export const maxCommitBytes = 256 * 1024 * 1024;
+/** The maximum size of a line, in bytes: a file of 10 MB in Base64, and its path. */
+const maxLineBytes = 16 * 1024 * 1024;
+const maxOperations = 25_000;
+
+const path = z.string().min(1);
+const file = z.object({
+  path,
+  content: z.string().optional(),
+  encoding: z.enum(["utf-8", "base64"]).default("utf-8"),
+  oldPath: path.optional(),
+});
+const largeFile = z.object({
+  path,
+  algo: z.literal("sha256").default("sha256"),
+  /** The SHA-256 of a file that was uploaded. */
+  oid: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecimal digits")
+    .optional(),
+  size: z.int().nonnegative().optional(),
+  oldPath: path.optional(),
+});
+const header = z.object({
+  summary: z.string().trim().min(1),
+  description: z.string().default(""),
+  parentCommit: z
+    .string()
+    .regex(/^[0-9a-f]{7,40}$/, "expected the ID of a commit")
+    .nullish(),
+});
+const deleted = z.object({ path });
+
+const line = z.discriminatedUnion("key", [
+  z.object({ key: z.literal("header"), value: header }),
+  z.object({ key: z.literal("file"), value: file }),
+  z.object({ key: z.literal("lfsFile"), value: largeFile }),
+  z.object({ key: z.enum(["deletedFile", "deletedFolder", "deletedEntry"]), value: deleted }),
+]);
+
+const jsonCommit = z.object({
+  ...header.shape,
+  files: z.array(file).default([]),
+  lfsFiles: z.array(largeFile).default([]),
+  deletedEntries: z.array(deleted).default([]),
+});
+
+/** An operation of a commit. */
+export type UploadOperation = Exclude<z.output<typeof line>, { key: "header" }>;
+
+/** A commit as a client sends it. */
+export interface UploadedCommit {
+  header: z.output<typeof header>;
+  operations: UploadOperation[];
+}
+
+/**
+ * Reads a commit from the lines of JSON in a request. Reads line by line, so that only the operations are in memory.
+ *
+ * @throws HTTPException 400 if a line is invalid, 413 if the body or a line is too large.
+ */
+export async function readUploadLines(body: AsyncIterable<Uint8Array>): Promise<UploadedCommit> {
+  let found: UploadedCommit["header"] | undefined;
+  const operations: UploadOperation[] = [];
+  let number = 0;
+  for await (const text of splitLines(body)) {
+    number += 1;
+    const parsed = parse(line, text, `line ${number}`);
+    if (parsed.key === "header") found = parsed.value;
+    else operations.push(parsed);
+    if (operations.length > maxOperations) throw tooLarge(`The commit has more than ${maxOperations} operations.`);
+  }
+  if (!found) throw invalidRequest(["header: required. Send the line of the header first"]);
+  return { header: found, operations };
+}
+
+/**
+ * Reads a commit from one JSON document, the older format of the Hub.
+ *
+ * @throws HTTPException like {@link readUploadLines}.
+ */
+export async function readUploadDocument(body: AsyncIterable<Uint8Array>): Promise<UploadedCommit> {
+  const parts: Uint8Array[] = [];
+  for await (const part of limit(body)) parts.push(part);
+  const { files, lfsFiles, deletedEntries, ...found } = parse(jsonCommit, Buffer.concat(parts).toString(), "body");
+  const operations: UploadOperation[] = [
+    ...files.map((value) => ({ key: "file", value }) as const),
+    ...lfsFiles.map((value) => ({ key: "lfsFile", value }) as const),
+    ...deletedEntries.map((value) => ({ key: "deletedEntry", value }) as const),
+  ];
+  return { header: found, operations };
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, text: string, name: string): z.output<Schema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalidRequest([`${name}: expected JSON`]);
+  }
+  const { data, error } = schema.safeParse(value, { error: describeIssue });
+  if (!error) return data;
+  throw invalidRequest(fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`));
+}
+
+async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of limit(body)) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      const text = Buffer.concat([...parts, chunk.subarray(start, end)]).toString();
+      if (text.trim() !== "") yield text;
+      parts = [];
+      length = 0;
+      start = end + 1;
+    }
+    parts.push(chunk.subarray(start));
+    length += chunk.byteLength - start;
+    if (length > maxLineBytes) throw tooLarge(`A line has more than ${maxLineBytes} bytes. Upload large files to LFS.`);
+  }
+  const rest = Buffer.concat(parts).toString();
+  if (rest.trim() !== "") yield rest;
+}
+
+async function* limit(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.byteLength;
+    if (length > maxCommitBytes) {
+      throw tooLarge(`The commit has more than ${maxCommitBytes} bytes. Split the commit, or upload files to LFS.`);
+    }
+    yield chunk;
+  }
+}
+
+function tooLarge(message: string): HTTPException {
+  return new HTTPException(413, { message });
+}

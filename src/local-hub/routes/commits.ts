@@ -1,0 +1,168 @@
+import type { Hono } from "hono";
+import {
+  commit,
+  commitOperations,
+  commitResult,
+  preuploadRequest,
+  preuploadResult,
+} from "../../hub/repositories/commits.ts";
+import type { Commit } from "../git/commit-store.ts";
+import type { ContentStore } from "../git/content-store.ts";
+import { formatDiff, formatRawDiff } from "../git/diff.ts";
+import type { HubContext } from "../hub-context.ts";
+import { readCommitPage, toCommitEntry } from "../resources/repositories/commit-entries.ts";
+import { makeUploadedCommit } from "../resources/repositories/upload-commit.ts";
+import { maxCommitBytes, readUploadDocument, readUploadLines } from "../resources/repositories/upload-lines.ts";
+import { createIgnore, createUploadMode } from "../resources/repositories/upload-mode.ts";
+import type { StoredRepository } from "../store/repository-store.ts";
+import type { ApiEnvironment } from "./authentication.ts";
+import { linkNextPage } from "./files/next-page.ts";
+import { findCommit, findRepository } from "./repository-access.ts";
+import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
+
+/** The paths of commits, whose bodies can be larger than other bodies (`upload-lines.ts`). */
+export const commitPath = /^\/api\/(?:models|datasets|spaces)\/[^/]+\/[^/]+\/commit\/[^/]+$/;
+
+const commitRoutes = {
+  list: describeRoute(commitOperations.list, {
+    tag: "repos",
+    token: "optional",
+    parameters: {
+      p: { in: "query", description: "The number of the page, from 0." },
+      limit: { in: "query", description: "The maximum number of commits per page." },
+      expand: { in: "query", description: "`formatted` adds the title and the message as HTML." },
+    },
+    success: {
+      description: "The commits, newest first.",
+      headers: {
+        "X-Total-Count": { description: "The number of commits on all pages." },
+        Link: { description: 'The URL of the next page, with rel="next".' },
+      },
+    },
+    errors: ["invalid", "notFound"],
+  }),
+  compare: describeRoute(commitOperations.compare, {
+    tag: "repos",
+    token: "optional",
+    description:
+      "Compares `base..head`, or the common ancestor with `base...head`. `^` after a revision stands for its first parent. Files in LFS are compared by their pointers.",
+    parameters: {
+      raw: { in: "query", description: "Whether to return lines like `git diff --raw` instead of patches." },
+    },
+    success: { description: "The differences, like `git diff`." },
+    errors: ["invalid", "notFound"],
+  }),
+  preupload: describeRoute(commitOperations.preupload, {
+    tag: "repos",
+    description:
+      "Files of more than 10 MB, files that `.gitattributes` assigns to LFS, and binary files are uploaded to LFS.",
+    parameters: { create_pr: { in: "query", description: "Whether the commit will create a pull request." } },
+    success: { description: "The upload modes." },
+    errors: ["invalid", "forbidden", "notFound"],
+  }),
+  create: describeRoute(commitOperations.create, {
+    tag: "repos",
+    description: `The body has the type \`application/x-ndjson\`: a line with the key \`header\`, then lines with the keys \`file\`, \`lfsFile\`, \`deletedFile\`, or \`deletedFolder\`. Or \`application/json\`: one object with \`files\`, \`lfsFiles\`, and \`deletedEntries\`. At most ${maxCommitBytes} bytes.`,
+    parameters: {
+      create_pr: { in: "query", description: "Whether to open a pull request with the commit." },
+      hot_reload: { in: "query", description: "Ignored by the local Hub." },
+    },
+    success: { description: "The commit. A commit that changes nothing is not made." },
+    errors: ["invalid", "forbidden", "notFound", "outdated"],
+  }),
+} as const;
+
+/** Serves the history of repositories. */
+export const commitApi = {
+  routes: commitRoutes,
+  components: {
+    Commit: commit,
+    UploadModeRequest: preuploadRequest,
+    UploadModes: preuploadResult,
+    CommitResult: commitResult,
+  },
+  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+    const { hubUrl, store } = hub;
+    const { content } = store;
+    const { path } = commitRoutes.list;
+    // The JavaScript client does not encode refs such as refs/pr/1.
+    app.get("/api/:repoType/:namespace/:repo/commits/refs/:kind/:name", (context) => {
+      const url = new URL(context.req.url);
+      url.pathname = url.pathname.replace(/\/refs\/([^/]+)\/([^/]+)$/, "/refs%2F$1%2F$2");
+      return app.fetch(new Request(url, context.req.raw));
+    });
+    serveRoute(app, { ...commitRoutes.list, path }, ({ params, query }, context) => {
+      const repository = findRepository(hub, params, context.var.optionalCaller, "read");
+      const { oid } = findCommit(hub, repository, params.rev);
+      const { p: page, limit } = query;
+      const { commits, total } = readCommitPage(content, { repositoryId: repository.id, oid, page, limit });
+      context.header("x-total-count", String(total));
+      if ((page + 1) * limit < total) linkNextPage(context, { p: String(page + 1) });
+      const formatted = [...query.expand, ...query["expand[]"]].includes("formatted");
+      return commits.map((found) => toCommitEntry(found, { hubUrl, formatted }));
+    });
+
+    serveRoute(app, commitRoutes.compare, ({ params, query }, context) => {
+      const repository = findRepository(hub, params, context.var.optionalCaller, "read");
+      const { base, head } = findCompared(hub, repository, params.compare);
+      const changes = content.compare(base.tree, head.tree);
+      return query.raw ? formatRawDiff(changes) : formatDiff(content, changes);
+    });
+
+    serveRoute(app, commitRoutes.preupload, ({ params, query, body }, context) => {
+      const access = query.create_pr ? "read" : "write";
+      const repository = findRepository(hub, params, context.var.optionalCaller, access);
+      const { tree, oid: commitOid } = findCommit(hub, repository, params.rev);
+      const modeOf = createUploadMode(body.gitAttributes ?? readSmallFile(content, tree, ".gitattributes"));
+      const isIgnored = createIgnore(body.gitIgnore ?? readSmallFile(content, tree, ".gitignore"));
+      const files = body.files.map(({ path, size, sample = "" }) => {
+        const current = content.find(tree, path);
+        return {
+          path,
+          uploadMode: modeOf({ path, size, sample: Buffer.from(sample, "base64") }),
+          shouldIgnore: isIgnored(path),
+          ...(current?.type === "file" && { oid: current.lfs?.oid ?? current.oid }),
+        };
+      });
+      return { files, commitOid };
+    });
+
+    serveRoute(app, commitRoutes.create, async ({ params, query }, context) => {
+      const access = query.create_pr ? "read" : "write";
+      const repository = findRepository(hub, params, context.var.optionalCaller, access);
+      const isDocument = /^application\/json\b/i.test(context.req.header("content-type") ?? "");
+      const body = context.req.raw.body ?? new Blob().stream();
+      const commit = await (isDocument ? readUploadDocument : readUploadLines)(body);
+      const { user } = context.var.caller;
+      return makeUploadedCommit(hub, {
+        ...{ ...commit, repository, user, rev: params.rev, createPullRequest: query.create_pr },
+      });
+    });
+  },
+} satisfies ResourceApi;
+
+/** Returns the content of a file as text. Returns an empty text if there is no such file. */
+function readSmallFile(content: ContentStore, tree: string, path: string): string {
+  const entry = content.find(tree, path);
+  return entry?.type === "file" && !entry.lfs ? new TextDecoder().decode(content.read(entry)) : "";
+}
+
+/** Finds the commits of a comparison such as `main..dev`. */
+function findCompared(hub: HubContext, repository: StoredRepository, compare: string): { base: Commit; head: Commit } {
+  const [, left = "", dots, right = ""] = /^(.+?)(\.\.\.?)(.+)$/.exec(compare) ?? [];
+  const [base, head] = [left, right].map((rev) => findAncestor(hub, repository, rev));
+  if (!base || !head) throw new TypeError("A comparison has two revisions.");
+  if (dots === "..") return { base, head };
+  const common = hub.store.content.mergeBase(repository.id, base.oid, head.oid);
+  return { base: common === undefined ? base : findCommit(hub, repository, common), head };
+}
+
+/** Finds the commit of a revision. Each `^` at its end stands for the first parent. */
+function findAncestor(hub: HubContext, repository: StoredRepository, rev: string): Commit {
+  const name = rev.replace(/\^+$/, "");
+  let found = findCommit(hub, repository, name);
+  for (let steps = rev.length - name.length; steps > 0; steps -= 1) {
+    found = findCommit(hub, repository, found.parents[0] ?? rev);
+  }
+  return found;
+}
