@@ -120,9 +120,10 @@ export const repositoryApi = {
   serve(app: Hono<ApiEnvironment>, hub: HubContext) {
     serveChanges(app, hub);
     serveReads(app, hub);
-    serveRoute(app, repositoryRoutes.validateCard, async ({ body }, context) => {
+    serveRoute(app, repositoryRoutes.validateCard, async ({ body }) => {
       const result = await validateCard(body);
-      return result.errors.length === 0 ? result : context.json(result, 400);
+      const [error] = result.errors;
+      return error ? errorResponse({ status: 400, message: error.message, fields: result }) : result;
     });
   },
 } satisfies ResourceApi;

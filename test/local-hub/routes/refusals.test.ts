@@ -319,7 +319,7 @@ function says(field: string) {
 
 test("An unknown path returns 404, with a hint for handlers that call it", async () => {
   const hub = await openLocalHub();
-  const called = refused(await hub.request("POST /api/datasets/me/data/super-squash/main", { body: {} }), notFound);
+  const called = refused(await hub.request("POST /api/datasets/me/data/sql-console/main", { body: {} }), notFound);
   expect(called).toMatch(/^The local Hub has no POST \/api\/datasets.*openapi\.json.*new HubClient\(\{ fetch \}\)/);
   expect(refused(await hub.request("GET /nothing"), notFound)).toBe("The local Hub has no GET /nothing.");
 });

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { repositoryRefs } from "../../../src/hub/repositories/refs.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { openLocalHub, type RequestOptions, type TestHub } from "../support/hub.ts";
+
+const repo = "/api/models/local-user/net";
+const initialFiles = [{ path: "a.txt", content: "a" }];
+
+async function openWithModel(): Promise<TestHub> {
+  const hub = await openLocalHub();
+  const { status, text } = await hub.request("POST /api/repos/create", { body: { name: "net", files: initialFiles } });
+  expect(status, text).toBe(200);
+  return hub;
+}
+
+/** Returns the commits of refs, by the full names of the refs. */
+async function refsOf(hub: TestHub, query = ""): Promise<Record<string, string>> {
+  const { body } = await hub.request(`GET ${repo}/refs${query}`, { token: null });
+  const { branches, tags, converts, pullRequests = [] } = repositoryRefs.parse(body);
+  const all = [...branches, ...tags, ...converts, ...pullRequests];
+  return Object.fromEntries(all.map(({ ref, targetCommit }) => [ref, targetCommit]));
+}
+
+/** Returns the status of a request, and the code of an error. */
+async function outcome(hub: TestHub, line: string, options?: RequestOptions): Promise<[number, string | null]> {
+  const { status, headers } = await hub.request(line, options);
+  return [status, headers.get("x-error-code")];
+}
+
+async function filesOf(hub: TestHub, rev: string): Promise<string[]> {
+  const { body } = await hub.request(`GET ${repo}/revision/${encodeURIComponent(rev)}`);
+  const { siblings } = z.object({ siblings: z.array(z.object({ rfilename: z.string() })) }).parse(body);
+  return siblings.map(({ rfilename }) => rfilename);
+}
+
+describe("A branch", () => {
+  test("starts at the main branch, or at another revision", async () => {
+    const hub = await openWithModel();
+    const { "refs/heads/main": main } = await refsOf(hub);
+    await hub.request(`POST ${repo}/branch/dev%2Fnew`, { body: {} });
+    await hub.request(`POST ${repo}/branch/copy`, { body: { startingPoint: "dev/new" } });
+    expect(await refsOf(hub)).toEqual({
+      ...{ "refs/heads/main": main, "refs/heads/dev/new": main, "refs/heads/copy": main },
+    });
+    expect(await filesOf(hub, "dev/new")).toEqual([".gitattributes", "a.txt"]);
+  });
+
+  test("can be empty", async () => {
+    const hub = await openWithModel();
+    expect((await hub.request(`POST ${repo}/branch/empty`, { body: { emptyBranch: true } })).status).toBe(200);
+    expect(await filesOf(hub, "empty")).toEqual([]);
+  });
+
+  test("is replaced only with overwrite", async () => {
+    const hub = await openWithModel();
+    const line = `POST ${repo}/branch/empty`;
+    await hub.request(line, { body: { emptyBranch: true } });
+    expect(await outcome(hub, line, { body: {} })).toEqual([409, "Conflict"]);
+    expect(await filesOf(hub, "empty")).toEqual([]);
+    expect((await hub.request(line, { body: { startingPoint: "main", overwrite: true } })).status).toBe(200);
+    expect(await filesOf(hub, "empty")).toEqual([".gitattributes", "a.txt"]);
+  });
+
+  test("can be deleted, except for the main branch", async () => {
+    const hub = await openWithModel();
+    const before = await refsOf(hub);
+    await hub.request(`POST ${repo}/branch/dev`, { body: {} });
+    expect(await outcome(hub, `DELETE ${repo}/branch/dev`)).toEqual([200, null]);
+    expect(await outcome(hub, `DELETE ${repo}/branch/dev`)).toEqual([404, expect.any(String)]);
+    expect(await outcome(hub, `DELETE ${repo}/branch/main`)).toEqual([403, "Forbidden"]);
+    expect(await refsOf(hub)).toEqual(before);
+  });
+
+  test.each([
+    ["dev", { startingPoint: "none" }, 404, "RevisionNotFound"],
+    ["..", {}, 404, expect.any(String)],
+    ["a%20b", {}, 400, "BadRequest"],
+  ])("%s with %j is rejected", async (name, body, status, code) => {
+    const hub = await openWithModel();
+    expect(await outcome(hub, `POST ${repo}/branch/${name}`, { body })).toEqual([status, code]);
+  });
+
+  test("fires repo.content", async () => {
+    const hub = await openWithModel();
+    const { "refs/heads/main": main } = await refsOf(hub);
+    const watched = [{ type: "model", name: "local-user/net" }];
+    const { id } = await hub.create({ url: "http://127.0.0.1:1/", watched });
+    await hub.request(`POST ${repo}/branch/dev`, { body: {} });
+    const [delivery] = await waitFor(async () => {
+      const found = await hub.entries(id);
+      expect(found).not.toEqual([]);
+      return found;
+    });
+    const payload: unknown = JSON.parse(delivery?.request.body ?? "");
+    expect(payload).toMatchObject({
+      event: { scope: "repo.content", action: "update" },
+      updatedRefs: [{ ref: "refs/heads/dev", oldSha: null, newSha: main }],
+    });
+  });
+});
+
+describe("A tag", () => {
+  test("has the commit of its revision, and can be deleted", async () => {
+    const hub = await openWithModel();
+    const { "refs/heads/main": main } = await refsOf(hub);
+    const line = `POST ${repo}/tag/main`;
+    expect(await outcome(hub, line, { body: { tag: "v1.0", message: "First" } })).toEqual([200, null]);
+    expect(await refsOf(hub)).toEqual({ "refs/heads/main": main, "refs/tags/v1.0": main });
+    expect(await outcome(hub, line, { body: { tag: "v1.0" } })).toEqual([409, "Conflict"]);
+    expect(await outcome(hub, `POST ${repo}/tag/none`, { body: { tag: "v2" } })).toEqual([404, "RevisionNotFound"]);
+    expect(await outcome(hub, `DELETE ${repo}/tag/v1.0`)).toEqual([200, null]);
+    expect(await refsOf(hub)).toEqual({ "refs/heads/main": main });
+  });
+});
+
+describe("A list of refs", () => {
+  test("contains pull requests only if the query asks for them", async () => {
+    const hub = await openWithModel();
+    const body = { title: "Change", pullRequest: true, description: "" };
+    expect((await hub.request(`POST ${repo}/discussions`, { body })).status).toBe(200);
+    expect(Object.keys(await refsOf(hub))).toEqual(["refs/heads/main"]);
+    for (const query of ["?include_prs=1", "?include_prs=true"]) {
+      expect(Object.keys(await refsOf(hub, query))).toEqual(["refs/heads/main", "refs/pr/1"]);
+    }
+    expect(await outcome(hub, `GET ${repo}/revision/refs%2Fpr%2F1`)).toEqual([200, null]);
+  });
+});
+
+describe("The commits of a branch", () => {
+  test("can be replaced with one commit that has the same files", async () => {
+    const hub = await openWithModel();
+    const { "refs/heads/main": before } = await refsOf(hub);
+    const line = `POST ${repo}/super-squash/main`;
+    expect(await outcome(hub, line, { body: { message: "All" } })).toEqual([200, null]);
+    const { "refs/heads/main": after } = await refsOf(hub);
+    expect(after).not.toBe(before);
+    expect(await filesOf(hub, "main")).toEqual([".gitattributes", "a.txt"]);
+    expect(await outcome(hub, `POST ${repo}/super-squash/none`, { body: {} })).toEqual([404, "RevisionNotFound"]);
+  });
+});
