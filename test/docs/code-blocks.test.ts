@@ -22,6 +22,8 @@ const context: Record<string, string> = {
   WebhooksServer: 'import { WebhooksServer } from "hub-webhooks";',
   webhookPayload: 'import { webhookPayload } from "hub-webhooks/testing";',
   deliveryRequest: 'import { deliveryRequest } from "hub-webhooks/testing";',
+  repo: 'declare const repo: import("hub-webhooks/client").HubRepository;',
+  bytes: "declare const bytes: Uint8Array<ArrayBuffer>;",
 };
 
 /** Imports and declarations that the examples in doc comments omit. */
@@ -45,6 +47,7 @@ const exampleContext: Record<string, string> = {
   url: "declare const url: string;",
   headers: "declare const headers: Headers;",
   body: "declare const body: string;",
+  card: "declare const card: string;",
 };
 
 /** Returns the TypeScript blocks of a page with missing declarations added. */
