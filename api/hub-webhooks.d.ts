@@ -2428,7 +2428,7 @@ declare class HubRepository {
    * overwritten. Without `parent`, the last commit wins.
    *
    * @throws `HUB_CONFLICT` if `parent` is not the head of the branch, and `LARGE_FILE_UNSUPPORTED` if the Hub stores a file as a
-   *   large file (more than 10 MB, or a format such as `.parquet`). Upload large files with `uploadFiles()` of `@huggingface/hub`.
+   *   large file, such as a file of more than 10 MB or a `.parquet` file. Upload large files with `uploadFiles()` of `@huggingface/hub`.
    * @example
    * ```ts
    * const { sha } = await repo.info();

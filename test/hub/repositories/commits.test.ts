@@ -1,0 +1,171 @@
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { allOf, rejectionOf } from "../scripted-hub.ts";
+import { useLocalHub } from "./local-repositories.ts";
+
+const open = useLocalHub();
+
+/** Sets the random part of each wait between attempts to 0. */
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  return () => vi.restoreAllMocks();
+});
+
+const card = { message: "Add a card", files: { "README.md": "# Data\n" } };
+
+describe("commit", () => {
+  test("writes and deletes files and folders with any name", async () => {
+    const { repo } = await open();
+    const names = ["a b/ü'\".txt", "data/1.txt", "data/2/3.txt", "old.txt", "100%.txt", "a?b#c.txt"];
+    const first = await repo.commit({
+      message: "Add files",
+      description: "For a test.",
+      files: Object.fromEntries(names.map((name) => [name, `Content of ${name}`])),
+    });
+    expect(first.created).toBe(true);
+    for (const name of names) expect(await repo.readText(name)).toBe(`Content of ${name}`);
+    const second = await repo.commit({
+      message: "Change files",
+      files: { data: null, "old.txt": null, "missing.txt": null, "bytes.txt": new Uint8Array([104, 105]) },
+      parent: first.oid,
+    });
+    const files = await allOf(repo.listFiles());
+    expect(files.map(({ path }) => path).sort()).toEqual(
+      [".gitattributes", "a b/ü'\".txt", "100%.txt", "a?b#c.txt", "bytes.txt"].sort(),
+    );
+    expect(await allOf(repo.commits())).toMatchObject([
+      { id: second.oid, title: "Change files" },
+      { id: first.oid, title: "Add files", message: "For a test." },
+      { title: "initial commit" },
+    ]);
+    expect(await repo.changedFiles({ from: first.oid, to: second.oid })).toEqual([
+      { path: "bytes.txt", status: "added" },
+      { path: "data/1.txt", status: "deleted" },
+      { path: "data/2/3.txt", status: "deleted" },
+      { path: "old.txt", status: "deleted" },
+    ]);
+    expect(await repo.changedFiles({ from: null, to: second.oid })).toHaveLength(5);
+  });
+
+  test("does nothing if the branch contains the files", async () => {
+    const { repo, connect, writes } = await open();
+    const { oid } = await repo.commit(card);
+    expect(await repo.commit(card)).toEqual({ oid, created: false });
+    expect(await connect().commit({ ...card, message: "Other", parent: "0".repeat(40) })).toEqual({
+      oid,
+      created: false,
+    });
+    expect(await repo.commit({ message: "Delete", files: { missing: null } })).toEqual({ oid, created: false });
+    expect(writes()).toHaveLength(1);
+  });
+
+  test("sends only files that differ", async () => {
+    const { repo } = await open();
+    const { oid: from } = await repo.commit(card);
+    const { oid: to } = await repo.commit({ message: "Two", files: { ...card.files, "a.txt": "a" } });
+    expect(await repo.changedFiles({ from, to })).toEqual([{ path: "a.txt", status: "added" }]);
+  });
+
+  test("fails with HUB_CONFLICT if the parent is not the head", async () => {
+    const { repo } = await open();
+    const { oid: parent } = await repo.commit(card);
+    await repo.commit({ message: "Two", files: { "a.txt": "a" } });
+    expect(await rejectionOf(repo.commit({ message: "Three", files: { "a.txt": "b" }, parent }))).toMatchObject({
+      code: "HUB_CONFLICT",
+      status: 412,
+    });
+    expect(await repo.readText("a.txt")).toBe("a");
+  });
+
+  test.each(["answer", "request"] as const)("creates one commit if the %s is lost", async (loss) => {
+    const { repo, network } = await open();
+    const { sha: parent } = await repo.info();
+    network.loseNext(/\/commit\/main$/, loss);
+    const { oid, created } = await repo.commit({ ...card, parent });
+    const commits = await allOf(repo.commits());
+    expect({ head: commits[0]?.id, count: commits.length, created }).toEqual({ head: oid, count: 2, created: true });
+  });
+
+  test("finds the commit with the lost answer below a newer commit", async () => {
+    const { repo, connect, network, observed } = await open({ signature: "bot" });
+    const other = connect();
+    let newer: Promise<unknown> | undefined;
+    vi.mocked(Math.random).mockImplementation(() => {
+      newer ??= other.commit({ message: "Newer", files: { "b.txt": "b" } });
+      return 0.2; // Waits 0.1 s, so that the newer commit is complete.
+    });
+    network.loseNext(/\/commit\/main$/, "answer");
+    const { oid } = await repo.commit(card);
+    await newer;
+    const [, commit] = await allOf(repo.commits());
+    expect(commit).toMatchObject({ id: oid, title: "Add a card" });
+    expect(observed).toContainEqual([{ kind: "commit", id: oid }]);
+  });
+
+  test("writes the signature and the marker into the description", async () => {
+    const { repo } = await open({ signature: "bot" });
+    await repo.commit(card);
+    await repo.commit({ message: "Two", description: "Text", files: { a: "a" }, marker: "mirror" });
+    const [second, first] = await allOf(repo.commits());
+    expect(first?.message).toBe("Hub-Webhooks: bot");
+    expect(second?.message).toBe("Text\n\nHub-Webhooks: bot mirror");
+  });
+
+  test("writes to a branch", async () => {
+    const { repo, client } = await open();
+    await client.fetch("/api/datasets/{name}/branch/dev", {
+      method: "POST",
+      params: { name: repo.ref.name },
+      body: "{}",
+    });
+    const { oid } = await repo.commit({ ...card, branch: "dev" });
+    const { branches } = await repo.refs();
+    expect(branches.find(({ name }) => name === "dev")?.targetCommit).toBe(oid);
+    expect(await rejectionOf(repo.readText("README.md"))).toMatchObject({ code: "HUB_NOT_FOUND" });
+    expect(await repo.readText("README.md", { revision: "dev" })).toBe("# Data\n");
+  });
+
+  test("refuses files that the Hub stores as large files, and sends nothing", async () => {
+    const { repo, writes } = await open();
+    const files = { "README.md": "# Data\n", "data.parquet": new Uint8Array([80, 65, 82, 49]) };
+    expect(await rejectionOf(repo.commit({ message: "Add data", files }))).toMatchObject({
+      code: "LARGE_FILE_UNSUPPORTED",
+      fields: ['files["data.parquet"]'],
+      message: expect.stringContaining("@huggingface/hub"),
+    });
+    expect(writes()).toEqual([]);
+  });
+
+  test.each([
+    ["message", { ...card, message: " " }],
+    ["files", { ...card, files: {} }],
+    ["marker", { ...card, marker: "" }],
+  ])("refuses an invalid %s before a request", async (field, request) => {
+    const { repo, network } = await open();
+    expect(await rejectionOf(repo.commit(request))).toMatchObject({ code: "ARGUMENT_INVALID", fields: [field] });
+    expect(network.calls).toEqual([]);
+  });
+});
+
+describe("A repository", () => {
+  test("has information, refs, and a visibility", async () => {
+    const { repo } = await open();
+    const { oid } = await repo.commit(card);
+    expect(await repo.info()).toMatchObject({ id: repo.ref.name, sha: oid, private: false });
+    await repo.setVisibility("private");
+    expect(await repo.info({ revision: oid })).toMatchObject({ sha: oid, private: true });
+    expect(await repo.refs()).toMatchObject({ branches: [{ ref: "refs/heads/main", targetCommit: oid }], tags: [] });
+  });
+
+  test("is not found by a client that cannot read it", async () => {
+    const { repo, connect } = await open();
+    await repo.setVisibility("private");
+    const other = connect({ token: "hf_other" });
+    expect(await rejectionOf(other.info())).toMatchObject({ code: "HUB_NOT_FOUND" });
+    expect(await rejectionOf(other.commit(card))).toMatchObject({ code: "HUB_NOT_FOUND" });
+  });
+
+  test("is not changed by a token that can only read", async () => {
+    const { connect } = await open();
+    expect(await rejectionOf(connect({ token: "hf_read" }).commit(card))).toMatchObject({ code: "HUB_FORBIDDEN" });
+  });
+});
