@@ -33,7 +33,13 @@ const commentData = z.object({
   hidden: z.boolean(),
   hiddenBy: z.optional(z.string()),
   /** The current text. Empty while the comment is hidden. */
-  latest: z.object({ raw: z.string(), html: z.string(), updatedAt: timestamp }),
+  latest: z.object({
+    raw: z.string(),
+    html: z.string(),
+    updatedAt: timestamp,
+    /** The author of the current text. */
+    author: z.optional(discussionAuthor),
+  }),
   numEdits: z.number(),
   editors: z.array(z.string()),
   editorAvatarUrls: z.array(z.string()),

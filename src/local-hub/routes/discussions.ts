@@ -2,6 +2,7 @@ import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { discussionDetails, discussionOperations, discussionSummary } from "../../hub/repositories/discussions.ts";
 import type { RepositoryPath } from "../../hub/repositories/repository-path.ts";
+import { getAccountKind } from "../accounts.ts";
 import { CodedException } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import { toDetails, toEvent, toSummary } from "../resources/repositories/discussion-info.ts";
@@ -119,10 +120,16 @@ export const discussionApi = {
       if (!discussion) throw new HTTPException(404, { message: `There is no discussion ${path.num}.` });
       return { repository, discussion };
     };
-    const target = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => ({
-      ...find(path, context),
-      user: context.var.caller.user,
-    });
+    /** Checks that the token can write to the organization of a repository. Its user needs no role to open discussions and to comment. */
+    const checkToken = (path: RepositoryPath, context: Context<ApiEnvironment>) => {
+      const isLimited = context.var.caller.tokenRole === "fineGrained";
+      if (isLimited && getAccountKind(path.namespace) === "org") checkWriteAccess(path, context);
+    };
+    const target = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => {
+      const found = find(path, context);
+      checkToken(path, context);
+      return { ...found, user: context.var.caller.user };
+    };
     const checkWriteAccess = (path: RepositoryPath, context: Context<ApiEnvironment>) =>
       checkNamespaceAccess(store, { caller: context.var.caller, namespace: path.namespace });
     /** Returns the discussion if the caller opened the discussion or can write to the repository. */
@@ -155,6 +162,7 @@ export const discussionApi = {
 
     serveRoute(app, discussionRoutes.create, ({ params, body: { title, description, pullRequest } }, context) => {
       const opened = { repository: open(params, context), user: context.var.caller.user, title, description };
+      checkToken(params, context);
       const { discussion, repository } = pullRequest
         ? openPullRequest(hub, { ...opened, draft: true })
         : openDiscussion(hub, opened);

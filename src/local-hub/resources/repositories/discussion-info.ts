@@ -71,7 +71,7 @@ export function toEvent(event: StoredDiscussionEvent, { hubUrl }: Urls): Discuss
 }
 
 function commentData(
-  { content, hidden, hiddenBy, updatedAt, edits }: StoredComment,
+  { author, content, hidden, hiddenBy, updatedAt, edits }: StoredComment,
   { hubUrl }: Urls,
 ): EventOf<"comment">["data"] {
   const editors = [...new Set(edits)];
@@ -79,7 +79,10 @@ function commentData(
     ...{ edited: edits.length > 0, hidden, numEdits: edits.length, editors, reactions: [] },
     ...(hiddenBy !== undefined && { hiddenBy }),
     // The local Hub does not render Markdown.
-    latest: { raw: content, html: String(html`<p>${content}</p>`), updatedAt: new Date(updatedAt).toISOString() },
+    latest: {
+      ...{ raw: content, html: String(html`<p>${content}</p>`), updatedAt: new Date(updatedAt).toISOString() },
+      author: toAuthor(edits.at(-1) ?? author, { hubUrl }),
+    },
     editorAvatarUrls: editors.map((editor) => getAvatarUrl(editor, { hubUrl })),
   };
 }

@@ -9,6 +9,7 @@ import type {
   StoredDiscussionEvent,
 } from "../../store/discussion-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
+import { reread } from "./repository-changes.ts";
 
 /** The discussion that a user changes. */
 export interface DiscussionTarget {
@@ -63,8 +64,10 @@ export function storeDiscussion(
   }: NewDiscussion & Pick<StoredDiscussion, "status" | "changes" | "baseCommit">,
 ): OpenedDiscussion {
   const { store, now } = context;
-  const num = repository.discussions + 1;
-  const updated = { ...repository, discussions: num };
+  // The caller can have read the repository before another discussion was opened, or can skip numbers.
+  const current = reread(store, repository);
+  const num = Math.max(current.discussions, repository.discussions) + 1;
+  const updated = { ...current, discussions: num };
   const discussion: StoredDiscussion = {
     ...{ repositoryId: repository.id, num, id: discussionId({ repositoryId: repository.id, num }) },
     ...{ title, status, isPullRequest: changes !== undefined, author: user, createdAt: now(), pinned: false },
@@ -141,9 +144,10 @@ export function changeStatus(
   if (target.discussion.status === "merged") {
     throw new HTTPException(400, { message: "The pull request is merged, so its status cannot change." });
   }
-  if (comment) addComment(context, { ...target, content: comment });
+  const commented = comment ? [addComment(context, { ...target, content: comment }).result] : [];
   const event = { ...newEvent(context, target.user), type: "status-change", status } as const;
-  return changeDiscussion(context, { ...target, event, fields: { status } });
+  const changed = changeDiscussion(context, { ...target, event, fields: { status } });
+  return { ...changed, result: joinResults([...commented, changed.result]) };
 }
 
 /** Changes the title. Fires `discussion` update. */
@@ -165,46 +169,70 @@ export function setPinned(
   return changeDiscussion(context, { ...target, event, fields: { pinned } });
 }
 
-/** Deletes a discussion. Fires `discussion` delete. The number is not used again. */
+/**
+ * Deletes a discussion. Fires `discussion` delete, and for a pull request `repo.content` update with the deleted ref. The number is
+ * not used again.
+ */
 export function deleteDiscussion(
   context: HubContext,
   { repository, discussion, user }: DiscussionTarget,
 ): TriggerResult {
-  context.store.transaction(() => {
-    context.store.discussions.delete(discussion);
-    if (discussion.isPullRequest) {
-      context.store.content.setRefs(repository.id, [{ name: pullRequestRef(discussion), oid: null }]);
-    }
+  const { discussions, content, transaction } = context.store;
+  const ref = pullRequestRef(discussion);
+  const oldSha = discussion.isPullRequest ? content.getRef(repository.id, ref) : undefined;
+  transaction(() => {
+    discussions.delete(discussion);
+    if (oldSha !== undefined) content.setRefs(repository.id, [{ name: ref, oid: null }]);
   });
-  return publishChange(context, {
-    ...{ scope: "discussion", action: "delete", user, before: repository, after: repository, discussion },
-  });
+  const change = { user, before: repository, after: repository };
+  const deleted = publishChange(context, { ...change, scope: "discussion", action: "delete", discussion });
+  if (oldSha === undefined) return deleted;
+  const updatedRefs = [{ ref, oldSha, newSha: null }];
+  return joinResults([
+    deleted,
+    publishChange(context, { ...change, scope: "repo.content", action: "update", updatedRefs }),
+  ]);
+}
+
+/** Changed fields of a discussion, and the event that records the change. */
+export interface ChangedFields<Event extends StoredDiscussionEvent = StoredDiscussionEvent> {
+  event: Event;
+  fields: Partial<Pick<StoredDiscussion, "status" | "title" | "pinned" | "changes">>;
+}
+
+/** Stores changed fields of a discussion. Fires nothing. Call this function in a transaction. */
+export function storeFields(
+  { store }: Pick<HubContext, "store">,
+  { discussion, event, fields }: Pick<DiscussionTarget, "discussion"> & ChangedFields,
+): StoredDiscussion {
+  const changed = { ...discussion, ...fields };
+  store.discussions.put(changed);
+  store.discussions.addEvent(changed, event);
+  return changed;
+}
+
+/** Publishes a discussion whose changed fields were stored. */
+export function publishUpdate(context: HubContext, { repository, discussion, user }: DiscussionTarget): TriggerResult {
+  const change = { user, before: repository, after: repository, discussion };
+  return publishChange(context, { ...change, scope: "discussion", action: "update" });
+}
+
+/** Joins the results of several changes in their order. */
+export function joinResults(results: readonly TriggerResult[]): TriggerResult {
+  return {
+    deliveries: results.flatMap(({ deliveries }) => deliveries),
+    notFired: results.flatMap(({ notFired }) => notFired),
+    notified: [...new Set(results.flatMap(({ notified }) => notified))],
+  };
 }
 
 /** Stores changed fields of a discussion with the event that records the change. Fires `discussion` update. */
-export function changeDiscussion<Event extends StoredDiscussionEvent>(
+function changeDiscussion<Event extends StoredDiscussionEvent>(
   context: HubContext,
-  {
-    repository,
-    discussion,
-    user,
-    event,
-    fields,
-  }: DiscussionTarget & {
-    event: Event;
-    fields: Partial<Pick<StoredDiscussion, "status" | "title" | "pinned" | "changes">>;
-  },
+  { event, fields, ...target }: DiscussionTarget & ChangedFields<Event>,
 ): DiscussionChange<Event> {
-  const { store } = context;
-  const changed = { ...discussion, ...fields };
-  store.transaction(() => {
-    store.discussions.put(changed);
-    store.discussions.addEvent(changed, event);
-  });
-  const result = publishChange(context, {
-    ...{ scope: "discussion", action: "update", user, before: repository, after: repository, discussion: changed },
-  });
-  return { discussion: changed, event, result };
+  const discussion = context.store.transaction(() => storeFields(context, { ...target, event, fields }));
+  return { discussion, event, result: publishUpdate(context, { ...target, discussion }) };
 }
 
 /** Creates the common fields of an event. */

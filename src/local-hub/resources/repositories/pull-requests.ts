@@ -10,14 +10,16 @@ import type { StoredDiscussion } from "../../store/discussion-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import {
   addComment,
-  changeDiscussion,
   type DiscussionTarget,
+  joinResults,
   type NewDiscussion,
   newEvent,
   type OpenedDiscussion,
   publishOpened,
+  publishUpdate,
   pullRequestRef,
   storeDiscussion,
+  storeFields,
 } from "./discussions.ts";
 import { reread } from "./repository-changes.ts";
 
@@ -68,7 +70,7 @@ export function openPullRequest(
     ...{ scope: "repo.content", action: "update", user, before: stored.repository, after: stored.repository },
     updatedRefs: [{ ref: pullRequestRef(discussion), oldSha: null, newSha: commit.oid }],
   });
-  return { ...stored, result: joinResults(first, second) };
+  return { ...stored, result: joinResults([first, second]) };
 }
 
 /** Returns the paths that prevent the merge of an open pull request. */
@@ -82,7 +84,7 @@ export function findConflicts(
 
 /**
  * Merges a pull request into the main branch with a merge commit. Fires `discussion` update, then `repo.content` update of the main
- * branch.
+ * branch. With a comment, the comment is added and fires first.
  *
  * @throws HTTPException 400 if the pull request is not open, has no commits, or has conflicts.
  */
@@ -101,26 +103,27 @@ export function mergePullRequest(
     throw cannotMerge(`main also changed ${merge.conflicts.slice(0, 5).join(", ")}. Update the pull request`);
   }
   if (merge.changes.length === 0) throw cannotMerge("it changes no files. Push a commit to its ref first");
-  if (comment) addComment(context, { ...target, content: comment });
-  const commit = store.transaction(() => {
+  const commented = comment ? [addComment(context, { ...target, content: comment }).result] : [];
+  const stored = store.transaction(() => {
     const merged = content.createCommit(repository.id, {
       ...{ parents: [merge.target.oid, merge.source.oid], changes: merge.changes, author: user, date: now() },
       ...{ title: `${discussion.title} (#${discussion.num})`, message: "" },
     });
     content.setRefs(repository.id, [{ name: mainRef, oid: merged.oid }]);
-    return merged;
+    const event = { ...newEvent(context, user), type: "status-change", status: "merged" } as const;
+    const changes = { base: mainRef, mergeCommitId: merged.oid };
+    return {
+      commit: merged,
+      discussion: storeFields(context, { ...target, event, fields: { status: "merged", changes } }),
+    };
   });
   const after = reread(store, repository);
-  const event = { ...newEvent(context, user), type: "status-change", status: "merged" } as const;
-  const changed = changeDiscussion(context, {
-    ...{ ...target, repository: after, event },
-    fields: { status: "merged", changes: { base: mainRef, mergeCommitId: commit.oid } },
-  });
+  const updated = publishUpdate(context, { repository: after, discussion: stored.discussion, user });
   const pushed = publishChange(context, {
     ...{ scope: "repo.content", action: "update", user, before: repository, after },
-    updatedRefs: [{ ref: mainRef, oldSha: merge.target.oid, newSha: commit.oid }],
+    updatedRefs: [{ ref: mainRef, oldSha: merge.target.oid, newSha: stored.commit.oid }],
   });
-  return { discussion: changed.discussion, result: joinResults(changed.result, pushed) };
+  return { discussion: stored.discussion, result: joinResults([...commented, updated, pushed]) };
 }
 
 /** Returns the changes of a pull request since its base, in git's format. After the ref is deleted, the text is empty. */
@@ -144,14 +147,6 @@ function prepareMerge(
   const baseId = content.mergeBase(repository.id, target.oid, source.oid);
   const base = baseId === undefined ? undefined : content.getCommit(repository.id, baseId)?.tree;
   return { target, source, ...mergeTrees(content, { base, target: target.tree, source: source.tree }) };
-}
-
-function joinResults(first: TriggerResult, second: TriggerResult): TriggerResult {
-  return {
-    deliveries: [...first.deliveries, ...second.deliveries],
-    notFired: [...first.notFired, ...second.notFired],
-    notified: [...new Set([...first.notified, ...second.notified])],
-  };
 }
 
 function cannotMerge(reason: string): HTTPException {

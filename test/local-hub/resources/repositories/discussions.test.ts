@@ -47,6 +47,13 @@ describe("A discussion", () => {
     expect(context.store.repositories.get(model)?.discussions).toBe(2);
   });
 
+  test("gets another number if the caller read the repository before the last discussion was opened", () => {
+    const { context, target } = open();
+    const repository = { ...target.repository, discussions: 0 };
+    const next = openDiscussion(context, { repository, user, title: "Next", description: "-" });
+    expect([next.discussion.num, stored(context, target.discussion)?.title]).toEqual([2, "A question"]);
+  });
+
   test("fires an update with its new status, title, and pin", () => {
     const { context, target } = open();
     const closed = changeStatus(context, { ...target, status: "closed" });
@@ -66,7 +73,9 @@ describe("A discussion", () => {
 
   test("can be closed with a comment, which fires first", () => {
     const { context, target } = open();
-    changeStatus(context, { ...target, status: "closed", comment: "Done." });
+    const { result } = changeStatus(context, { ...target, status: "closed", comment: "Done." });
+    const scopes = payloadsOf(context, result).map(({ event }) => event.scope);
+    expect(scopes).toEqual(["discussion.comment", "discussion"]);
     const events = context.store.discussions.events(target.discussion);
     expect(events.map(({ type }) => type)).toEqual(["comment", "comment", "status-change"]);
     expect(events[1]).toMatchObject({ content: "Done." });

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { commitChanges } from "../../../../src/local-hub/resources/repositories/commit-changes.ts";
-import { changeStatus, openDiscussion } from "../../../../src/local-hub/resources/repositories/discussions.ts";
+import {
+  changeStatus,
+  deleteDiscussion,
+  openDiscussion,
+} from "../../../../src/local-hub/resources/repositories/discussions.ts";
 import {
   findConflicts,
   formatPullRequestDiff,
@@ -71,6 +75,23 @@ describe("A pull request", () => {
       },
     ]);
     expect(read("new.txt")).toBe("new\n");
+  });
+
+  test("fires the comment of a merge first, and the deletion of its ref when it is deleted", () => {
+    const { context, created, propose } = open();
+    const { target, commit } = propose(add("new.txt", "new\n"));
+    const merged = mergePullRequest(context, { ...target, comment: "Thanks." });
+    const scopes = payloadsOf(context, merged.result).map(({ event }) => event.scope);
+    expect(scopes).toEqual(["discussion.comment", "discussion", "repo.content"]);
+    const result = deleteDiscussion(context, { ...target, discussion: merged.discussion });
+    expect(payloadsOf(context, result)).toMatchObject([
+      { event: { scope: "discussion", action: "delete" } },
+      {
+        event: { scope: "repo.content", action: "update" },
+        updatedRefs: [{ ref: "refs/pr/1", oldSha: commit.oid, newSha: null }],
+      },
+    ]);
+    expect(context.store.content.getRef(created.id, "refs/pr/1")).toBeUndefined();
   });
 
   test("keeps what main changed in the meantime", () => {
