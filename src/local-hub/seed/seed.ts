@@ -5,6 +5,7 @@ import { deriveId } from "../ids.ts";
 import type { KeyedRecord, StoredNotification, StoredPaper, StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { seedAuditLog } from "./audit-log.ts";
+import { seedDiscussions } from "./discussions.ts";
 import { memberName, seedMembers, seedNetworkSecurity, seedResourceGroups } from "./organizations.ts";
 import { seededRepositoryId, seedRepositories } from "./repositories.ts";
 
@@ -18,6 +19,10 @@ export function seedStore(store: Store, { now }: { now: number }): void {
     store.notifications.put(...seedNotifications({ now }));
     store.papers.put(...seedPapers());
     seedRepositories(store);
+    seedDiscussions(
+      store,
+      subjects().map(({ about }) => about),
+    );
     store.settings.put(...seedSettings());
     store.resourceGroups.put(...seedResourceGroups({ now }));
     store.auditLog.add(...seedAuditLog({ now }));
