@@ -1,18 +1,28 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { repositoryRefs } from "../../../src/hub/repositories/refs.ts";
+import { LocalHub } from "../../../src/local-hub.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { openLocalHub, type RequestOptions, type TestHub } from "../support/hub.ts";
+import { type RequestOptions, TestHub } from "../support/hub.ts";
 
 const repo = "/api/models/local-user/net";
 const initialFiles = [{ path: "a.txt", content: "a" }];
 
-async function openWithModel(): Promise<TestHub> {
-  const hub = await openLocalHub();
+let hub: TestHub;
+
+beforeAll(async () => {
+  const log = createMemoryLogger();
+  hub = new TestHub({ hub: await LocalHub.launch({ backoff: 5, logger: log }), log });
+});
+
+afterAll(() => hub.hub.close());
+
+beforeEach(async () => {
+  hub.hub.reset();
   const { status, text } = await hub.request("POST /api/repos/create", { body: { name: "net", files: initialFiles } });
   expect(status, text).toBe(200);
-  return hub;
-}
+});
 
 /** Returns the commits of refs, by the full names of the refs. */
 async function refsOf(hub: TestHub, query = ""): Promise<Record<string, string>> {
@@ -36,7 +46,6 @@ async function filesOf(hub: TestHub, rev: string): Promise<string[]> {
 
 describe("A branch", () => {
   test("starts at the main branch, or at another revision", async () => {
-    const hub = await openWithModel();
     const { "refs/heads/main": main } = await refsOf(hub);
     await hub.request(`POST ${repo}/branch/dev%2Fnew`, { body: {} });
     await hub.request(`POST ${repo}/branch/copy`, { body: { startingPoint: "dev/new" } });
@@ -47,13 +56,11 @@ describe("A branch", () => {
   });
 
   test("can be empty", async () => {
-    const hub = await openWithModel();
     expect((await hub.request(`POST ${repo}/branch/empty`, { body: { emptyBranch: true } })).status).toBe(200);
     expect(await filesOf(hub, "empty")).toEqual([]);
   });
 
   test("is replaced only with overwrite", async () => {
-    const hub = await openWithModel();
     const line = `POST ${repo}/branch/empty`;
     await hub.request(line, { body: { emptyBranch: true } });
     expect(await outcome(hub, line, { body: {} })).toEqual([409, "Conflict"]);
@@ -63,7 +70,6 @@ describe("A branch", () => {
   });
 
   test("can be deleted, except for the main branch", async () => {
-    const hub = await openWithModel();
     const before = await refsOf(hub);
     await hub.request(`POST ${repo}/branch/dev`, { body: {} });
     expect(await outcome(hub, `DELETE ${repo}/branch/dev`)).toEqual([200, null]);
@@ -72,17 +78,18 @@ describe("A branch", () => {
     expect(await refsOf(hub)).toEqual(before);
   });
 
-  test.each([
-    ["dev", { startingPoint: "none" }, 404, "RevisionNotFound"],
-    ["..", {}, 404, expect.any(String)],
-    ["a%20b", {}, 400, "BadRequest"],
-  ])("%s with %j is rejected", async (name, body, status, code) => {
-    const hub = await openWithModel();
-    expect(await outcome(hub, `POST ${repo}/branch/${name}`, { body })).toEqual([status, code]);
+  test("is not created from an unknown revision or with an invalid name", async () => {
+    const rejected: [name: string, body: object, status: number, code: unknown][] = [
+      ["dev", { startingPoint: "none" }, 404, "RevisionNotFound"],
+      ["..", {}, 404, expect.any(String)],
+      ["a%20b", {}, 400, "BadRequest"],
+    ];
+    for (const [name, body, status, code] of rejected) {
+      expect(await outcome(hub, `POST ${repo}/branch/${name}`, { body })).toEqual([status, code]);
+    }
   });
 
   test("fires repo.content", async () => {
-    const hub = await openWithModel();
     const { "refs/heads/main": main } = await refsOf(hub);
     const watched = [{ type: "model", name: "local-user/net" }];
     const { id } = await hub.create({ url: "http://127.0.0.1:1/", watched });
@@ -102,7 +109,6 @@ describe("A branch", () => {
 
 describe("A tag", () => {
   test("has the commit of its revision, and can be deleted", async () => {
-    const hub = await openWithModel();
     const { "refs/heads/main": main } = await refsOf(hub);
     const line = `POST ${repo}/tag/main`;
     expect(await outcome(hub, line, { body: { tag: "v1.0", message: "First" } })).toEqual([200, null]);
@@ -116,7 +122,6 @@ describe("A tag", () => {
 
 describe("A list of refs", () => {
   test("contains pull requests only if the query asks for them", async () => {
-    const hub = await openWithModel();
     const body = { title: "Change", pullRequest: true, description: "" };
     expect((await hub.request(`POST ${repo}/discussions`, { body })).status).toBe(200);
     expect(Object.keys(await refsOf(hub))).toEqual(["refs/heads/main"]);
@@ -129,7 +134,6 @@ describe("A list of refs", () => {
 
 describe("The commits of a branch", () => {
   test("can be replaced with one commit that has the same files", async () => {
-    const hub = await openWithModel();
     const { "refs/heads/main": before } = await refsOf(hub);
     const line = `POST ${repo}/super-squash/main`;
     expect(await outcome(hub, line, { body: { message: "All" } })).toEqual([200, null]);

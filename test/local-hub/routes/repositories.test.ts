@@ -1,9 +1,22 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { type Answer, openLocalHub, type RequestOptions, type TestHub } from "../support/hub.ts";
+import { LocalHub } from "../../../src/local-hub.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { type Answer, type RequestOptions, TestHub } from "../support/hub.ts";
 
 const create = "POST /api/repos/create";
 const sha = expect.stringMatching(/^[0-9a-f]{40}$/);
+
+let hub: TestHub;
+
+beforeAll(async () => {
+  const log = createMemoryLogger();
+  hub = new TestHub({ hub: await LocalHub.launch({ logger: log }), log });
+});
+
+beforeEach(() => hub.hub.reset());
+
+afterAll(() => hub.hub.close());
 
 /** Creates a model, and returns its ID. */
 async function createModel(hub: TestHub, name: string, fields: Record<string, unknown> = {}): Promise<string> {
@@ -32,7 +45,6 @@ function card(metadata: string) {
 
 describe("A new repository", () => {
   test("has the URL of its page, and a first commit", async () => {
-    const hub = await openLocalHub();
     const made = await hub.request(create, { body: { name: "net", organization: "acme", type: "dataset" } });
     expect(made.body).toEqual({ url: `${hub.url}/datasets/acme/net`, name: "acme/net", id: expect.any(String) });
     const { body } = await hub.request("GET /api/datasets/acme/net?blobs=true");
@@ -44,28 +56,29 @@ describe("A new repository", () => {
   });
 
   test("is a public model of the user by default", async () => {
-    const hub = await openLocalHub();
     const id = await createModel(hub, "net");
     expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({
       ...{ _id: id, id: "local-user/net", modelId: "local-user/net", author: "local-user", private: false },
     });
   });
 
-  test.each([
-    [{ private: true }, true],
-    [{ private: null, organization: null }, false],
-    [{ visibility: "private" }, true],
-    [{ visibility: "public" }, false],
-    [{ type: "space", sdk: "docker", visibility: "protected" }, true],
-  ])("with %j has the visibility that the request sets", async (fields, isPrivate) => {
-    const hub = await openLocalHub();
-    await createModel(hub, "net", fields);
-    const type = "type" in fields ? "spaces" : "models";
-    expect((await hub.request(`GET /api/${type}/local-user/net`)).body).toMatchObject({ private: isPrivate });
+  test("has the visibility that the request sets", async () => {
+    const made = [
+      { name: "a", private: true },
+      { name: "b", private: null, organization: null },
+      { name: "c", visibility: "private" },
+      { name: "d", visibility: "public" },
+    ];
+    for (const body of made) await hub.request(create, { body });
+    await hub.request(create, { body: { name: "e", type: "space", sdk: "docker", visibility: "protected" } });
+    const paths = ["models/local-user/a", "models/local-user/b", "models/local-user/c", "models/local-user/d"];
+    const found = await Promise.all(
+      [...paths, "spaces/local-user/e"].map(async (path) => (await hub.request(`GET /api/${path}`)).body),
+    );
+    expect(found).toMatchObject([true, false, true, false, true].map((isPrivate) => ({ private: isPrivate })));
   });
 
   test("has a card with the license, or with the SDK of a Space, unless the request has a card", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "net", { license: "mit" });
     await createModel(hub, "demo", { type: "space", sdk: "gradio" });
     await createModel(hub, "own", { license: "mit", ...card("license: apache-2.0") });
@@ -83,7 +96,6 @@ describe("A new repository", () => {
   });
 
   test("decodes files in Base64", async () => {
-    const hub = await openLocalHub();
     const files = [{ path: "a/b.bin", content: Buffer.from([0, 255, 1]).toString("base64"), encoding: "base64" }];
     await createModel(hub, "net", { files });
     const { body } = await hub.request("GET /api/models/local-user/net?blobs=1");
@@ -91,34 +103,34 @@ describe("A new repository", () => {
   });
 
   test("is a conflict if the repository exists, with the URL of the repository", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "net");
     const { status, body } = await hub.request(create, { body: { name: "net" } });
     expect([status, body]).toEqual([409, { error: expect.any(String), url: `${hub.url}/local-user/net` }]);
   });
 
-  test.each([
-    [{ name: "a/b" }, 400],
-    [{ name: "net.git" }, 400],
-    [{ name: "-net" }, 400],
-    [{ name: "a--b" }, 400],
-    [{ name: "x".repeat(97) }, 400],
-    [{}, 400],
-    [{ name: "net", type: "space" }, 400],
-    [{ name: "net", type: "kernel" }, 400],
-    [{ name: "net", private: true, visibility: "private" }, 400],
-    [{ name: "net", organization: "acme", resourceGroupId: "0".repeat(24) }, 400],
-    [{ name: "net", files: [{ path: "../x", content: "" }] }, 400],
-    [{ name: "net", organization: "other-user" }, 403],
-  ])("is rejected, and not stored: %j", async (body, status) => {
-    const hub = await openLocalHub();
+  test("is rejected if the request is invalid or not allowed, and is not stored", async () => {
     const before = namesOf(await hub.request("GET /api/models"));
-    expect((await hub.request(create, { body })).status).toBe(status);
+    const rejected: [body: object, status: number][] = [
+      [{ name: "a/b" }, 400],
+      [{ name: "net.git" }, 400],
+      [{ name: "-net" }, 400],
+      [{ name: "a--b" }, 400],
+      [{ name: "x".repeat(97) }, 400],
+      [{}, 400],
+      [{ name: "net", type: "space" }, 400],
+      [{ name: "net", type: "kernel" }, 400],
+      [{ name: "net", private: true, visibility: "private" }, 400],
+      [{ name: "net", organization: "acme", resourceGroupId: "0".repeat(24) }, 400],
+      [{ name: "net", files: [{ path: "../x", content: "" }] }, 400],
+      [{ name: "net", organization: "other-user" }, 403],
+    ];
+    for (const [body, status] of rejected) {
+      expect((await hub.request(create, { body })).status, JSON.stringify(body)).toBe(status);
+    }
     expect(namesOf(await hub.request("GET /api/models"))).toEqual(before);
   });
 
   test("belongs to the resource group of the request", async () => {
-    const hub = await openLocalHub();
     const made = await hub.request("POST /api/organizations/acme/resource-groups", { body: { name: "New" } });
     const { id } = z.object({ id: z.string() }).parse(made.body);
     await createModel(hub, "net", { organization: "acme", resourceGroupId: id.toUpperCase() });
@@ -130,24 +142,26 @@ describe("A new repository", () => {
 });
 
 describe("A write to a repository", () => {
-  test.each([
-    ["hf_local", "acme", 200],
-    ["hf_local", "unknown-owner", 200],
-    ["hf_fine", "local-user", 200],
-    ["hf_fine", "unknown-owner", 200],
-    ["hf_fine", "acme", 403],
-    ["hf_read", "local-user", 403],
-    ["hf_other", "other-user", 200],
-    ["hf_other", "local-user", 403],
-    ["hf_other", "unknown-owner", 403],
-    [null, "local-user", 401],
-  ])("with the token %s to %s returns %d", async (token, organization, status) => {
-    const hub = await openLocalHub();
-    expect((await hub.request(create, { token, body: { name: "net", organization } })).status).toBe(status);
+  test("requires a token that can write to the owner", async () => {
+    const attempts: [token: string | null, organization: string, status: number][] = [
+      ["hf_local", "acme", 200],
+      ["hf_local", "unknown-owner", 200],
+      ["hf_fine", "local-user", 200],
+      ["hf_fine", "unknown-owner", 200],
+      ["hf_fine", "acme", 403],
+      ["hf_read", "local-user", 403],
+      ["hf_other", "other-user", 200],
+      ["hf_other", "local-user", 403],
+      ["hf_other", "unknown-owner", 403],
+      [null, "local-user", 401],
+    ];
+    for (const [index, [token, organization, status]] of attempts.entries()) {
+      const body = { name: `net${index}`, organization };
+      expect((await hub.request(create, { token, body })).status, `${token} ${organization}`).toBe(status);
+    }
   });
 
   test("of another user returns 404 if the repository is private, otherwise 403", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "open");
     await createModel(hub, "closed", { private: true });
     const body = { discussionsDisabled: true };
@@ -159,7 +173,6 @@ describe("A write to a repository", () => {
 
 describe("A read of a repository", () => {
   test("works without a token, unless the repository is private", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "open");
     await createModel(hub, "closed", { private: true });
     const read = (name: string, token: string | null) => outcome(hub, `GET /api/models/local-user/${name}`, { token });
@@ -172,7 +185,6 @@ describe("A read of a repository", () => {
   });
 
   test("at a revision returns the commit of the revision", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "net");
     const at = (rev: string) => `GET /api/models/local-user/net/revision/${rev}`;
     const { body } = await hub.request(at("main"));
@@ -184,7 +196,6 @@ describe("A read of a repository", () => {
   });
 
   test("returns only the fields of expand", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "net");
     for (const query of ["expand=sha&expand=likes", "expand[]=sha&expand[]=likes"]) {
       const { body } = await hub.request(`GET /api/models/local-user/net?${query}`);
@@ -193,7 +204,6 @@ describe("A read of a repository", () => {
   });
 
   test("returns the tags of the card", async () => {
-    const hub = await openLocalHub();
     await createModel(
       hub,
       "net",
@@ -205,7 +215,6 @@ describe("A read of a repository", () => {
   });
 
   test("checks the access to read and to write", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "net");
     const check = "GET /api/models/local-user/net/auth-check";
     const results = [
@@ -220,7 +229,6 @@ describe("A read of a repository", () => {
 
 describe("The settings of a repository", () => {
   test("change only where the request has values", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "net");
     const line = "PUT /api/models/local-user/net/settings";
     const first = await hub.request(line, { body: { visibility: "private", gated: "auto" } });
@@ -234,7 +242,6 @@ describe("The settings of a repository", () => {
 
 describe("A moved repository", () => {
   test("redirects reads by its previous name, and accepts writes by it", async () => {
-    const hub = await openLocalHub();
     const id = await createModel(hub, "net");
     const body = { fromRepo: "local-user/net", toRepo: "acme/net2", type: "model" };
     expect((await hub.request("POST /api/repos/move", { body })).status).toBe(200);
@@ -252,23 +259,24 @@ describe("A moved repository", () => {
     expect(await outcome(hub, "GET /api/models/local-user/net", { token: null })).toEqual([404, "RepoNotFound"]);
   });
 
-  test.each([
-    [{ fromRepo: "local-user/net", toRepo: "other-user/net" }, 403],
-    [{ fromRepo: "local-user/none", toRepo: "local-user/net2" }, 404],
-    [{ fromRepo: "local-user/net", toRepo: "local-user/taken" }, 409],
-    [{ fromRepo: "local-user/net", toRepo: "net2" }, 400],
-  ])("keeps its name if the move is rejected: %j", async (body, status) => {
-    const hub = await openLocalHub();
+  test("keeps its name if the move is rejected", async () => {
     await createModel(hub, "net");
     await createModel(hub, "taken");
-    expect((await hub.request("POST /api/repos/move", { body })).status).toBe(status);
+    const rejected: [body: object, status: number][] = [
+      [{ fromRepo: "local-user/net", toRepo: "other-user/net" }, 403],
+      [{ fromRepo: "local-user/none", toRepo: "local-user/net2" }, 404],
+      [{ fromRepo: "local-user/net", toRepo: "local-user/taken" }, 409],
+      [{ fromRepo: "local-user/net", toRepo: "net2" }, 400],
+    ];
+    for (const [body, status] of rejected) {
+      expect((await hub.request("POST /api/repos/move", { body })).status, JSON.stringify(body)).toBe(status);
+    }
     expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({ id: "local-user/net" });
   });
 });
 
 describe("A deleted repository", () => {
   test("is gone", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "net");
     const line = "DELETE /api/repos/delete";
     expect(await outcome(hub, line, { body: { name: "net" }, token: "hf_other" })).toEqual([404, "RepoNotFound"]);
@@ -281,7 +289,8 @@ describe("A deleted repository", () => {
 describe("A list of repositories", () => {
   test("contains the repositories that the caller can read, latest change first", async () => {
     let now = Date.now();
-    const hub = await openLocalHub({ now: () => now });
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
     for (const name of ["b", "a", "c"]) {
       now += 1_000;
       await createModel(hub, name, { private: name === "c" });
@@ -297,7 +306,6 @@ describe("A list of repositories", () => {
   });
 
   test("matches the search and the tags", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "Big-Net", card("tags: [vision]\nlicense: mit\npipeline_tag: image"));
     await createModel(hub, "small-net", card("tags: [vision]"));
     const list = async (query: string) => namesOf(await hub.request(`GET /api/models?${query}`)).sort();
@@ -308,7 +316,6 @@ describe("A list of repositories", () => {
   });
 
   test("contains files and metadata only if the query has full", async () => {
-    const hub = await openLocalHub();
     await createModel(hub, "net", card("license: mit"));
     const list = async (query: string) => (await hub.request(`GET /api/models?search=net&${query}`)).body;
     const [plain] = z.array(z.record(z.string(), z.unknown())).parse(await list(""));
@@ -320,7 +327,6 @@ describe("A list of repositories", () => {
   });
 
   test("links to the next page", async () => {
-    const hub = await openLocalHub();
     for (const name of ["a", "b", "c"]) await createModel(hub, `page-${name}`);
     const names: string[] = [];
     let next: string | undefined = `${hub.url}/api/models?search=page&sort=id&limit=2`;
@@ -342,7 +348,6 @@ describe("A list of repositories", () => {
 
 describe("The check of a card", () => {
   test("returns all errors with status 400", async () => {
-    const hub = await openLocalHub();
     const check = (content: string) => hub.request("POST /api/validate-yaml", { token: null, body: { content } });
     expect((await check("---\nlicense: mit\n---\n")).body).toEqual({ errors: [], warnings: [] });
     const { status, body } = await check("---\nlicense: {}\ntags: a\n---\n");
