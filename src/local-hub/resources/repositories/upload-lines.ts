@@ -55,6 +55,11 @@ const jsonCommit = z.object({
 /** An operation of a commit. */
 export type UploadOperation = Exclude<z.output<typeof line>, { key: "header" }>;
 
+/** The maximum size of a body, in bytes. Default {@link maxCommitBytes}. */
+interface UploadLimit {
+  maxBytes?: number;
+}
+
 /** A commit as a client sends it. */
 export interface UploadedCommit {
   header: z.output<typeof header>;
@@ -66,11 +71,14 @@ export interface UploadedCommit {
  *
  * @throws HTTPException 400 if a line is invalid, 413 if the body or a line is too large.
  */
-export async function readUploadLines(body: AsyncIterable<Uint8Array>): Promise<UploadedCommit> {
+export async function readUploadLines(
+  body: AsyncIterable<Uint8Array>,
+  options: UploadLimit = {},
+): Promise<UploadedCommit> {
   let found: UploadedCommit["header"] | undefined;
   const operations: UploadOperation[] = [];
   let number = 0;
-  for await (const text of splitLines(body)) {
+  for await (const text of splitLines(limit(body, options))) {
     number += 1;
     const parsed = parse(line, text, `line ${number}`);
     if (parsed.key === "header") found = parsed.value;
@@ -86,9 +94,12 @@ export async function readUploadLines(body: AsyncIterable<Uint8Array>): Promise<
  *
  * @throws HTTPException like {@link readUploadLines}.
  */
-export async function readUploadDocument(body: AsyncIterable<Uint8Array>): Promise<UploadedCommit> {
+export async function readUploadDocument(
+  body: AsyncIterable<Uint8Array>,
+  options: UploadLimit = {},
+): Promise<UploadedCommit> {
   const parts: Uint8Array[] = [];
-  for await (const part of limit(body)) parts.push(part);
+  for await (const part of limit(body, options)) parts.push(part);
   const { files, lfsFiles, deletedEntries, ...found } = parse(jsonCommit, Buffer.concat(parts).toString(), "body");
   const operations: UploadOperation[] = [
     ...files.map((value) => ({ key: "file", value }) as const),
@@ -113,7 +124,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, text: string, name: str
 async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   let parts: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of limit(body)) {
+  for await (const chunk of body) {
     let start = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
       const text = Buffer.concat([...parts, chunk.subarray(start, end)]).toString();
@@ -130,12 +141,15 @@ async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<stri
   if (rest.trim() !== "") yield rest;
 }
 
-async function* limit(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+async function* limit(
+  body: AsyncIterable<Uint8Array>,
+  { maxBytes = maxCommitBytes }: UploadLimit,
+): AsyncGenerator<Uint8Array, void, undefined> {
   let length = 0;
   for await (const chunk of body) {
     length += chunk.byteLength;
-    if (length > maxCommitBytes) {
-      throw tooLarge(`The commit has more than ${maxCommitBytes} bytes. Split the commit, or upload files to LFS.`);
+    if (length > maxBytes) {
+      throw tooLarge(`The commit has more than ${maxBytes} bytes. Split the commit, or upload files to LFS.`);
     }
     yield chunk;
   }
