@@ -19,7 +19,9 @@ export interface RevisionOptions extends CallOptions {
 
 /** The options of methods that read a file. */
 export interface ReadFileOptions extends RevisionOptions {
-  /** The maximum size of the file in bytes. Default 10 MiB (10,485,760). */
+  /**
+   * The maximum size of the file in bytes. Default 10 MiB (10,485,760). The file must arrive within the `timeout` of the client.
+   */
   maxBytes?: number | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface RedirectedRequest {
  * `accept`. Returns the redirect itself if the target is not allowed, or after too many redirects.
  */
 export async function followRedirects(
-  send: (url: string, init: HubRequest["init"]) => Promise<Response>,
+  send: (url: string, init: RequestInit) => Promise<Response>,
   { url, init, hubUrl }: RedirectedRequest,
 ): Promise<Response> {
   const { method, headers } = init;
@@ -23,7 +23,10 @@ export async function followRedirects(
   let from = url;
   let isOnHub = true;
   for (let count = 0; ; count += 1) {
-    const response = await send(from, isOnHub ? init : { method, headers: { accept } });
+    const request = isOnHub ? init : { method, headers: { accept } };
+    const response = await send(from, request);
+    // Browsers hide the target. They follow the redirect themselves, and remove the token for other servers (Fetch standard).
+    if (response.type === "opaqueredirect") return send(from, { ...request, redirect: "follow" });
     const target = targetOf(response, { from, hubUrl });
     if (target === undefined || count === maxRedirects) return response;
     response.body?.cancel().catch(() => {});

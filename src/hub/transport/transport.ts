@@ -364,8 +364,8 @@ export class Transport {
     const { fetch, hubUrl, now } = this.#settings;
     const { action, url, init, redact } = prepared;
     // Following a redirect could send the token to another server, or drop the body.
-    const send = (target: string, request: HubRequest["init"]) =>
-      untilAborted(fetch(target, { ...request, redirect: "manual", signal }), signal);
+    const send = (target: string, request: RequestInit) =>
+      untilAborted(fetch(target, { redirect: "manual", ...request, signal }), signal);
     const response = prepared.followsRedirects
       ? await followRedirects(send, { url, init, hubUrl })
       : await send(url, init);

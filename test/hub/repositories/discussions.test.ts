@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { DiscussionDetails, HubRepository } from "../../../src/client.ts";
+import { type DiscussionDetails, HubClient, type HubRepository } from "../../../src/client.ts";
 import { allOf, rejectionOf } from "../scripted-hub.ts";
 import { useLocalHub } from "./local-repositories.ts";
 
@@ -204,7 +204,6 @@ describe("An observed client", () => {
   test("does not find the markers of another signature", async () => {
     const { repo, client } = await open({ signature: "bot" });
     await repo.openDiscussion(review);
-    const { HubClient } = await import("../../../src/client.ts");
     const other = new HubClient({ hubUrl: client.hubUrl, token: "hf_local" }).repo(repo.ref);
     expect(await other.openDiscussion(review)).toMatchObject({ created: true });
   });

@@ -107,6 +107,19 @@ describe("A redirected download", () => {
   });
 });
 
+test("A browser follows redirects itself, because it hides their targets", async () => {
+  const redirects: unknown[] = [];
+  const download = open("https://hub.example", {
+    async fetch(_input, init) {
+      redirects.push(init?.redirect);
+      if (init?.redirect === "follow") return new Response("content");
+      return Object.defineProperty(Response.error(), "type", { value: "opaqueredirect" });
+    },
+  });
+  expect(await download()).toHaveLength(7);
+  expect(redirects).toEqual(["manual", "follow"]);
+});
+
 describe("A Hub on another machine", () => {
   const requested: string[] = [];
   beforeEach(() => void requested.splice(0));
