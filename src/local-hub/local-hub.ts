@@ -140,7 +140,7 @@ export class LocalHub {
   }
 
   /**
-   * Triggers a push to a repository, and waits until each delivery has succeeded, has failed its last attempt, or
+   * Triggers a push to a repository, which adds a commit to its main branch, and waits until each delivery has succeeded, has failed its last attempt, or
    * was canceled. Creates the repository if necessary. `fields` override fields of the payload.
    *
    * @throws `ARGUMENT_INVALID` if `fields` are invalid, `CLOSING` if the local Hub is closed.
@@ -150,9 +150,9 @@ export class LocalHub {
   }
 
   /**
-   * Triggers an event, and waits until each delivery has succeeded, has failed its last attempt, or was canceled. You can
-   * set all other fields of the payload, such as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you
-   * omit.
+   * Triggers an event by making its change, such as a comment, and waits until each delivery has succeeded, has failed its last
+   * attempt, or was canceled. A new pull request also fires the event of its ref. You can set all other fields of the payload, such
+   * as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you omit.
    *
    * @throws `ARGUMENT_INVALID` if the event is invalid, `CLOSING` if the local Hub is closed.
    * @example

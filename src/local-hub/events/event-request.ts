@@ -42,7 +42,7 @@ export const eventRequest = z
 
 /**
  * An event on a repository: `repo` with `type` and `name`, `event` with `scope` and `action`, and other fields of the payload. The
- * local Hub adds the fields that you omit. `edits` are applied to the payload last. They affect neither the repository nor the
+ * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `edits` are applied to the payload last. They affect neither the repository nor the
  * choice of webhooks that fire.
  */
 export type HubEvent = z.input<typeof eventRequest>;

@@ -93,7 +93,7 @@ export function discussionId({ repositoryId, num }: { repositoryId: string; num:
 }
 
 /** Returns a repository that an event mentions but that does not exist. */
-export function inventRepository(
+function inventRepository(
   { repo: { type, name, private: isPrivate = false } }: ParsedEvent,
   { createId, createSha, now }: { createId: () => string; createSha: () => string; now: number },
 ): StoredRepository {

@@ -72,7 +72,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     ...options.edits,
   ];
   const isAnotherRepo = !isSameRepo && recorded.name !== undefined;
-  const fields = isAnotherRepo ? withoutIdentity(file) : file;
+  const fields = editPayload(isAnotherRepo ? withoutIdentity(file) : file, options.edits.filter(changesHub));
   const isMove = scope === "repo" && action === "move";
   const event = parseEvent({
     ...fields,
@@ -134,6 +134,21 @@ function destination(fields: Fields, edits: readonly PayloadEdit[]): unknown {
   const { movedTo } = editPayload({ movedTo: fields.movedTo }, moveEdits);
   if (typeof partOf({ movedTo }, "movedTo").name === "string") return movedTo;
   throw usageError("A move requires a destination. Add --set movedTo.name=owner/new-name.");
+}
+
+/** The fields that a change on the local Hub uses, with their types. Other edits change only the payload. */
+const hubFields: ReadonlyMap<string, string> = new Map([
+  ...(["comment.id", "comment.content", "discussion.title", "discussion.status"] as const).map(
+    (path) => [path, "string"] as const,
+  ),
+  ["discussion.num", "number"],
+  ["discussion.isPullRequest", "boolean"],
+  ["comment.hidden", "boolean"],
+  ["updatedConfig.private", "boolean"],
+]);
+
+function changesHub({ path, value }: PayloadEdit): boolean {
+  return hubFields.get(path) === typeof value;
 }
 
 function partOf(fields: Fields, key: string): Fields {

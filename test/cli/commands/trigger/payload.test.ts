@@ -106,6 +106,21 @@ describe("--set and --unset", () => {
     expect(after?.repo.id).toBe(before?.repo.id);
   });
 
+  test("change comments, discussions, and the visibility on the local Hub", async () => {
+    const { hub } = await openWatchedTarget();
+    const triggerScope = (scope: string, ...set: string[]) =>
+      runTrigger(["dataset:me/data", "--scope", scope, "--set", ...set], { hub });
+    await triggerScope("discussion", "discussion.title=Broken rows", "comment.content=See row 7.");
+    await triggerScope("discussion.comment", "comment.content=@bot hello");
+    const { body } = await hub.request("GET /api/datasets/me/data/discussions/1");
+    expect(body).toMatchObject({
+      title: "Broken rows",
+      events: [{ data: { latest: { raw: "See row 7." } } }, { data: { latest: { raw: "@bot hello" } } }],
+    });
+    await triggerScope("repo.config", "updatedConfig.private=true");
+    expect((await hub.request("GET /_local/repositories")).text).toMatch(/"name":"me\/data",[^}]*"private":true/);
+  });
+
   test("do not change prototypes", async () => {
     const payload = await payloadOf(["dataset:me/data", "--set", "__proto__.polluted=1", "repo.__proto__.polluted=1"]);
     expect(JSON.stringify(payload)).not.toContain("polluted");
