@@ -16,6 +16,7 @@ import { maxCommitBytes, readUploadDocument, readUploadLines } from "../resource
 import { createIgnore, createUploadMode } from "../resources/repositories/upload-mode.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
+import { findCommitRepository } from "./discussion-access.ts";
 import { linkNextPage } from "./files/next-page.ts";
 import { findCommit, findRepository } from "./repository-access.ts";
 import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
@@ -110,8 +111,8 @@ export const commitApi = {
     });
 
     serveRoute(app, commitRoutes.preupload, ({ params, query, body }, context) => {
-      const access = query.create_pr ? "read" : "write";
-      const repository = findRepository(hub, params, context.var.optionalCaller, access);
+      const target = { rev: params.rev, createPullRequest: query.create_pr };
+      const repository = findCommitRepository(hub, params, context.var.optionalCaller, target);
       const { tree, oid: commitOid } = findCommit(hub, repository, params.rev);
       const modeOf = createUploadMode(body.gitAttributes ?? readSmallFile(content, tree, ".gitattributes"));
       const isIgnored = createIgnore(body.gitIgnore ?? readSmallFile(content, tree, ".gitignore"));
@@ -128,14 +129,14 @@ export const commitApi = {
     });
 
     serveRoute(app, commitRoutes.create, async ({ params, query }, context) => {
-      const access = query.create_pr ? "read" : "write";
-      const repository = findRepository(hub, params, context.var.optionalCaller, access);
+      const target = { rev: params.rev, createPullRequest: query.create_pr };
+      const repository = findCommitRepository(hub, params, context.var.optionalCaller, target);
       const isDocument = /^application\/json\b/i.test(context.req.header("content-type") ?? "");
       const body = context.req.raw.body ?? new Blob().stream();
       const commit = await (isDocument ? readUploadDocument : readUploadLines)(body);
       const { user } = context.var.caller;
       return makeUploadedCommit(hub, {
-        ...{ ...commit, repository, user, rev: params.rev, createPullRequest: query.create_pr },
+        ...{ ...commit, ...target, repository, user },
       });
     });
   },

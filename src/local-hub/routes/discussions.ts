@@ -2,8 +2,6 @@ import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { discussionDetails, discussionOperations, discussionSummary } from "../../hub/repositories/discussions.ts";
 import type { RepositoryPath } from "../../hub/repositories/repository-path.ts";
-import { getAccountKind } from "../accounts.ts";
-import { CodedException } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import { toDetails, toEvent, toSummary } from "../resources/repositories/discussion-info.ts";
 import {
@@ -22,7 +20,8 @@ import { searchDiscussions } from "../resources/repositories/search-discussions.
 import type { StoredComment } from "../store/discussion-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
-import { checkNamespaceAccess, findRepository } from "./repository-access.ts";
+import { findDiscussed } from "./discussion-access.ts";
+import { checkNamespaceAccess } from "./repository-access.ts";
 import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
 
 const discussionRoutes = {
@@ -105,31 +104,17 @@ export const discussionApi = {
   serve(app: Hono<ApiEnvironment>, hub: HubContext) {
     const { store, hubUrl } = hub;
 
-    const open = (path: RepositoryPath, context: Context<ApiEnvironment>): StoredRepository => {
-      const repository = findRepository(hub, path, context.var.optionalCaller, "read");
-      if (!repository.discussionsDisabled) return repository;
-      throw new CodedException(403, {
-        code: "DiscussionsDisabled",
-        message: "Discussions are disabled for this repository. Enable them in its settings.",
-      });
-    };
-    const find = (path: DiscussionPath, context: Context<ApiEnvironment>) => {
-      const repository = open(path, context);
+    const find = (path: DiscussionPath, context: Context<ApiEnvironment>, access: "read" | "write") => {
+      const repository = findDiscussed(hub, path, context.var.optionalCaller, access);
       const num = /^[1-9]\d{0,8}$/.test(path.num) ? Number(path.num) : 0;
       const discussion = store.discussions.get({ repositoryId: repository.id, num });
       if (!discussion) throw new HTTPException(404, { message: `There is no discussion ${path.num}.` });
       return { repository, discussion };
     };
-    /** Checks that the token can write to the organization of a repository. Its user needs no role to open discussions and to comment. */
-    const checkToken = (path: RepositoryPath, context: Context<ApiEnvironment>) => {
-      const isLimited = context.var.caller.tokenRole === "fineGrained";
-      if (isLimited && getAccountKind(path.namespace) === "org") checkWriteAccess(path, context);
-    };
-    const target = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => {
-      const found = find(path, context);
-      checkToken(path, context);
-      return { ...found, user: context.var.caller.user };
-    };
+    const target = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => ({
+      ...find(path, context, "write"),
+      user: context.var.caller.user,
+    });
     const checkWriteAccess = (path: RepositoryPath, context: Context<ApiEnvironment>) =>
       checkNamespaceAccess(store, { caller: context.var.caller, namespace: path.namespace });
     /** Returns the discussion if the caller opened the discussion or can write to the repository. */
@@ -151,7 +136,7 @@ export const discussionApi = {
     };
 
     serveRoute(app, discussionRoutes.list, ({ params, query }, context) => {
-      const repository = open(params, context);
+      const repository = findDiscussed(hub, params, context.var.optionalCaller, "read");
       const { page, start, count, closed } = searchDiscussions(store, { repository, query });
       const comments = store.discussions.countComments(repository.id);
       const discussions = page.map((discussion) =>
@@ -161,9 +146,10 @@ export const discussionApi = {
     });
 
     serveRoute(app, discussionRoutes.create, ({ params, body: { title, description, pullRequest } }, context) => {
-      const opened = { repository: open(params, context), user: context.var.caller.user, title, description };
-      checkToken(params, context);
-      const { discussion, repository } = pullRequest
+      const { caller } = context.var;
+      const repository = findDiscussed(hub, params, caller, "write");
+      const opened = { repository, user: caller.user, title, description };
+      const { discussion } = pullRequest
         ? openPullRequest(hub, { ...opened, draft: true })
         : openDiscussion(hub, opened);
       const { num, changes } = discussion;
@@ -172,7 +158,7 @@ export const discussionApi = {
     });
 
     serveRoute(app, discussionRoutes.get, ({ params, query: { diff } }, context) => {
-      const found = find(params, context);
+      const found = find(params, context, "read");
       const details = toDetails(hub, found);
       const withDiff = diff !== undefined && found.discussion.isPullRequest;
       return { ...details, ...(withDiff && { diff: formatPullRequestDiff(hub, found) }) };
