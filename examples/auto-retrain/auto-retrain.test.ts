@@ -1,103 +1,68 @@
 import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { settled } from "hub-webhooks/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createServer, type StartJob } from "./server.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import server from "./server.ts";
 
-vi.stubEnv("LOG_LEVEL", "silent");
-
-const data = { type: "dataset", name: "acme/data" } as const;
-const newSha = "575db8b7a51b6f85eb06eee540738584589f131c";
-const startJob = vi.fn<StartJob>();
-const secret = "s3cret";
-const server = createServer(startJob, { secret });
+const data = { type: "dataset", name: "local-user/data" } as const;
 
 let hub: LocalHub;
 let client: HubClient;
-let url: string;
+let webhookId: string;
 
 beforeAll(async () => {
-  hub = await LocalHub.launch();
+  hub = await LocalHub.launch({ runJobs: true });
   client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
-  const launched = await server.launch({ port: 0, host: "127.0.0.1" });
-  url = `${launched.url}/webhooks/auto_retrain`;
-  await client.webhooks.create({ url, watched: [{ type: "org", name: "acme" }], domains: ["repo"], secret });
+  const secrets = { HF_TOKEN: "hf_local", WEBHOOK_SECRET: "s3cret" };
+  Object.assign(process.env, { HF_ENDPOINT: hub.url, LOG_LEVEL: "silent", JOB_NAMESPACE: "local-user", ...secrets });
+  const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
+  const webhook = { url: `${url}/webhooks/auto_retrain`, secret: "s3cret" };
+  const watched = { type: "user", name: "local-user" } as const;
+  webhookId = (await client.webhooks.create({ ...webhook, watched: [watched], domains: ["repo"] })).id;
+  await hub.trigger({ repo: data, event: { scope: "repo", action: "create" } });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
-beforeEach(() => void startJob.mockReset().mockResolvedValue("job-1"));
 
-function pushTo(ref: string, sha: string | null = newSha) {
-  return hub.push(data, { updatedRefs: [{ ref, oldSha: null, newSha: sha }] });
+async function commit(files: Record<string, string>, repo: { type: string; name: string } = data) {
+  const { oid } = await client.repo(repo).commit({ message: "Change", files });
+  await hub.settled();
+  await settled(server);
+  return oid;
 }
 
-describe("auto-retrain", () => {
-  test("starts a job on the commit that was pushed to the main branch of a dataset", async () => {
-    const [delivery] = await pushTo("refs/heads/main");
-    await settled(server);
-    expect(delivery?.status).toBe(202);
-    expect(startJob.mock.calls).toEqual([[{ dataset: "acme/data", revision: newSha }, expect.anything()]]);
+describe("The retraining", () => {
+  test("ignores commits without data", async () => {
+    await commit({ "README.md": "# Data" });
+    expect(hub.jobs()).toEqual([]);
   });
 
-  test.each([
-    ["a pull request", () => pushTo("refs/pr/1")],
-    ["the conversion to Parquet", () => pushTo("refs/convert/parquet")],
-    ["another branch", () => pushTo("refs/heads/dev")],
-    ["a model", () => hub.push({ type: "model", name: "acme/net" })],
-    ["a change of settings", () => hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } })],
-    ["a new repository", () => hub.trigger({ repo: data, event: { scope: "repo", action: "create" } })],
-  ])("ignores %s", async (_event, send) => {
-    const [delivery] = await send();
-    expect(delivery?.status).toBe(200);
-    expect(delivery?.answer).toContain("ignored");
-    expect(startJob).not.toHaveBeenCalled();
+  test("starts a job with the commit that changed the data", async () => {
+    const revision = await commit({ "data/train.csv": "1" });
+    const [job, ...others] = hub.jobs();
+    expect(others).toEqual([]);
+    expect(job).toMatchObject({ labels: { revision }, environment: { DATASET: data.name, REVISION: revision } });
+    const lines = [];
+    for await (const { line } of client.jobs.logs(job?.id ?? "", { follow: true })) lines.push(line);
+    expect(lines).toContain(`training on ${data.name} ${revision}`);
   });
 
-  test("skips a deleted main branch", async () => {
-    const [delivery] = await pushTo("refs/heads/main", null);
-    await settled(server);
-    expect(delivery?.status).toBe(202);
-    expect(startJob).not.toHaveBeenCalled();
+  test("starts no second job for a commit that is delivered again", async () => {
+    const { length } = hub.jobs();
+    const [latest] = hub.deliveries(webhookId);
+    await client.webhooks.replay(webhookId, latest?.logId ?? "");
+    const watched = { type: "dataset", name: data.name } as const;
+    const webhook = await client.webhooks.get(webhookId);
+    await client.webhooks.create({ url: webhook.url ?? "", secret: "s3cret", watched: [watched], domains: ["repo"] });
+    await commit({ "data/train.csv": "2" });
+    expect(hub.jobs()).toHaveLength(length + 1);
   });
 
-  test("starts one job when the Hub sends a delivery again", async () => {
-    const [delivery] = await hub.push(data);
-    await settled(server);
-    await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
-    const [again] = hub.deliveries(delivery?.webhookId ?? "");
-    await settled(server);
-    expect(again?.response?.body).toContain('"duplicate":true');
-    expect(startJob).toHaveBeenCalledOnce();
-  });
-
-  test("starts one job when two webhooks deliver the same push", async () => {
-    const second = await client.webhooks.create({ url, watched: [data], domains: ["repo"], secret });
-    const deliveries = await hub.push(data);
-    await settled(server);
-    await client.webhooks.delete(second.id);
-    expect(deliveries.map(({ status }) => status)).toEqual([202, 202]);
-    expect(startJob).toHaveBeenCalledOnce();
-  });
-
-  test("retries a job that could not be started", async () => {
-    startJob.mockRejectedValueOnce(new Error("no capacity"));
-    const [delivery] = await hub.push(data);
-    await settled(server);
-    expect(startJob).toHaveBeenCalledTimes(2);
-    const stored = await server.inbox.get(delivery?.deliveryId ?? "");
-    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
-  });
-
-  test("starts jobs one at a time", async () => {
-    const first = Promise.withResolvers<string>();
-    startJob.mockReturnValueOnce(first.promise);
-    await hub.push(data);
-    await vi.waitFor(() => expect(startJob).toHaveBeenCalledOnce(), { interval: 2, timeout: 10_000 });
-    await hub.push({ type: "dataset", name: "acme/more" });
-    // Another round trip, in which the second one could start.
-    await hub.push({ type: "model", name: "acme/net" });
-    expect((await server.inbox.counts()).auto_retrain).toMatchObject({ running: 1, queued: 1 });
-    first.resolve("job-1");
-    await settled(server);
-    expect(startJob).toHaveBeenCalledTimes(2);
+  test("ignores pull requests and models", async () => {
+    const { length } = hub.jobs();
+    await client.repo(data).openPullRequest({ title: "More data", files: { "data/more.csv": "3" }, marker: "more" });
+    const net = { type: "model", name: "local-user/net" };
+    await hub.trigger({ repo: { ...net, type: "model" }, event: { scope: "repo", action: "create" } });
+    await commit({ "data/train.csv": "1" }, net);
+    expect(hub.jobs()).toHaveLength(length);
   });
 });

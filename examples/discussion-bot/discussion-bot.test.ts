@@ -1,175 +1,139 @@
-import type { Logger } from "hub-webhooks";
+import { createServer, type Server } from "node:http";
+import { text } from "node:stream/consumers";
+import { NonRetriableError } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
-import { type HubEvent, LocalHub } from "hub-webhooks/local-hub";
-import { deliveryRequest, settled, webhookPayload } from "hub-webhooks/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Bot, createServer } from "./server.ts";
-
-const logged: unknown[] = [];
-const record = (...line: unknown[]) => void logged.push(line.at(-1));
-const logger: Logger = { debug: record, info: record, warn: record, error: record, child: () => logger };
+import { LocalHub } from "hub-webhooks/local-hub";
+import { settled } from "hub-webhooks/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { writeReply } from "./reply.ts";
+import server from "./server.ts";
 
 const net = { type: "model", name: "acme/net" } as const;
-const account = { name: "helper.bot", id: "6530f1a2c3d4e5f60718293a" };
-const postComment = vi.fn<Bot["postComment"]>();
-const ownComments = vi.fn<Bot["ownComments"]>();
-const writeReply = vi.fn<Bot["writeReply"]>();
-const secret = "s3cret";
-const server = createServer({ account, ownComments, writeReply, postComment }, { secret, logger });
+const fixedReply = "Thank you for the message. A maintainer will answer soon.";
 
 let hub: LocalHub;
-let client: HubClient;
+/** A user who writes to the bot, whose account is `local-user`. */
+let user: HubClient;
+let count = 0;
 
 beforeAll(async () => {
   hub = await LocalHub.launch();
-  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  user = new HubClient({ hubUrl: hub.url, token: "hf_other" });
+  const secrets = { HF_TOKEN: "hf_local", WEBHOOK_SECRET: "s3cret" };
+  Object.assign(process.env, { HF_ENDPOINT: hub.url, LOG_LEVEL: "silent", ...secrets });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
-  await client.webhooks.create({
-    ...{ url: `${url}/webhooks/discussion_bot`, secret },
-    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
-  });
+  const webhook = { url: `${url}/webhooks/discussion_bot`, secret: "s3cret" };
+  const bot = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  // Two webhooks deliver each comment twice.
+  for (const watched of [net, { type: "org", name: "acme" }] as const) {
+    await bot.webhooks.create({ ...webhook, watched: [watched], domains: ["discussion"] });
+  }
+  await hub.trigger({ repo: net, event: { scope: "repo", action: "create" } });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
-beforeEach(() => {
-  logged.length = 0;
-  ownComments.mockReset().mockResolvedValue([]);
-  postComment.mockReset().mockResolvedValue();
-  writeReply.mockReset().mockResolvedValue("With pleasure.");
-});
 
-function comment(content: string, { action = "create", ...fields }: { action?: string } & Partial<HubEvent> = {}) {
-  const event = { scope: "discussion.comment", action };
-  return hub.trigger({
-    repo: net,
-    event,
-    discussion: { num: 4, title: "Which data?" },
-    comment: { content },
-    ...fields,
-  });
+async function ask(description: string): Promise<number> {
+  const { num } = await user.repo(net).openDiscussion({ title: "A question", description, marker: `${++count}` });
+  await allSettled();
+  return num;
 }
 
-describe("discussion-bot", () => {
-  test("replies to a comment that mentions it, with a text of the model", async () => {
-    const [delivery] = await comment("@helper.bot which data is this from?");
-    await settled(server);
-    expect(delivery?.status).toBe(202);
-    expect(writeReply.mock.calls).toEqual([
-      [
-        { repo: "acme/net", title: "Which data?", comment: "@helper.bot which data is this from?" },
-        expect.any(AbortSignal),
-      ],
+async function allSettled() {
+  await hub.settled();
+  await settled(server);
+  // The reply of the bot is an event, too.
+  await hub.settled();
+  await settled(server);
+}
+
+/** Returns the comments of a discussion without the hidden markers, and without the description. */
+async function replies(num: number) {
+  const { events } = await user.repo(net).discussion(num);
+  const comments = events.flatMap((event) => (event.type === "comment" ? [event] : []));
+  return comments.slice(1).map(({ author, data }) => [author?.name, data.latest.raw.replace(/\s*<!--.*-->/, "")]);
+}
+
+describe("The bot", () => {
+  test("replies once to a discussion that mentions it, although two webhooks deliver the event", async () => {
+    const num = await ask("@local-user, which license does the model have?");
+    expect(await replies(num)).toEqual([["local-user", fixedReply]]);
+  });
+
+  test("replies to each comment that mentions it", async () => {
+    const num = await ask("Hello");
+    expect(await replies(num)).toEqual([]);
+    await user.repo(net).comment(num, "And you, @Local-User?");
+    await user.repo(net).comment(num, "@local-user!");
+    await allSettled();
+    const bot = (await replies(num)).filter(([author]) => author === "local-user");
+    expect(bot).toEqual([
+      ["local-user", fixedReply],
+      ["local-user", fixedReply],
     ]);
-    const reply = expect.stringMatching(/^With pleasure\.\n\n<!-- reply to [0-9a-f]{24} -->$/);
-    expect(postComment.mock.calls).toEqual([[{ ...net, num: 4 }, reply, expect.any(AbortSignal)]]);
   });
 
-  test("replies to the first comment of a new discussion", async () => {
-    await comment("Could @Helper.Bot help?", { event: { scope: "discussion", action: "create" } });
-    await settled(server);
-    expect(postComment).toHaveBeenCalledOnce();
+  test.each(["@local-user-two", "me@local-user.example", "local-user", "@someone"])("ignores %s", async (text) => {
+    expect(await replies(await ask(text))).toEqual([]);
   });
 
-  test.each(["Thanks (@helper.bot).", "ask @helper.bot, or @other", "one line\n@helper.bot"])(
-    "finds the mention in %j",
-    async (content) => {
-      await comment(content);
-      await settled(server);
-      expect(postComment).toHaveBeenCalledOnce();
-    },
-  );
+  test("ignores its own comments, and edits", async () => {
+    const num = await ask("Hello");
+    const bot = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    const { id } = await user.repo(net).comment(num, "One moment.");
+    await user.repo(net).editComment(num, id, "@local-user, one moment.");
+    await allSettled();
+    expect(await replies(num)).toHaveLength(1);
+    expect((await bot.repo(net).discussion(num)).events).toHaveLength(2);
+  });
+});
 
-  test.each([
-    [
-      "its own comment",
-      () => comment("@helper.bot said:", { edits: [{ path: "comment.author.id", value: account.id }] }),
-    ],
-    [
-      "a hidden comment",
-      () =>
-        comment("@helper.bot hello", {
-          edits: [
-            { path: "comment.hidden", value: true },
-            { path: "comment.content", remove: true },
-          ],
-        }),
-    ],
-    [
-      "a hidden comment that still has its text",
-      () => comment("@helper.bot", { comment: { content: "@helper.bot", hidden: true } }),
-    ],
-    ["a comment that does not mention it", () => comment("helper.bot is a nice name")],
-    ["a longer name", () => comment("@helper.bot-two and @helper.bot.three, hello")],
-    ["another character instead of the dot", () => comment("@helperxbot, hello")],
-    ["an email address", () => comment("write to me@helper.bot")],
-  ])("skips %s", async (_event, send) => {
-    const [delivery] = await send();
-    await settled(server);
-    expect(delivery?.status).toBe(202);
-    expect(writeReply).not.toHaveBeenCalled();
-    expect(postComment).not.toHaveBeenCalled();
-    expect(logged).toContainEqual(
-      expect.stringMatching(/^Skipped: (no mention of @helper\.bot|the bot's own comment)\.$/),
-    );
+describe("A reply from a model", () => {
+  let model: Server;
+  let answer: { status: number; body: unknown };
+  let request: { authorization: string | undefined; body: string };
+  const signal = AbortSignal.timeout(10_000);
+  const question = { repo: "acme/net", title: "License", comment: "Which license?" };
+
+  beforeAll(async () => {
+    model = createServer(async (incoming, response) => {
+      request = { authorization: incoming.headers.authorization, body: await text(incoming) };
+      response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
+    });
+    await new Promise<void>((resolve) => void model.listen(0, "127.0.0.1", resolve));
+    const address = model.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    Object.assign(process.env, { MODEL_NAME: "small", MODEL_URL: `http://127.0.0.1:${port}/`, MODEL_TOKEN: "" });
+  });
+  afterAll(() => {
+    model.close();
+    for (const name of ["MODEL_NAME", "MODEL_URL", "MODEL_TOKEN"]) delete process.env[name];
+  });
+  beforeEach(() => {
+    answer = { status: 200, body: { choices: [{ message: { content: "MIT" } }] } };
   });
 
-  test.each([
-    ["an edited comment", () => comment("@helper.bot hello", { action: "update" })],
-    ["a push", () => hub.push(net)],
-    ["a change of settings", () => hub.trigger({ repo: net, event: { scope: "repo.config", action: "update" } })],
-  ])("ignores %s", async (_event, send) => {
-    const [delivery] = await send();
-    expect(delivery?.status).toBe(200);
-    expect(delivery?.answer).toContain("ignored");
-    expect(postComment).not.toHaveBeenCalled();
-  });
-
-  test("replies once when the Hub sends a delivery again", async () => {
-    const [delivery] = await comment("@helper.bot hello");
-    await settled(server);
-    await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
-    await settled(server);
-    const [again] = hub.deliveries(delivery?.webhookId ?? "");
-    expect(again?.response?.body).toContain('"duplicate":true');
-    expect(postComment).toHaveBeenCalledOnce();
-  });
-
-  test("replies once when two webhooks deliver the same comment at the same time", async () => {
-    const comments: string[] = [];
-    ownComments.mockImplementation(async () => [...comments]);
-    postComment.mockImplementation(async (_discussion, text) => void comments.push(text));
-    const payload = webhookPayload("discussion.comment", { repo: net, comment: { content: "@helper.bot hello" } });
-    const endpoint = "discussion_bot";
-    const requests = ["first", "second"].map((id) => deliveryRequest({ endpoint, payload, secret, id }));
-    const responses = await Promise.all(requests.map((request) => server.fetch(request)));
-    expect(responses.map(({ status }) => status)).toEqual([202, 202]);
-    await settled(server);
-    expect(postComment).toHaveBeenCalledOnce();
-    expect(logged).toContainEqual("Skipped: already replied.");
+  test("is requested without the token of the Hub, with the comment in the user message only", async () => {
+    expect(await writeReply(question, signal)).toBe("MIT");
+    expect(request.authorization).toBeUndefined();
+    const { model: name, messages } = JSON.parse(request.body);
+    expect(name).toBe("small");
+    expect(messages[0].content).not.toContain("Which license?");
+    expect(messages[1]).toMatchObject({ role: "user", content: expect.stringContaining("Which license?") });
   });
 
   test.each([
-    ["the model", writeReply],
-    ["the Hub", postComment],
-  ])("retries when %s failed", async (_part, action) => {
-    action.mockRejectedValueOnce(new Error("503"));
-    const [delivery] = await comment("@helper.bot hello");
-    await settled(server);
-    expect(action).toHaveBeenCalledTimes(2);
-    const stored = await server.inbox.get(delivery?.deliveryId ?? "");
-    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
-    expect(postComment).toHaveBeenLastCalledWith(
-      expect.anything(),
-      expect.stringContaining("With pleasure."),
-      expect.anything(),
-    );
+    [429, true],
+    [503, true],
+    [400, false],
+  ])("with status %i can be retried: %s", async (status, isRetriable) => {
+    answer = { status, body: {} };
+    const error = await writeReply(question, signal).catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(Error);
+    expect(error instanceof NonRetriableError).toBe(!isRetriable);
   });
 
-  test("replies once if the process crashes after the reply is posted", async () => {
-    const id = "6398872887bfcfb93a306f18";
-    ownComments.mockResolvedValue(["Another reply.", `With pleasure.\n\n<!-- reply to ${id} -->`]);
-    await comment("@helper.bot hello", { edits: [{ path: "comment.id", value: id }] });
-    await settled(server);
-    expect(logged).toContainEqual("Skipped: already replied.");
-    expect(postComment).not.toHaveBeenCalled();
+  test("must not be empty", async () => {
+    answer.body = { choices: [] };
+    await expect(writeReply(question, signal)).rejects.toThrow(/no reply/);
   });
 });

@@ -1,25 +1,12 @@
-import type { Logger } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { settled } from "hub-webhooks/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createServer, type HubActions, reviewCard } from "./server.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import server, { reviewMetadata } from "./server.ts";
 
-const logged: unknown[] = [];
-const record = (...line: unknown[]) => void logged.push(line.at(-1));
-const logger: Logger = { debug: record, info: record, warn: record, error: record, child: () => logger };
-
-const data = { type: "dataset", name: "acme/data" } as const;
+const data = { type: "dataset", name: "local-user/data" } as const;
 const complete = "---\nlicense: mit\ntags: [audio]\ntask_categories:\n- text-classification\n---\n# Data\n";
 const withoutLicense = complete.replace("license: mit\n", "");
-
-/** The state of the Hub. */
-let card = "";
-let reports: string[] = [];
-const readCard = vi.fn<HubActions["readCard"]>();
-const postReport = vi.fn<HubActions["postReport"]>();
-const secret = "s3cret";
-const server = createServer({ readCard, postReport, latestReport: async () => reports.at(-1) }, { secret, logger });
 
 let hub: LocalHub;
 let client: HubClient;
@@ -27,115 +14,83 @@ let client: HubClient;
 beforeAll(async () => {
   hub = await LocalHub.launch();
   client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  const secrets = { HF_TOKEN: "hf_local", WEBHOOK_SECRET: "s3cret" };
+  Object.assign(process.env, { HF_ENDPOINT: hub.url, LOG_LEVEL: "silent", ...secrets });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   await client.webhooks.create({
-    ...{ url: `${url}/webhooks/metadata_review`, secret },
-    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
+    ...{ url: `${url}/webhooks/metadata_review`, secret: "s3cret" },
+    ...{ watched: [{ type: "user", name: "local-user" }], domains: ["repo", "discussion"] },
   });
+  await hub.trigger({ repo: data, event: { scope: "repo", action: "create" } });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
-beforeEach(() => {
-  logged.length = 0;
-  card = "";
-  reports = [];
-  readCard.mockReset().mockImplementation(async () => card);
-  postReport.mockReset().mockImplementation(async (_repo, report) => void reports.push(report));
-});
 
-async function pushCard(text: string, repo: { type: "dataset" | "model"; name: string } = data) {
-  card = text;
-  const [delivery] = await hub.push(repo);
+const repo = () => client.repo(data);
+
+async function push(files: Record<string, string | null>) {
+  await repo().commit({ message: "Change", files });
+  await hub.settled();
   await settled(server);
-  return delivery;
 }
 
-describe("metadata-review", () => {
-  test("posts the missing metadata", async () => {
-    const delivery = await pushCard(withoutLicense);
-    expect(delivery?.status).toBe(202);
-    expect(postReport.mock.calls).toEqual([
-      [data, "Missing metadata in the card:\n\n- `license`: how the data may be used", expect.any(AbortSignal)],
-    ]);
+/** Returns the discussions with their comments, newest first. */
+async function discussions() {
+  const found = [];
+  for await (const { num, title } of repo().discussions()) {
+    const { status, events } = await repo().discussion(num);
+    const comments = events.flatMap((event) => (event.type === "comment" ? [event.data.latest.raw] : []));
+    found.push({ title, status, comments: comments.map((text) => text.replace(/\s*<!--.*-->/, "")) });
+  }
+  return found;
+}
+
+describe("The metadata review", () => {
+  test("ignores pushes that do not change the card", async () => {
+    await push({ "data.csv": "1" });
+    expect(await discussions()).toEqual([]);
   });
 
-  test("posts nothing about a card that was always complete", async () => {
-    await pushCard(complete);
-    expect(readCard).toHaveBeenCalledOnce();
-    expect(reports).toEqual([]);
-    expect(logged).toContain("Skipped: nothing new to report.");
+  test("posts the missing metadata in a discussion", async () => {
+    await push({ "README.md": withoutLicense });
+    const text = "Missing metadata in the card:\n\n- `license`: how the data may be used";
+    expect(await discussions()).toEqual([{ title: "Metadata review", status: "open", comments: ["", text] }]);
   });
 
-  test("posts again only when the report changes", async () => {
-    await pushCard(withoutLicense);
-    await pushCard(`${withoutLicense}More text.\n`);
-    expect(reports).toHaveLength(1);
-    await pushCard(complete);
-    await pushCard(complete);
-    expect(reports).toHaveLength(2);
-    expect(reports.at(-1)).toContain("complete");
-    await pushCard("");
-    expect(reports).toHaveLength(3);
+  test("updates its comment when other metadata is missing", async () => {
+    await push({ "README.md": complete.replace("tags: [audio]\n", "") });
+    const text = "Missing metadata in the card:\n\n- `tags`: search terms";
+    expect(await discussions()).toEqual([{ title: "Metadata review", status: "open", comments: ["", text] }]);
   });
 
-  test("requires other keys of a model", async () => {
-    await pushCard(complete, { type: "model", name: "acme/net" });
-    expect(reports).toEqual(["Missing metadata in the card:\n\n- `pipeline_tag`: the task of the model"]);
+  test("closes the discussion when the metadata is complete, and reopens it later", async () => {
+    await push({ "README.md": complete });
+    expect(await discussions()).toMatchObject([{ status: "closed" }]);
+    await push({ "README.md": null });
+    expect(await discussions()).toMatchObject([{ status: "open" }]);
   });
 
-  test.each([
-    ["a pull request", () => hub.push(data, { updatedRefs: [{ ref: "refs/pr/1", oldSha: null, newSha: "1" }] })],
-    [
-      "the conversion to Parquet",
-      () => hub.push(data, { updatedRefs: [{ ref: "refs/convert/parquet", oldSha: null, newSha: "1" }] }),
-    ],
-    ["a Space", () => hub.push({ type: "space", name: "acme/app" })],
-    ["a bucket", () => hub.push({ type: "bucket", name: "acme/files" })],
-    ["a change of settings", () => hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } })],
-    ["its own report", () => hub.trigger({ repo: data, event: { scope: "discussion.comment", action: "create" } })],
-  ])("ignores %s", async (_event, send) => {
-    const [delivery] = await send();
-    expect(delivery?.status).toBe(200);
-    expect(delivery?.answer).toContain("ignored");
-    expect(readCard).not.toHaveBeenCalled();
-  });
-
-  test("reviews once when the Hub sends a delivery again", async () => {
-    const delivery = await pushCard(withoutLicense);
-    await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
+  test("ignores pull requests", async () => {
+    await repo().openPullRequest({ title: "Add a card", files: { "README.md": "# Card" }, marker: "card" });
+    await hub.settled();
     await settled(server);
-    const [again] = hub.deliveries(delivery?.webhookId ?? "");
-    expect(again?.response?.body).toContain('"duplicate":true');
-    expect(readCard).toHaveBeenCalledOnce();
-  });
-
-  test("retries a report that could not be posted", async () => {
-    postReport.mockRejectedValueOnce(new Error("503"));
-    const delivery = await pushCard(withoutLicense);
-    expect(reports).toHaveLength(1);
-    const stored = await server.inbox.get(delivery?.deliveryId ?? "");
-    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
+    const [, review] = await discussions();
+    expect(review?.comments.at(-1)).not.toContain("tags");
   });
 });
 
-describe("reviewCard", () => {
-  test.each([
-    ["all forms of lists", "---\nlicense: [mit, apache-2.0]\ntags:\n  - a\ntask_categories: [\n  b\n]\n---\n"],
-    ["CRLF and a byte order mark", `\uFEFF${complete.replaceAll("\n", "\r\n")}`],
-    ["comments, quotes and other keys", `---\n# comment\nsize: 3\nlicense: "mit" # ok\n${withoutLicense.slice(4)}`],
-  ])("reads %s", (_form, text) => {
-    expect(reviewCard("dataset", text)).toBe("The metadata of the card is complete.");
+describe("The review of the metadata", () => {
+  const metadata = { license: "mit", tags: ["audio"], pipeline_tag: "text-classification" };
+
+  test("accepts complete metadata", () => {
+    expect(reviewMetadata("model", metadata)).toBeUndefined();
   });
 
-  test.each(["", "null", "~", '""', "[]", "# to do"])("counts a license of %j as missing", (value) => {
-    expect(reviewCard("dataset", complete.replace("mit", value))).toBe(
-      "Missing metadata in the card:\n\n- `license`: how the data may be used",
-    );
+  test.each([undefined, null, "", []])("reports the value %j", (license) => {
+    const report = reviewMetadata("model", { ...metadata, license });
+    expect(report).toBe("Missing metadata in the card:\n\n- `license`: how the model may be used");
   });
 
-  test.each(["", "# Data\nlicense: mit", "text\n---\nlicense: mit\n---\n", "---\nlicense: mit\nno end"])(
-    "requires front matter: %j",
-    (text) => {
-      expect(reviewCard("model", text).match(/^- `\w+`/gm)).toEqual(["- `license`", "- `tags`", "- `pipeline_tag`"]);
-    },
-  );
+  test("lists all keys of a repository without a card", () => {
+    expect(reviewMetadata("dataset")?.match(/^- /gm)).toHaveLength(3);
+  });
 });

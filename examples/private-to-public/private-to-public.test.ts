@@ -1,103 +1,68 @@
-import type { Logger } from "hub-webhooks";
 import { HubClient } from "hub-webhooks/client";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { settled } from "hub-webhooks/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createServer, type OpenDiscussion } from "./server.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import server from "./server.ts";
 
-const logged: unknown[] = [];
-const record = (...line: unknown[]) => void logged.push(line.at(-1));
-const logger: Logger = { debug: record, info: record, warn: record, error: record, child: () => logger };
-
-const data = { type: "dataset", name: "acme/data" } as const;
-const openDiscussion = vi.fn<OpenDiscussion>();
-const secret = "s3cret";
-const server = createServer(openDiscussion, { secret, logger });
+const owner = { type: "user", name: "local-user" } as const;
 
 let hub: LocalHub;
 let client: HubClient;
+let count = 0;
+/** A new private dataset for each test. */
+let data: { type: "dataset"; name: string };
 
 beforeAll(async () => {
   hub = await LocalHub.launch();
   client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  const secrets = { HF_TOKEN: "hf_local", WEBHOOK_SECRET: "s3cret" };
+  Object.assign(process.env, { HF_ENDPOINT: hub.url, LOG_LEVEL: "silent", ...secrets });
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
-  await client.webhooks.create({
-    ...{ url: `${url}/webhooks/private_to_public`, secret },
-    ...{ watched: [{ type: "org", name: "acme" }], domains: ["repo", "discussion"] },
-  });
+  const webhook = { url: `${url}/webhooks/private_to_public`, secret: "s3cret" };
+  await client.webhooks.create({ ...webhook, watched: [owner], domains: ["repo"] });
 });
 afterAll(() => Promise.all([hub.close(), server.close()]));
-beforeEach(() => {
-  logged.length = 0;
-  openDiscussion.mockReset().mockResolvedValue();
+beforeEach(async () => {
+  data = { type: "dataset", name: `local-user/data-${++count}` };
+  await hub.trigger({ repo: { ...data, private: true }, event: { scope: "repo", action: "create" } });
 });
 
-function configure(updatedConfig: Record<string, unknown>, repo: { type: "dataset" | "model"; name: string } = data) {
-  return hub.trigger({ repo, event: { scope: "repo.config", action: "update" }, updatedConfig });
+async function setVisibility(visibility: "public" | "private") {
+  await client.repo(data).setVisibility(visibility);
+  await hub.settled();
+  await settled(server);
 }
 
-describe("private-to-public", () => {
-  test("posts a checklist when a repository becomes public", async () => {
-    const [delivery] = await configure({ private: false });
-    await settled(server);
-    expect(delivery?.status).toBe(202);
-    expect(openDiscussion.mock.calls).toEqual([
-      [
-        data,
-        {
-          title: "This repository is public now",
-          text: expect.stringContaining("- [ ] The data contains no personal data"),
-        },
-        expect.anything(),
-      ],
-    ]);
+/** Returns the title and the description of each discussion. */
+async function discussions() {
+  const found = [];
+  for await (const { num, title } of client.repo(data).discussions()) {
+    const [description] = (await client.repo(data).discussion(num)).events;
+    found.push({ title, text: description?.type === "comment" ? description.data.latest.raw : "" });
+  }
+  return found;
+}
+
+describe("The checklist for public repositories", () => {
+  test("is posted when a repository becomes public", async () => {
+    await setVisibility("public");
+    const [posted, ...others] = await discussions();
+    expect(others).toEqual([]);
+    expect(posted?.title).toBe("This repository is public now");
+    expect(posted?.text).toContain("- [ ] The data contains no personal data.");
   });
 
-  test("has an item about the sources of a model", async () => {
-    await configure({ private: false }, { type: "model", name: "acme/net" });
-    await settled(server);
-    expect(openDiscussion.mock.calls[0]?.[1].text).toContain("- [ ] The licenses of the sources");
+  test("is posted once, even if the repository becomes public again", async () => {
+    await setVisibility("public");
+    await setVisibility("private");
+    await setVisibility("public");
+    expect(await discussions()).toHaveLength(1);
   });
 
-  test.each([
-    ["made private", { private: true }],
-    ["changed without details", {}],
-    ["changed in another way", { gated: false }],
-  ])("skips a repository that was %s", async (_change, updatedConfig) => {
-    const [delivery] = await configure(updatedConfig);
+  test("is not posted when a repository becomes private, or when other settings change", async () => {
+    await setVisibility("private");
+    await hub.trigger({ repo: data, event: { scope: "repo.config", action: "update" } });
     await settled(server);
-    expect(logged).toContain("Skipped: not made public.");
-    expect(delivery?.status).toBe(202);
-    expect(openDiscussion).not.toHaveBeenCalled();
-  });
-
-  test.each([
-    ["a push", { scope: "repo.content", action: "update" }],
-    ["a new repository", { scope: "repo", action: "create" }],
-    ["a discussion", { scope: "discussion", action: "create" }],
-  ])("ignores %s", async (_event, event) => {
-    const [delivery] = await hub.trigger({ repo: data, event });
-    expect(delivery?.status).toBe(200);
-    expect(delivery?.answer).toContain("ignored");
-    expect(openDiscussion).not.toHaveBeenCalled();
-  });
-
-  test("posts once when the Hub sends a delivery again", async () => {
-    const [delivery] = await configure({ private: false });
-    await settled(server);
-    await client.webhooks.replay(delivery?.webhookId ?? "", delivery?.logId ?? "");
-    await settled(server);
-    const [again] = hub.deliveries(delivery?.webhookId ?? "");
-    expect(again?.response?.body).toContain('"duplicate":true');
-    expect(openDiscussion).toHaveBeenCalledOnce();
-  });
-
-  test("retries a checklist that could not be posted", async () => {
-    openDiscussion.mockRejectedValueOnce(new Error("503"));
-    const [delivery] = await configure({ private: false });
-    await settled(server);
-    expect(openDiscussion).toHaveBeenCalledTimes(2);
-    const stored = await server.inbox.get(delivery?.deliveryId ?? "");
-    expect(stored?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
+    expect(await discussions()).toEqual([]);
   });
 });

@@ -171,6 +171,21 @@ export class LocalHub {
     return Promise.all(deliveries.map((delivery) => context.dispatcher.waitUntilSettled(delivery)));
   }
 
+  /**
+   * Waits until all deliveries have succeeded, have failed their last attempt, or were canceled. Use this method after a change
+   * through the API, such as a commit.
+   *
+   * @throws `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * await client.repo({ type: "dataset", name: "me/data" }).commit({ message: "Add a card", files: { "README.md": "# Data" } });
+   * await localHub.settled();
+   * ```
+   */
+  async settled(): Promise<void> {
+    await this.#context().dispatcher.waitUntilIdle();
+  }
+
   /** Returns a webhook's latest 100 attempts, newest first. */
   deliveries(webhookId: string): HubDeliveryAttempt[] {
     return this.#context().store.deliveries.attempts(webhookId);

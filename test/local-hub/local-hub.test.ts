@@ -46,6 +46,35 @@ describe("A local Hub", () => {
     expect(new Set(hubs.map(({ url }) => url)).size).toBe(100);
   });
 
+  test("is settled after the retries of all deliveries, and without deliveries", async () => {
+    const hub = await openLocalHub();
+    await hub.hub.settled();
+    const target = await openTarget();
+    target.answerWith(500, 200);
+    await hub.create({ url: target.url });
+    await hub.trigger(undefined, { wait: false });
+    await hub.hub.settled();
+    expect(target.requests).toHaveLength(2);
+  });
+
+  test("is settled when a pending delivery is canceled, or the local Hub closes", async () => {
+    const hub = await openLocalHub({ backoff: "1h" });
+    const target = await openTarget();
+    target.answerWith(500);
+    const { id } = await hub.create({ url: target.url });
+    await hub.trigger(undefined, { wait: false });
+    await target.hasReceived(1);
+    const settled = hub.hub.settled();
+    await hub.delete(id);
+    await settled;
+    await hub.create({ url: target.url });
+    await hub.trigger(undefined, { wait: false });
+    const closed = hub.hub.settled();
+    await hub.hub.close();
+    await closed;
+    await expect(hub.hub.settled()).rejects.toMatchObject({ code: "CLOSING" });
+  });
+
   test("closes once, even if close() is called several times", async () => {
     const hub = await LocalHub.launch();
     const closing = hub.close();

@@ -59,6 +59,8 @@ export class Dispatcher {
   readonly #queues = new WebhookQueues({ maxConcurrent: maxConcurrentAttempts });
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #waiters = new Map<string, Waiter>();
+  /** Called when no delivery is pending, or the dispatcher closes. */
+  readonly #idleWaiters: (() => void)[] = [];
   readonly #closing = new AbortController();
 
   constructor(options: DispatcherOptions) {
@@ -99,6 +101,14 @@ export class Dispatcher {
     return new Promise((resolve) => this.#waiters.set(delivery.deliveryId, { delivery, resolve }));
   }
 
+  /** Waits until all deliveries have succeeded, have failed without another retry, or are canceled, or until the dispatcher closes. */
+  waitUntilIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+      this.#checkIdle();
+    });
+  }
+
   /** Sends the delivery of an earlier attempt again, to the webhook's current URL or job. A replay is not retried. */
   async replay(webhook: StoredWebhook, { deliveryId, request }: HubDeliveryAttempt): Promise<HubDeliveryAttempt> {
     const { store, createId } = this.#options;
@@ -128,6 +138,7 @@ export class Dispatcher {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#queues.stop();
     for (const deliveryId of this.#waiters.keys()) this.#settle(deliveryId);
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   /** Counts a trigger. Returns `false` if the webhook has reached its daily limit. */
@@ -214,12 +225,18 @@ export class Dispatcher {
    * counts as canceled.
    */
   #settle(deliveryId: string, latest?: HubDeliveryAttempt): void {
+    this.#checkIdle();
     const waiter = this.#waiters.get(deliveryId);
     if (!waiter) return;
     this.#waiters.delete(deliveryId);
     const attempt = latest ?? this.#options.store.deliveries.latestAttempt(deliveryId);
     const { delivery } = waiter;
     waiter.resolve(attempt ? describeAttempted(delivery.webhookId, attempt) : describeCanceled(delivery));
+  }
+
+  #checkIdle(): void {
+    if (this.#idleWaiters.length === 0 || this.#options.store.deliveries.hasPending()) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   /**

@@ -55,6 +55,11 @@ export class DeliveryStore {
     return row && toPending(row);
   }
 
+  /** Whether a delivery is waiting for its first attempt or a retry. */
+  hasPending(): boolean {
+    return this.#statements.anyPending.get() !== undefined;
+  }
+
   /** Returns all pending deliveries, next due first. */
   allScheduled(): ScheduledDelivery[] {
     return this.#statements.allScheduled.all().map((row) => ({
@@ -112,6 +117,7 @@ function prepareStatements(database: DatabaseSync) {
       "INSERT OR REPLACE INTO pending (delivery_id, webhook_id, log_id, attempt, due_at, body) VALUES (?, ?, ?, ?, ?, ?)",
     ),
     getPending: database.prepare("SELECT * FROM pending WHERE delivery_id = ?"),
+    anyPending: database.prepare("SELECT 1 FROM pending LIMIT 1"),
     allScheduled: database.prepare("SELECT delivery_id, webhook_id, due_at FROM pending ORDER BY due_at"),
     pendingOf: database.prepare("SELECT delivery_id FROM pending WHERE webhook_id = ?"),
     deletePending: database.prepare("DELETE FROM pending WHERE delivery_id = ?"),
