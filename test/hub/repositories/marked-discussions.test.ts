@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { HubClient } from "../../../src/client.ts";
+import { allOf, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
+
+const user = (name: string) => ({
+  ...{ _id: "a".repeat(24), name, fullname: name, avatarUrl: "/a.svg", type: "user" },
+  ...{ isHf: false, isHfAdmin: false, isMod: false },
+});
+const whoami = {
+  ...{ type: "user", id: "a".repeat(24), name: "me", fullname: "Me", avatarUrl: "/a.svg" },
+  ...{ isPro: false, orgs: [], auth: { type: "access_token" } },
+};
+const createdAt = "2026-01-31T09:15:27.000Z";
+const repo = { type: "model", name: "me/bot" };
+
+function discussion(num: number, { author = "me", title = "Review", isPullRequest = false } = {}) {
+  return {
+    ...{ num, author: user(author), repo, title, createdAt, status: "open", isPullRequest, pinned: false },
+    ...{ numComments: 1, numReactionUsers: 0, topReactions: [] },
+  };
+}
+
+function details(num: number, raw: string, hidden = false) {
+  const data = {
+    ...{ edited: false, hidden, latest: { raw, html: "", updatedAt: createdAt } },
+    ...{ numEdits: 0, editors: [], editorAvatarUrls: [], reactions: [] },
+  };
+  const events = [{ id: "b".repeat(24), createdAt, author: user("me"), type: "comment", data }];
+  return {
+    json: {
+      ...discussion(num),
+      _id: "c".repeat(24),
+      events,
+      locked: false,
+      collection: "discussions",
+      isReport: false,
+    },
+  };
+}
+
+const page = (...discussions: unknown[]) => ({ json: { discussions, count: discussions.length, start: 0 } });
+const created = { json: { url: "/discussions/9", num: 9, pullRequest: false } };
+const marked = "Text\n\n<!-- hub-webhooks discussion: client review -->";
+const review = { title: "Review", marker: "review" };
+
+async function open(...answers: ScriptedAnswer[]) {
+  const hub = await openHub({ json: whoami }, ...answers);
+  return { hub, repository: new HubClient({ token, hubUrl: hub.url, attempts: 1 }).repo(repo) };
+}
+
+describe("The search for a marker", () => {
+  test("reads only discussions of the account, even if the Hub ignores the filter", async () => {
+    const others = [discussion(1, { author: "other" }), discussion(2, { isPullRequest: true })];
+    const { hub, repository } = await open(page(...others), created);
+    expect(await repository.openDiscussion(review)).toMatchObject({ num: 9, created: true });
+    expect(hub.calls).toEqual([
+      "GET /api/whoami-v2",
+      "GET /api/models/me/bot/discussions?p=0&type=discussion&author=me",
+      "POST /api/models/me/bot/discussions",
+    ]);
+  });
+
+  test("starts with the discussion that has the title", async () => {
+    const { hub, repository } = await open(
+      page(discussion(3, { title: "Other" }), discussion(2), discussion(1)),
+      details(2, "No marker"),
+      details(1, marked),
+    );
+    expect(await repository.openDiscussion(review)).toMatchObject({ num: 1, created: false });
+    expect(hub.calls.slice(2)).toEqual([
+      "GET /api/models/me/bot/discussions/2",
+      "GET /api/models/me/bot/discussions/1",
+    ]);
+  });
+
+  test("reads at most 100 descriptions", async () => {
+    const { hub, repository } = await open(
+      page(...Array.from({ length: 150 }, (_, index) => discussion(index + 1))),
+      details(1, "No marker"),
+    );
+    await rejectionOf(repository.openDiscussion(review)); // The last answer is not an answer to the creation.
+    expect(hub.calls.filter((call) => /\/discussions\/\d+$/.test(call))).toHaveLength(100);
+  });
+
+  test("reads a hidden description again", async () => {
+    const { repository } = await open(
+      page(discussion(1)),
+      details(1, "", true),
+      created,
+      page(discussion(1)),
+      details(1, marked),
+    );
+    expect(await repository.openDiscussion(review)).toMatchObject({ num: 9, created: true });
+    expect(await repository.openDiscussion(review)).toMatchObject({ num: 1, created: false });
+  });
+});
+
+test("A list of discussions ends at an empty page, even if the Hub counts more", async () => {
+  const hub = await openHub(
+    { json: { discussions: [discussion(2)], count: 1e308, start: 0 } },
+    { json: { discussions: [], count: 1e308, start: 1 } },
+  );
+  const repository = new HubClient({ token, hubUrl: hub.url }).repo(repo);
+  expect(await allOf(repository.discussions({ status: "open" }))).toHaveLength(1);
+  expect(hub.calls).toEqual([
+    "GET /api/models/me/bot/discussions?p=0&status=open",
+    "GET /api/models/me/bot/discussions?p=1&status=open",
+  ]);
+});
