@@ -1863,6 +1863,16 @@ declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
       raw: z.ZodMiniString<string>;
       html: z.ZodMiniString<string>;
       updatedAt: z.ZodMiniISODateTime;
+      author: z.ZodMiniOptional<z.ZodMiniObject<{
+        _id: z.ZodMiniString<string>;
+        name: z.ZodMiniString<string>;
+        fullname: z.ZodMiniString<string>;
+        avatarUrl: z.ZodMiniString<string>;
+        type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+        isHf: z.ZodMiniBoolean<boolean>;
+        isHfAdmin: z.ZodMiniBoolean<boolean>;
+        isMod: z.ZodMiniBoolean<boolean>;
+      }, z.core.$strip>>;
     }, z.core.$strip>;
     numEdits: z.ZodMiniNumber<number>;
     editors: z.ZodMiniArray<z.ZodMiniString<string>>;
@@ -2018,6 +2028,16 @@ declare const discussionDetails: z.ZodMiniObject<{
         raw: z.ZodMiniString<string>;
         html: z.ZodMiniString<string>;
         updatedAt: z.ZodMiniISODateTime;
+        author: z.ZodMiniOptional<z.ZodMiniObject<{
+          _id: z.ZodMiniString<string>;
+          name: z.ZodMiniString<string>;
+          fullname: z.ZodMiniString<string>;
+          avatarUrl: z.ZodMiniString<string>;
+          type: z.ZodMiniType<Open<"org" | "user">, Open<"org" | "user">, z.core.$ZodTypeInternals<Open<"org" | "user">, Open<"org" | "user">>>;
+          isHf: z.ZodMiniBoolean<boolean>;
+          isHfAdmin: z.ZodMiniBoolean<boolean>;
+          isMod: z.ZodMiniBoolean<boolean>;
+        }, z.core.$strip>>;
       }, z.core.$strip>;
       numEdits: z.ZodMiniNumber<number>;
       editors: z.ZodMiniArray<z.ZodMiniString<string>>;
@@ -2212,7 +2232,9 @@ interface RevisionOptions extends CallOptions {
 }
 /** The options of methods that read a file. */
 interface ReadFileOptions extends RevisionOptions {
-  /** The maximum size of the file in bytes. Default 10 MiB (10,485,760). */
+  /**
+   * The maximum size of the file in bytes. Default 10 MiB (10,485,760). The file must arrive within the `timeout` of the client.
+   */
   maxBytes?: number | undefined;
 }
 /** The options of `listFiles`. */
@@ -4596,7 +4618,7 @@ declare const eventRequest: z.ZodMiniObject<{
 }, z.core.$loose>;
 /**
  * An event on a repository: `repo` with `type` and `name`, `event` with `scope` and `action`, and other fields of the payload. The
- * local Hub adds the fields that you omit. `edits` are applied to the payload last. They affect neither the repository nor the
+ * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `edits` are applied to the payload last. They affect neither the repository nor the
  * choice of webhooks that fire.
  */
 type HubEvent = z.input<typeof eventRequest>;
@@ -4648,16 +4670,16 @@ declare class LocalHub {
    */
   static launch(options?: LocalHubOptions): Promise<LocalHub>;
   /**
-   * Triggers a push to a repository, and waits until each delivery has succeeded, has failed its last attempt, or
+   * Triggers a push to a repository, which adds a commit to its main branch, and waits until each delivery has succeeded, has failed its last attempt, or
    * was canceled. Creates the repository if necessary. `fields` override fields of the payload.
    *
    * @throws `ARGUMENT_INVALID` if `fields` are invalid, `CLOSING` if the local Hub is closed.
    */
   push(repo: HubEvent["repo"], fields?: Omit<Partial<HubEvent>, "repo" | "event">): Promise<HubDelivery[]>;
   /**
-   * Triggers an event, and waits until each delivery has succeeded, has failed its last attempt, or was canceled. You can
-   * set all other fields of the payload, such as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you
-   * omit.
+   * Triggers an event by making its change, such as a comment, and waits until each delivery has succeeded, has failed its last
+   * attempt, or was canceled. A new pull request also fires the event of its ref. You can set all other fields of the payload, such
+   * as `comment`, `discussion`, or `updatedRefs`. The local Hub adds the fields that you omit.
    *
    * @throws `ARGUMENT_INVALID` if the event is invalid, `CLOSING` if the local Hub is closed.
    * @example

@@ -38,65 +38,72 @@ const select = `
 /** Stores the repositories, and the previous names of moved repositories. */
 export class RepositoryStore {
   readonly #database: DatabaseSync;
+  readonly #statements;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
+    this.#statements = prepareStatements(database);
   }
 
   get({ type, name }: RepoRef): StoredRepository | undefined {
-    const row = this.#database
-      .prepare(`${select} WHERE repositories.type = ? AND repositories.name = ?`)
-      .get(type, name);
+    const row = this.#statements.get.get(type, name);
     return row && parse(row);
   }
 
   /** Returns the repository that was moved away from this name, or `undefined` if there is none. */
   findMoved({ type, name }: RepoRef): StoredRepository | undefined {
-    const row = this.#database
-      .prepare(
-        `${select} JOIN moved_repositories AS moved ON moved.repository_id = repositories.record ->> 'id'
-          WHERE moved.type = ? AND moved.name = ?`,
-      )
-      .get(type, name);
+    const row = this.#statements.findMoved.get(type, name);
     return row && parse(row);
   }
 
   /** Returns all repositories, sorted by type and name. */
   all(): StoredRepository[] {
-    return this.#database.prepare(`${select} ORDER BY repositories.type, repositories.name`).all().map(parse);
+    return this.#statements.all.all().map(parse);
   }
 
   /** Adds a repository. Replaces a repository with the same type and name. Ignores derived properties. */
   put({ lastModified: _derived, ...repository }: z.output<typeof record> & { lastModified?: number }): void {
     const { type, name, headSha, ...others } = repository;
     const stored = { type, name, ...others, ...(!hasContent(type) && headSha !== undefined && { headSha }) };
-    this.#database
-      .prepare("INSERT OR REPLACE INTO repositories (type, name, record) VALUES (?, ?, ?)")
-      .run(type, name, JSON.stringify(stored));
+    this.#statements.put.run(type, name, JSON.stringify(stored));
     // The new repository has the name now, so that the name no longer leads to a moved repository.
-    this.#database.prepare("DELETE FROM moved_repositories WHERE type = ? AND name = ?").run(type, name);
+    this.#statements.deleteMoved.run(type, name);
   }
 
   /** Gives a repository another name. The previous names lead to the repository until another repository gets the name. */
   move(repository: StoredRepository, name: string): void {
-    this.#database
-      .prepare("DELETE FROM repositories WHERE type = ? AND name = ?")
-      .run(repository.type, repository.name);
+    this.#statements.delete.run(repository.type, repository.name);
     this.put({ ...repository, name });
-    this.#database
-      .prepare("INSERT OR REPLACE INTO moved_repositories (type, name, repository_id) VALUES (?, ?, ?)")
-      .run(repository.type, repository.name, repository.id);
+    this.#statements.addMoved.run(repository.type, repository.name, repository.id);
   }
 
   /** Deletes a repository and its previous names, but not its content. */
   delete({ type, name, id }: RepoRef & { id: string }): void {
-    this.#database.prepare("DELETE FROM repositories WHERE type = ? AND name = ?").run(type, name);
-    this.#database.prepare("DELETE FROM moved_repositories WHERE repository_id = ?").run(id);
+    this.#statements.delete.run(type, name);
+    this.#statements.deleteMovedOf.run(id);
   }
 
   clear(): void {
     this.#database.exec("DELETE FROM repositories; DELETE FROM moved_repositories");
   }
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    get: database.prepare(`${select} WHERE repositories.type = ? AND repositories.name = ?`),
+    findMoved: database.prepare(
+      `${select} JOIN moved_repositories AS moved ON moved.repository_id = repositories.record ->> 'id'
+        WHERE moved.type = ? AND moved.name = ?`,
+    ),
+    all: database.prepare(`${select} ORDER BY repositories.type, repositories.name`),
+    put: database.prepare("INSERT OR REPLACE INTO repositories (type, name, record) VALUES (?, ?, ?)"),
+    delete: database.prepare("DELETE FROM repositories WHERE type = ? AND name = ?"),
+    addMoved: database.prepare(
+      "INSERT OR REPLACE INTO moved_repositories (type, name, repository_id) VALUES (?, ?, ?)",
+    ),
+    deleteMoved: database.prepare("DELETE FROM moved_repositories WHERE type = ? AND name = ?"),
+    deleteMovedOf: database.prepare("DELETE FROM moved_repositories WHERE repository_id = ?"),
+  };
 }
 
 function parse({ record: json, head, date }: Record<string, unknown>): StoredRepository {

@@ -56,3 +56,36 @@ test("A transaction within a transaction is rolled back alone, and otherwise com
   expect(failed).toThrow("disk I/O error");
   expect(store.repositories.all()).toEqual([repository]);
 });
+
+test("A transaction that is rolled back on request returns its result, and changes nothing", () => {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  const seen = store.transaction((rollBack) => {
+    rollBack();
+    store.repositories.put(repository);
+    store.webhooks.put(webhook);
+    return store.repositories.all();
+  });
+  expect(seen).toEqual([repository]);
+  expect([store.repositories.all(), store.webhooks.all()]).toEqual([[], []]);
+});
+
+test("A task for the end of a transaction runs once, after the outer commit, and never after a rollback", () => {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  const ran: string[] = [];
+  const add = (name: string) => store.afterCommit(() => ran.push(name));
+  add("none");
+  expect(ran).toEqual(["none"]);
+  store.transaction(() => {
+    add("outer");
+    store.transaction(() => add("inner"));
+    store.transaction((rollBack) => {
+      add("rolled back");
+      rollBack();
+    });
+    expect(ran).toEqual(["none"]);
+  });
+  store.transaction(() => {});
+  expect(ran).toEqual(["none", "outer", "inner"]);
+});
