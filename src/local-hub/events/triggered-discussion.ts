@@ -82,7 +82,7 @@ function openDiscussionOf(
   const head = content.resolve(repository.id, repository.headSha ?? "");
   if (readOwnField(event.discussion, "isPullRequest") !== true || !head) return openDiscussion(context, opened);
   const draft = textIn(event.discussion, "status") === "draft";
-  return openPullRequest(context, { ...opened, draft, changes: [createPush(content, head)] });
+  return openPullRequest(context, { ...opened, draft, changes: createPush(content, { head, name: repository.name }) });
 }
 
 /** Finds the discussion of an event by its number. By default, the latest discussion, which is opened if there is none. */

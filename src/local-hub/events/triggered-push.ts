@@ -39,16 +39,21 @@ export function pushToRefs(
       continue;
     }
     if (oldSha === null) set(head.oid);
-    const change = createPush(content, head);
-    commitChanges(context, { repository, ref, changes: [change], title: `Update ${change.path}`, message: "", user });
+    const changes = createPush(content, { head, name: repository.name });
+    commitChanges(context, { repository, ref, changes, title: "Update the data", message: "", user });
   }
 }
 
-/** Returns a new version of the file `data/latest.txt`, which contains the number of the push. */
-export function createPush(content: ContentStore, head: Commit): FileChange {
+/**
+ * Returns the changes of a push: a new version of the file `data/latest.txt`, which contains the number of the push, and a card
+ * without metadata if there is no `README.md`.
+ */
+export function createPush(content: ContentStore, { head, name }: { head: Commit; name: string }): FileChange[] {
   const path = content.find(head.tree, "data")?.type === "file" ? "latest.txt" : "data/latest.txt";
   const entry = content.find(head.tree, path);
   const text = entry?.type === "file" ? Buffer.from(content.read(entry)).toString() : "";
   const pushed = Number(/^push: (\d{1,9})$/m.exec(text)?.[1] ?? 0);
-  return { path, content: Buffer.from(`push: ${pushed + 1}\n`) };
+  const data = { path, content: Buffer.from(`push: ${pushed + 1}\n`) };
+  if (content.find(head.tree, "README.md")) return [data];
+  return [data, { path: "README.md", content: Buffer.from(`# ${name}\n`) }];
 }

@@ -41,6 +41,13 @@ describe("A triggered push", () => {
     ]);
   });
 
+  test("adds a card without metadata to a repository that has none", () => {
+    const { content, trigger, stored } = openTrigger();
+    trigger(pushed);
+    const card = content.find(content.resolve(stored().id, "main")?.tree ?? "", "README.md");
+    expect(card && Buffer.from(content.read(card)).toString()).toBe(`# ${repo.name}\n`);
+  });
+
   test("changes the file even if it was replaced", () => {
     const { context, trigger, stored, refs } = openTrigger();
     for (const text of ["push: 1\n", "push: 7\n", "push: 999999999\n", "", "\0"]) {
