@@ -1,32 +1,36 @@
 import { formatPatch, structuredPatch } from "diff";
 import type { ContentStore } from "./content-store.ts";
+import type { DiffedPath } from "./renames.ts";
 import type { FileEntry } from "./tree-entry.ts";
-import type { ChangedPath } from "./tree-store.ts";
 
-/** The maximum size of a file whose lines are compared, in bytes. The comparison takes up to quadratic time. */
+/** The maximum size of a file whose lines are compared, in bytes. */
 const maxComparedBytes = 256 * 1024;
+/** The maximum number of lines that differ. The comparison takes quadratic time, so that more differences would block the process. */
+const maxDifferences = 500;
 const missingId = "0".repeat(40);
 const idLength = 10;
 
 /** Formats changes like `git diff`. Binary and large files have a header only. Files in LFS are compared by their pointer files. */
-export function formatDiff(content: ContentStore, changes: Iterable<ChangedPath>): string {
+export function formatDiff(content: ContentStore, changes: Iterable<DiffedPath>): string {
   let text = "";
   for (const change of changes) text += formatChange(content, change);
   return text;
 }
 
 /** Formats changes like `git diff --raw`: one line per path. */
-export function formatRawDiff(changes: Iterable<ChangedPath>): string {
+export function formatRawDiff(changes: Iterable<DiffedPath>): string {
   let text = "";
-  for (const { path, before, after } of changes) {
+  for (const { path, previousPath, before, after } of changes) {
     const letter = before ? (after ? "M" : "D") : "A";
     const modes = `:${before ? "100644" : "000000"} ${after ? "100644" : "000000"}`;
-    text += `${modes} ${shortId(before)} ${shortId(after)} ${letter}\t${quote(path)}\n`;
+    const status = previousPath === undefined ? letter : `R100\t${quote(previousPath)}`;
+    text += `${modes} ${shortId(before)} ${shortId(after)} ${status}\t${quote(path)}\n`;
   }
   return text;
 }
 
-function formatChange(content: ContentStore, { path, before, after }: ChangedPath): string {
+function formatChange(content: ContentStore, { path, previousPath, before, after }: DiffedPath): string {
+  if (previousPath !== undefined) return formatRename(previousPath, path);
   const [oldName, newName] = [quote(`a/${path}`), quote(`b/${path}`)];
   const mode = before && after ? " 100644" : "";
   const lines = [
@@ -41,10 +45,33 @@ function formatChange(content: ContentStore, { path, before, after }: ChangedPat
   if (oldText === undefined || newText === undefined) {
     return `${header}Binary files ${oldLabel} and ${newLabel} differ\n`;
   }
-  const patch = structuredPatch(oldLabel, newLabel, oldText, newText, undefined, undefined, { context: 3 });
-  if (patch.hunks.length === 0) return header;
-  const formatted = formatPatch(patch, { includeIndex: false, includeUnderline: false, includeFileHeaders: false });
+  const formatted = formatHunks(oldText, newText);
+  if (formatted === "") return header;
   return `${header}--- ${endName(oldLabel)}\n+++ ${endName(newLabel)}\n${omitSingleCounts(formatted)}`;
+}
+
+function formatRename(from: string, to: string): string {
+  const names = `rename from ${quote(from)}\nrename to ${quote(to)}\n`;
+  return `diff --git ${quote(`a/${from}`)} ${quote(`b/${to}`)}\nsimilarity index 100%\n${names}`;
+}
+
+/** Compares two texts by lines. Texts with too many differences are replaced as a whole. */
+function formatHunks(before: string, after: string): string {
+  const options = { context: 3, maxEditLength: maxDifferences };
+  const patch =
+    before === "" || after === "" ? undefined : structuredPatch("", "", before, after, undefined, undefined, options);
+  if (!patch) return formatReplacement(before, after);
+  if (patch.hunks.length === 0) return "";
+  return formatPatch(patch, { includeIndex: false, includeUnderline: false, includeFileHeaders: false });
+}
+
+function formatReplacement(before: string, after: string): string {
+  if (before === after) return "";
+  const [old, current] = [before, after].map((text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? []);
+  const range = (lines: readonly string[] = []) => (lines.length === 0 ? "0,0" : `1,${lines.length}`);
+  const format = (sign: string, lines: readonly string[] = []) =>
+    lines.map((line) => `${sign}${line}${line.endsWith("\n") ? "" : "\n\\ No newline at end of file\n"}`).join("");
+  return `@@ -${range(old)} +${range(current)} @@\n${format("-", old)}${format("+", current)}`;
 }
 
 /** Adds the tab with which git ends a name that contains spaces. */

@@ -9,6 +9,7 @@ import {
 import type { Commit } from "../git/commit-store.ts";
 import type { ContentStore } from "../git/content-store.ts";
 import { formatDiff, formatRawDiff } from "../git/diff.ts";
+import { findRenames } from "../git/renames.ts";
 import type { HubContext } from "../hub-context.ts";
 import { readCommitPage, toCommitEntry } from "../resources/repositories/commit-entries.ts";
 import { makeUploadedCommit } from "../resources/repositories/upload-commit.ts";
@@ -106,7 +107,7 @@ export const commitApi = {
     serveRoute(app, commitRoutes.compare, ({ params, query }, context) => {
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
       const { base, head } = findCompared(hub, repository, params.compare);
-      const changes = content.compare(base.tree, head.tree);
+      const changes = findRenames(content.compare(base.tree, head.tree));
       return query.raw ? formatRawDiff(changes) : formatDiff(content, changes);
     });
 

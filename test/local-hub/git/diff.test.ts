@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { formatDiff, formatRawDiff } from "../../../src/local-hub/git/diff.ts";
+import { findRenames } from "../../../src/local-hub/git/renames.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 
@@ -21,7 +22,14 @@ const after: Readonly<Record<string, string>> = {
   'names/with "quotes", ä.txt': "1\n",
 };
 
-function commitBoth() {
+interface Versions {
+  older: Readonly<Record<string, string>>;
+  newer: Readonly<Record<string, string>>;
+}
+
+const versions: Versions = { older: before, newer: after };
+
+function commitBoth({ older, newer }: Versions = versions) {
   const store = openStore({});
   onTestFinished(() => store.close());
   const { content } = store;
@@ -29,11 +37,11 @@ function commitBoth() {
     const changes = Object.entries(files).map(([path, text]) => ({ path, content: Buffer.from(text) }));
     return content.createCommit("1", { parents: [], changes, title: "", message: "", author: "me", date: 0 });
   };
-  return { content, first: commit(before), second: commit(after) };
+  return { content, first: commit(older), second: commit(newer) };
 }
 
 /** Returns the difference that git reports for the same files. */
-function gitDiff(...options: string[]): string {
+function gitDiff(options: readonly string[], { older, newer }: Versions = versions): string {
   const root = createFolder();
   const git = (args: readonly string[], { input = "", index = "" } = {}) =>
     execFileSync("git", ["-C", root, ...args], {
@@ -42,7 +50,7 @@ function gitDiff(...options: string[]): string {
       env: { ...process.env, GIT_INDEX_FILE: index },
     });
   git(["init", "--quiet"]);
-  const trees = [before, after].map((files, number) => {
+  const trees = [older, newer].map((files, number) => {
     const index = join(root, `index-${number}`);
     for (const [path, input] of Object.entries(files)) {
       const blob = git(["hash-object", "-w", "--stdin"], { input, index }).trim();
@@ -50,16 +58,40 @@ function gitDiff(...options: string[]): string {
     }
     return git(["write-tree"], { index }).trim();
   });
-  return git(["diff-tree", "-r", "--no-renames", "--abbrev=10", ...options, ...trees]);
+  return git(["diff-tree", "-r", "--abbrev=10", ...options, ...trees]);
 }
 
 test("A raw difference equals that of git", () => {
   const { content, first, second } = commitBoth();
-  expect(formatRawDiff(content.compare(first.tree, second.tree))).toBe(gitDiff());
+  expect(formatRawDiff(content.compare(first.tree, second.tree))).toBe(gitDiff(["--no-renames"]));
 });
 
 test("A difference equals that of git, except for the names of functions", () => {
   const { content, first, second } = commitBoth();
-  const expected = gitDiff("--patch").replaceAll(/^(@@ [^@]*@@).*$/gm, "$1");
+  const expected = gitDiff(["--no-renames", "--patch"]).replaceAll(/^(@@ [^@]*@@).*$/gm, "$1");
   expect(formatDiff(content, content.compare(first.tree, second.tree))).toBe(expected);
+});
+
+test("A difference with renamed files equals that of git", () => {
+  const moved = {
+    older: { "a.txt": "a\n", "b 1.txt": "b\n", "c.txt": "c\n", "same.txt": "s\n" },
+    newer: { "x/a.txt": "a\n", "b 2.txt": "b\n", "c.txt": "d\n", "same.txt": "s\n", "copy.txt": "c\n" },
+  };
+  const { content, first, second } = commitBoth(moved);
+  const changes = findRenames(content.compare(first.tree, second.tree));
+  expect(formatRawDiff(changes)).toBe(gitDiff(["--find-renames=100%"], moved));
+  expect(formatDiff(content, changes)).toBe(gitDiff(["--find-renames=100%", "--patch"], moved));
+});
+
+test("A file that was rewritten is replaced as a whole, without a long comparison", () => {
+  const lines = (name: string) => Array.from({ length: 20_000 }, (_, line) => `${name}${line}\n`).join("");
+  const { content, first, second } = commitBoth({
+    older: { "a.txt": lines("a") },
+    newer: { "a.txt": `${lines("b")}c` },
+  });
+  const startedAt = performance.now();
+  const diff = formatDiff(content, content.compare(first.tree, second.tree));
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  expect(diff).toContain("@@ -1,20000 +1,20001 @@\n-a0\n");
+  expect(diff.endsWith("+b19999\n+c\n\\ No newline at end of file\n")).toBe(true);
 });

@@ -4,6 +4,7 @@ import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import { formatDiff } from "../../git/diff.ts";
 import { type MergeResult, mergeTrees } from "../../git/merge.ts";
+import { findRenames } from "../../git/renames.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { mainRef } from "../../repository-content.ts";
 import type { StoredDiscussion } from "../../store/discussion-store.ts";
@@ -133,7 +134,7 @@ export function formatPullRequestDiff(
 ): string {
   const head = content.resolve(repository.id, pullRequestRef(discussion));
   const base = content.getCommit(repository.id, discussion.baseCommit ?? "");
-  return head ? formatDiff(content, content.compare(base?.tree, head.tree)) : "";
+  return head ? formatDiff(content, findRenames(content.compare(base?.tree, head.tree))) : "";
 }
 
 /** Returns the commits to merge with the merged changes, or `undefined` if a ref is missing. */
