@@ -58,7 +58,8 @@ const optionNames = {
   logger: true,
 } satisfies Record<keyof LocalHubOptions, true>;
 
-const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 };
+// Uploads of large files take minutes.
+const timeouts = { headersMs: 15_000, requestMs: 3_600_000, keepAliveMs: 10_000 };
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 

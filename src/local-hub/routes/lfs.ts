@@ -9,7 +9,7 @@ import type { HubContext } from "../hub-context.ts";
 import { UploadSigner } from "../resources/repositories/upload-signature.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import { type ApiEnvironment, requireToken } from "./authentication.ts";
-import { findRepository } from "./repository-access.ts";
+import { findRepository, repositoryNotFound } from "./repository-access.ts";
 import type { ResourceApi } from "./route.ts";
 
 /** The path of uploads. The files are streamed to disk, so that the limit for bodies does not apply to this path. */
@@ -104,6 +104,7 @@ async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment
   if (!data || !file || !signer.verify({ repositoryId, ...file }, data)) {
     throw new HTTPException(403, { message: "The upload URL is invalid or has expired. Request another upload URL." });
   }
+  if (!store.repositories.all().some(({ id }) => id === repositoryId)) throw repositoryNotFound();
   const { body } = context.req.raw;
   await store.content.saveLarge(repositoryId, file, body ?? new Blob().stream());
   return new Response(null, { status: 200, headers: { etag: `"${file.oid}"` } });

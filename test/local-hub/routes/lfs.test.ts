@@ -84,6 +84,16 @@ test("A changed upload URL is refused with 403", async () => {
   }
 });
 
+test("An upload to a deleted repository is refused with 404", async () => {
+  await api.create("deleted");
+  const object = { oid: createHash("sha256").update("good").digest("hex"), size: 4 };
+  const body = { operation: "upload", objects: [object] };
+  const answer = await api.call(`POST ${batch.replace("/data.git", "/deleted.git")}`, { body });
+  const url = (await answer.json()).objects[0].actions.upload.href;
+  await api.call("DELETE /api/repos/delete", { body: { name: "deleted", type: "dataset" } });
+  expect((await put(url, Buffer.from("good"))).status).toBe(404);
+});
+
 test("Uploads require a token that can write to the repository", async () => {
   expect((await request([file], { token: null })).status).toBe(401);
   expect((await request([file], { token: "hf_read" })).status).toBe(403);

@@ -1,9 +1,10 @@
 import type { Context, Hono } from "hono";
 import { fileOperations } from "../../../hub/repositories/files.ts";
 import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
+import { CodedException } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { ApiEnvironment } from "../authentication.ts";
-import { findCommit, findRepository } from "../repository-access.ts";
+import { canRead, findCommit, findRepository } from "../repository-access.ts";
 import { describeRoute, type ResourceApi, type RouteDetails, serveRoute } from "../route.ts";
 import { fileResponse } from "./file-response.ts";
 import { entryNotFound } from "./tree.ts";
@@ -26,7 +27,7 @@ const details = {
       "X-Linked-Size": { description: "The size of a file in LFS." },
     },
   },
-  errors: ["notFound"],
+  errors: ["forbidden", "notFound"],
 } as const satisfies RouteDetails;
 
 const resolveRoutes = {
@@ -60,7 +61,12 @@ interface RequestedFile extends RepositoryPath {
 
 function serveFile(hub: HubContext, context: Context<ApiEnvironment>, { rev, path, kind, ...name }: RequestedFile) {
   const { content } = hub.store;
-  const repository = findRepository(hub, name, context.var.optionalCaller, "read");
+  const caller = context.var.optionalCaller;
+  const repository = findRepository(hub, name, caller, "read");
+  if (repository.gated && !canRead(hub.store, { repository: { ...repository, private: true }, caller })) {
+    const message = `The files of "${repository.name}" are gated. Use the token of its owner: the local Hub grants no access requests.`;
+    throw new CodedException(403, { code: "GatedRepo", message });
+  }
   const commit = findCommit(hub, repository, rev);
   const found = content.find(commit.tree, path);
   if (found?.type !== "file") return entryNotFound({ path, rev, commit: commit.oid });

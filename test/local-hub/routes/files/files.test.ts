@@ -162,4 +162,13 @@ describe("A file", () => {
     expect((await api.call(line)).status).toBe(200);
     for (const token of [null, "hf_other"]) expect((await api.call(line, { token })).status).toBe(404);
   });
+
+  test("of a gated repository can only be read by its owner", async () => {
+    await api.create("gated");
+    await api.call("PUT /api/datasets/local-user/gated/settings", { body: { gated: "manual" } });
+    const line = "GET /datasets/local-user/gated/resolve/main/.gitattributes";
+    expect((await api.call(line)).status).toBe(200);
+    const refused = await api.call(line, { token: "hf_other" });
+    expect([refused.status, refused.headers.get("x-error-code")]).toEqual([403, "GatedRepo"]);
+  });
 });
