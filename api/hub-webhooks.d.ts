@@ -1092,7 +1092,7 @@ declare class HubJobs {
    * const { id } = await hub.jobs.run({
    *   image: "python:3.13",
    *   command: ["python", "-c", "print('Hello')"],
-   *   secrets: { HF_TOKEN: process.env.HF_TOKEN },
+   *   secrets: { HF_TOKEN: process.env.HF_TOKEN ?? "" },
    *   timeout: "10m",
    * });
    * ```
@@ -4692,6 +4692,18 @@ declare class LocalHub {
    * ```
    */
   trigger(event: HubEvent): Promise<HubDelivery[]>;
+  /**
+   * Waits until all deliveries have succeeded, have failed their last attempt, or were canceled. Use this method after a change
+   * through the API, such as a commit.
+   *
+   * @throws `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * await client.repo({ type: "dataset", name: "me/data" }).commit({ message: "Add a card", files: { "README.md": "# Data" } });
+   * await localHub.settled();
+   * ```
+   */
+  settled(): Promise<void>;
   /** Returns a webhook's latest 100 attempts, newest first. */
   deliveries(webhookId: string): HubDeliveryAttempt[];
   /** Returns the jobs of all users, newest first. */

@@ -38,6 +38,7 @@ const exampleContext: Record<string, string> = {
   ),
   ...context,
   hub: 'declare const hub: import("hub-webhooks/client").HubClient;',
+  client: 'declare const client: import("hub-webhooks/client").HubClient;',
   localHub: 'declare const localHub: import("hub-webhooks/local-hub").LocalHub;',
   id: "declare const id: string;",
   webhook: 'declare const webhook: import("hub-webhooks/client").WebhookRequest;',

@@ -80,7 +80,7 @@ export class HubJobs {
    * const { id } = await hub.jobs.run({
    *   image: "python:3.13",
    *   command: ["python", "-c", "print('Hello')"],
-   *   secrets: { HF_TOKEN: process.env.HF_TOKEN },
+   *   secrets: { HF_TOKEN: process.env.HF_TOKEN ?? "" },
    *   timeout: "10m",
    * });
    * ```
