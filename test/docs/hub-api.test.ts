@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { hubChanges } from "../../scripts/contract-diff/hub-changes.ts";
 import { auditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 import { openApiDocument } from "../../src/local-hub/openapi/openapi-document.ts";
-import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
+import { routes as allRoutes, specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { data, TestHub } from "../local-hub/support/hub.ts";
 import { jobRequests, organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";
@@ -48,14 +48,24 @@ const documented = Object.entries(shortened).flatMap(([heading, path]) =>
   })),
 );
 
+/** The operations on repositories, which the page describes with fewer details. */
+const repository = "/api/{repoType}/{namespace}/{repo}";
+const repositoryOperations = ["### Repositories", "### Branches and tags", "### Files and commits", "### Discussions"]
+  .flatMap((heading) => rows(section(heading)))
+  .map(([operation = "", , , , errors = "", tick = ""]) => ({
+    operation: operation.replaceAll("`", "").replace("…", repository),
+    errors: errors.split(", "),
+    tick,
+  }));
+
 function operationOf(row: string) {
-  const operation = routes.find(({ method, path }) => row === `${method.toUpperCase()} ${path}`);
+  const operation = allRoutes.find(({ method, path }) => row === `${method.toUpperCase()} ${path}`);
   if (!operation) throw new Error(`There is no operation ${row}.`);
   return operation;
 }
 
 function statusesOf({ path, method }: { path: string; method: string }): string[] {
-  const { paths } = openApiDocument({ serverUrl: "http://localhost", routes });
+  const { paths } = openApiDocument({ serverUrl: "http://localhost", routes: allRoutes });
   return Object.keys(paths[path]?.[method]?.responses ?? {});
 }
 
@@ -98,6 +108,20 @@ describe("The page of the Hub API", () => {
       expect((await hub.request(line, request?.body && { body: request.body })).status).toBe(200);
     },
   );
+
+  test("has a row for exactly the operations on repositories", () => {
+    const known = allRoutes.filter((route) => !routes.includes(route));
+    expect(repositoryOperations.map(({ operation }) => operation).sort()).toEqual(
+      known.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort(),
+    );
+  });
+
+  test.each(repositoryOperations)("lists the error statuses and the test of $operation", (row) => {
+    const success = ["200", "302", "307", "401", "413"];
+    expect(row.errors).toEqual(statusesOf(operationOf(row.operation)).filter((status) => !success.includes(status)));
+    const [, file] = /^✓ `(.+)`$/.exec(row.tick) ?? [];
+    expect(existsSync(new URL(`../local-hub/${file}.test.ts`, import.meta.url)), file).toBe(true);
+  });
 
   test("describes each recorded change of the Hub in the same words", () => {
     const changed = rows(section("## Changes on the Hub")).filter(([since = ""]) => /^\d/.test(since));

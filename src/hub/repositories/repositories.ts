@@ -146,11 +146,6 @@ const cardProblems = z.array(z.strictObject({ message: z.string() }));
 /** The result of the check of a card. The status is 400 if there are errors. */
 export const cardValidationResult = z.strictObject({ errors: cardProblems, warnings: cardProblems });
 
-/** A request to create a repository. */
-export type RepositoryCreation = z.input<typeof repositoryCreation>;
-/** The settings of a repository to change. */
-export type RepositorySettings = z.input<typeof repositorySettings>;
-
 /** The operations on repositories (docs/reference/hub-api.md, Repositories). */
 export const repositoryOperations = {
   create: {

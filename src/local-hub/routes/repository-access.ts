@@ -97,8 +97,7 @@ export function checkNamespaceAccess(
   });
 }
 
-/** Creates the error for a repository that does not exist, or that the caller cannot read. */
-export function repositoryNotFound(): CodedException {
+function repositoryNotFound(): CodedException {
   return new CodedException(404, { code: "RepoNotFound", message: "Repository not found" });
 }
 
