@@ -97,7 +97,8 @@ export function checkNamespaceAccess(
   });
 }
 
-function repositoryNotFound(): CodedException {
+/** Creates the error for a repository that does not exist, or that the caller cannot read. */
+export function repositoryNotFound(): CodedException {
   return new CodedException(404, { code: "RepoNotFound", message: "Repository not found" });
 }
 
