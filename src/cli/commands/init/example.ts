@@ -29,7 +29,7 @@ export const projectExamples = {
   },
   "discussion-bot": {
     purpose: "replies to comments that mention the bot",
-    trigger: 'trigger model:local-user/net --scope discussion.comment --set comment.content="@my-bot hello"',
+    trigger: 'trigger model:acme/net --scope discussion.comment --set comment.content="@local-user hello"',
     isBackground: true,
     environment: {
       HF_TOKEN: "a token of the bot's account with permission to write discussions",
@@ -42,7 +42,6 @@ export const projectExamples = {
     isBackground: true,
     environment: {
       HF_TOKEN: "a token with permission to write discussions",
-      BOT_NAME: "the account name of the token's owner",
     },
   },
   "mirror-repository": {
