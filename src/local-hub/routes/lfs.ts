@@ -44,6 +44,13 @@ export const lfsApi = {
     for (const [prefix, repoType] of prefixes) {
       app.route(`${prefix}/:namespace/:repo{[^/]+\\.git}/info/lfs`, createLfsApp(hub, { signer, repoType }));
     }
+    // The Python client uses Xet without asking the server if the package hf_xet is installed.
+    app.get("/api/:repoType/:namespace/:repo/:operation{xet-(?:read|write)-token}/:rev", () => {
+      throw new HTTPException(404, {
+        message:
+          "The local Hub has no Xet storage. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads with LFS.",
+      });
+    });
     app.put(`${uploadPath}:repositoryId/:oid`, (context) => saveUpload(hub, context, signer));
   },
 } satisfies ResourceApi;

@@ -100,6 +100,15 @@ test("Uploads require a token that can write to the repository", async () => {
   expect((await request([file], { token: "hf_other" })).status).toBe(403);
 });
 
+test.each(["read", "write"])(
+  "A request for a %s token of Xet is answered with the setting that disables Xet",
+  async (kind) => {
+    const response = await api.call(`GET /api/datasets/local-user/data/xet-${kind}-token/main`);
+    expect(response.status).toBe(404);
+    expect((await response.json()).error).toContain("HF_HUB_DISABLE_XET=1");
+  },
+);
+
 test("Files of more than 50 GB are declined one by one", async () => {
   const { objects } = await (await request([file, { oid: "3".repeat(64), size: 50_000_000_001 }])).json();
   expect(objects[1]).toMatchObject({ error: { code: 422 } });
