@@ -139,6 +139,8 @@ describe("The commits of a branch", () => {
     expect(await outcome(hub, line, { body: { message: "All" } })).toEqual([200, null]);
     const { "refs/heads/main": after } = await refsOf(hub);
     expect(after).not.toBe(before);
+    const { body } = await hub.request(`GET ${repo}/commits/main`);
+    expect(body).toMatchObject([{ id: after, title: "All", authors: [{ user: "local-user" }] }]);
     expect(await filesOf(hub, "main")).toEqual([".gitattributes", "a.txt"]);
     expect(await outcome(hub, `POST ${repo}/super-squash/none`, { body: {} })).toEqual([404, "RevisionNotFound"]);
   });

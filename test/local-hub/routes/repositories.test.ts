@@ -328,19 +328,15 @@ describe("A list of repositories", () => {
 
   test("links to the next page", async () => {
     for (const name of ["a", "b", "c"]) await createModel(hub, `page-${name}`);
-    const names: string[] = [];
+    const pages: string[][] = [];
     let next: string | undefined = `${hub.url}/api/models?search=page&sort=id&limit=2`;
     while (next !== undefined) {
       const response: Response = await fetch(next);
-      names.push(
-        ...z
-          .array(z.object({ id: z.string() }))
-          .parse(await response.json())
-          .map(({ id }) => id),
-      );
+      const page = z.array(z.object({ id: z.string() })).parse(await response.json());
+      pages.push(page.map(({ id }) => id));
       next = /<(.+)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
     }
-    expect(names).toEqual(["local-user/page-a", "local-user/page-b", "local-user/page-c"]);
+    expect(pages).toEqual([["local-user/page-a", "local-user/page-b"], ["local-user/page-c"]]);
     expect(await outcome(hub, "GET /api/models?cursor=x")).toEqual([400, "BadRequest"]);
     expect(await outcome(hub, "GET /api/models?limit=0")).toEqual([400, "BadRequest"]);
   });
