@@ -160,7 +160,7 @@ export class HubClient {
     return this.#transport.fetch(path, init);
   }
 
-  /** @internal Returns a client with the same options, whose changes are observed and signed. */
+  /** Returns a client with the same options, whose changes are observed and signed. For `WebhooksServer`. */
   [observeActions](observation: Observation): HubClient {
     return createObservedClient(this.#options, observation);
   }

@@ -1,7 +1,8 @@
 import { checkOptionNames } from "../core/check-option.ts";
 import type { Logger } from "../core/logger.ts";
-import type { HubClient, HubClientOptions } from "../hub/client.ts";
+import { optionError } from "../core/option-error.ts";
 import type { Inbox } from "../inbox/inbox.ts";
+import type { HubOption } from "./hub/server-hub.ts";
 import type { LandingPage } from "./landing/source.ts";
 import type { HonoApp } from "./routes/server-app.ts";
 
@@ -93,7 +94,7 @@ export interface WebhooksServerOptions {
    * const server = new WebhooksServer({ hub: { hubUrl: localHub.url, token: "hf_local" } });
    * ```
    */
-  hub?: HubClient | HubClientOptions;
+  hub?: HubOption;
   /**
    * The name of this server in the markers of its commits, discussions, and comments, which `ignoreSelf` and the `marker` options
    * of the client recognize. Replicas of one server must have the same name, and the name must stay the same across restarts. Set
@@ -125,10 +126,16 @@ const publicOptionNames = {
 } satisfies Record<Exclude<keyof WebhooksServerOptions, "now" | "createId">, true>;
 
 /**
- * Checks the names of the options.
+ * Checks the names of the options, and the type of `hub`.
  *
- * @throws `OPTION_INVALID` for an unknown name.
+ * @throws `OPTION_INVALID` for an unknown name or an invalid `hub`.
  */
 export function checkServerOptions({ now: _now, createId: _createId, ...options }: WebhooksServerOptions): void {
   checkOptionNames(options, { valid: Object.keys(publicOptionNames), kind: "WebhooksServer" });
+  const { hub } = options;
+  if (hub === undefined || (typeof hub === "object" && hub !== null)) return;
+  throw optionError({
+    option: "hub",
+    expected: "a HubClient, or the options of a HubClient such as { token, hubUrl }",
+  });
 }

@@ -7,9 +7,15 @@ import { findHubUrl } from "../../hub/hub-url.ts";
 import { type ActionObserver, observeActions } from "../../hub/repositories/action-observer.ts";
 import { createDeferredClient } from "./deferred-client.ts";
 
+/**
+ * The `hub` option of a server: the options of a client, or a client. The type of a client contains only the method that the server
+ * calls, so that TypeScript infers the parameters of a `fetch` function in the options.
+ */
+export type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions>;
+
 interface ServerHubOptions {
   /** The `hub` option of the server. */
-  hub: HubClient | HubClientOptions | undefined;
+  hub: HubOption | undefined;
   /** The `hubSignature` option of the server. */
   signature: string | undefined;
   observer: ActionObserver;
@@ -70,7 +76,7 @@ export class ServerHub {
   }
 }
 
-function isClient(hub: HubClient | HubClientOptions | undefined): hub is HubClient {
+function isClient(hub: HubOption | undefined): hub is Pick<HubClient, typeof observeActions> {
   return hub !== undefined && observeActions in hub;
 }
 
