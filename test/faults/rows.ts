@@ -65,6 +65,11 @@ export const rows = [
     file: "handler",
     what: "a thrown value that cannot be inspected is a normal failure, and is logged",
   },
+  {
+    id: "R8",
+    file: "acting",
+    what: "kills between a call of the Hub and its completion leave one comment, pull request and commit per push",
+  },
   { id: "I1", file: "inbox-crash", what: "30 kills around the write lose nothing, and each 202 follows a sync" },
   { id: "I2", file: "inbox-crash", what: "a delivery of a killed process runs again when its lease expires" },
   { id: "I3", file: "inbox-sqlite", what: "a full or read-only disk is answered 503, and recovered from" },
