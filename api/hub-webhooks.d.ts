@@ -1779,6 +1779,37 @@ declare class HubPapers {
    */
   claim(claim: PaperClaim, options?: CallOptions): Promise<PaperClaimResult>;
 }
+/** A change that a client made on the Hub. */
+interface MadeChange {
+  kind: "commit" | "discussion" | "comment";
+  /** The SHA of a commit, the number of a discussion or pull request in its repository, or the ID of a comment. */
+  id: string;
+}
+/** A change that is in progress. */
+interface ObservedAction {
+  /** Reports the changes that were made, in order. An empty list means that the request failed or changed nothing. */
+  done(made: readonly MadeChange[]): Promise<void>;
+}
+/**
+ * Observes the changes that a client makes, so that a server recognizes the events that it caused itself.
+ *
+ * The client calls `begin` before it sends the request and `done` exactly once afterwards. Events can arrive in between. If the
+ * process stops in between, `done` is not called.
+ */
+interface ActionObserver {
+  begin(repo: RepoRef): ObservedAction;
+}
+/** The part of a client that identifies its changes. */
+interface Observation {
+  observer: ActionObserver;
+  /**
+   * A name that is written into each commit, discussion, and comment of the client. It must stay the same across restarts: markers
+   * are only found again by clients with the same signature.
+   */
+  signature: string;
+}
+/** The key of the method of `HubClient` that returns an observed client. All copies of this package use the same key. */
+declare const observeActions: unique symbol;
 /** The result of a merge. */
 interface MergeResult {
   /** The ID of the merge commit, if the Hub returns it. */
@@ -2951,6 +2982,8 @@ declare class HubClient {
    * ```
    */
   fetch(path: string, init?: HubFetchInit): Promise<Response>;
+  /** Returns a client with the same options, whose changes are observed and signed. For `WebhooksServer`. */
+  [observeActions](observation: Observation): HubClient;
 }
 /** The types of items that a webhook can watch: one repository, or all repositories of a user or organization. */
 declare const watchedTypes: readonly ["model", "dataset", "space", "bucket", "kernel", "user", "org"];
@@ -4283,6 +4316,11 @@ declare class RetryAfterError extends WebhookError {
  */
 declare const webhookEndpoint: WebhookFunction;
 /**
+ * The `hub` option of a server: the options of a client, or a client. The type of a client contains only the method that the server
+ * calls, so that TypeScript infers the parameters of a `fetch` function in the options.
+ */
+type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions>;
+/**
  * A Hono app with any environment, from any copy of Hono. The type has only a few fields, because TypeScript treats the
  * classes of two copies of Hono as different types.
  */
@@ -4382,7 +4420,7 @@ interface WebhooksServerOptions {
    * const server = new WebhooksServer({ hub: { hubUrl: localHub.url, token: "hf_local" } });
    * ```
    */
-  hub?: HubClient | HubClientOptions;
+  hub?: HubOption;
   /**
    * The name of this server in the markers of its commits, discussions, and comments, which `ignoreSelf` and the `marker` options
    * of the client recognize. Replicas of one server must have the same name, and the name must stay the same across restarts. Set
