@@ -55,15 +55,7 @@ export function squashHistory(
   const changes = Array.from(content.list(before.tree, { recursive: true }))
     .filter(({ type }) => type === "file")
     .map((entry) => ({ path: entry.path, entry }));
-  const squashed = content.createCommit(repository.id, {
-    ...{
-      parents: [],
-      changes,
-      title: title ?? `Super-squash branch '${branch}'`,
-      message: "",
-      author: user,
-      date: context.now(),
-    },
-  });
+  const details = { title: title ?? `Super-squash branch '${branch}'`, message: "", author: user, date: context.now() };
+  const squashed = content.createCommit(repository.id, { parents: [], changes, ...details });
   updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha: before.oid, newSha: squashed.oid }] });
 }
