@@ -7,6 +7,7 @@ import { bundleBuiltPackage, bundleForWorker } from "./support/worker-bundle.ts"
 const script = `
   import { Hono } from "hono";
   import { webhookEndpoint, WebhookError, WebhooksServer } from "./index.ts";
+  import { HubClient } from "./client.ts";
   import { webhookPayload } from "./testing.ts";
 
   export const lines = [];
@@ -60,6 +61,13 @@ const script = `
     const headers = { authorization: "Basic " + btoa("owner:t0ken") };
     const response = await other.fetch(new Request("https://worker.example/_deliveries", { headers }));
     return { status: response.status, code: (await response.json()).code };
+  }
+  export async function hub() {
+    const without = await new WebhooksServer().hub.whoami().catch(({ code }) => code);
+    const fetch = async (input) => Response.json({ path: new URL(input).pathname });
+    const other = new WebhooksServer({ hub: new HubClient({ token: "hf_local", fetch }) });
+    other.webhook("act", async (payload, { hub }) => (await hub.fetch("/api/any")).json());
+    return { without, outcome: await other.receive(webhookPayload("repo")) };
   }
   export async function launch() {
     return server.launch().then(
@@ -196,6 +204,14 @@ describe("In a runtime without Node", () => {
   test("the dashboard is not included, which would increase the bundle by a sixth", async () => {
     const { run } = createWorker();
     expect(await run("worker.dashboard()")).toEqual({ status: 404, code: "NOT_FOUND" });
+  });
+
+  test("the Hub client is available if it is passed to the server, and is not included else", async () => {
+    const { run } = createWorker();
+    expect(await run("worker.hub()")).toEqual({
+      without: "OPTION_INVALID",
+      outcome: { status: "succeeded", result: { path: "/api/any" } },
+    });
   });
 
   test.each([

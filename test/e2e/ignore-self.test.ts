@@ -39,6 +39,7 @@ const background: EndpointOptions = { background: true, attempts: 2, backoff: [1
 interface BotOptions {
   repo: { type: "model"; name: string };
   handler: Handler;
+  options?: EndpointOptions;
   /** Whether the handler runs before the response. Default `background`. */
   kind?: string;
   inbox?: string;
@@ -47,7 +48,7 @@ interface BotOptions {
 }
 
 /** Starts a server with a webhook for a repository. */
-async function startBot({ repo, handler, kind, inbox = "sqlite::memory:", hubSignature, hub }: BotOptions) {
+async function startBot({ repo, handler, options, kind, inbox = "sqlite::memory:", hubSignature, hub }: BotOptions) {
   const log = createMemoryLogger();
   const server = new WebhooksServer({
     secret: false,
@@ -56,7 +57,7 @@ async function startBot({ repo, handler, kind, inbox = "sqlite::memory:", hubSig
     hub: { ...account(), ...hub },
     ...(hubSignature !== undefined && { hubSignature }),
   });
-  server.webhook("bot", { ignoreSelf: true, ...(kind !== "inline" && background) }, handler);
+  server.webhook("bot", { ignoreSelf: true, ...(kind !== "inline" && background), ...options }, handler);
   const { url } = await server.launch({ port: 0, handleSignals: false });
   onTestFinished(() => server.close());
   const webhook = await author.webhooks.create({
@@ -171,6 +172,30 @@ describe("A handler with ignoreSelf", () => {
     // The marker was not needed.
     expect(requests).not.toContain("/api/whoami-v2");
   });
+});
+
+test("A handler with paths runs for pushes and pull requests that change these files", async () => {
+  const repo = await createModel();
+  const ran: unknown[] = [];
+  const { outcomes } = await startBot({
+    repo,
+    options: { paths: ["README.md", "data/**"] },
+    handler: (payload) => void ran.push(payload.updatedRefs?.[0]?.ref),
+  });
+  const own = author.repo(repo);
+  await own.commit({ message: "Add data", files: { "data/a/1.txt": "1", "config.json": "{}" } });
+  await own.commit({ message: "Change the settings", files: { "config.json": "[]" } });
+  await own.commit({ message: "Delete data", files: { "data/a/1.txt": null } });
+  await own.openPullRequest({ title: "Add a card", files: { "README.md": "# Net" }, marker: "card" });
+  await own.openPullRequest({ title: "Add code", files: { "net.py": "" }, marker: "code" });
+  expect((await outcomes(7)).filter((outcome) => outcome.startsWith("repo.content"))).toEqual([
+    "repo.content update ignored",
+    "repo.content update ignored",
+    "repo.content update succeeded",
+    "repo.content update succeeded",
+    "repo.content update succeeded",
+  ]);
+  expect(ran.toSorted()).toEqual(["refs/heads/main", "refs/heads/main", "refs/pr/1"]);
 });
 
 let redis: RedisServer | undefined;
