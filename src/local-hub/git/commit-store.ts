@@ -38,9 +38,13 @@ export interface CommitKey {
 /** The shortest prefix of a commit ID that identifies a commit, as in git. */
 const minPrefixLength = 7;
 
+/** The maximum number of commits in the cache. A push reads the head of its branch several times. */
+const maxCachedCommits = 1_000;
+
 /** Stores commits and their history. */
 export class CommitStore {
   readonly #statements;
+  readonly #cache = new Map<string, OrderedCommit>();
 
   constructor(database: DatabaseSync) {
     this.#statements = {
@@ -72,7 +76,12 @@ export class CommitStore {
     const orders = parents.map((parent) => this.#read({ repositoryId, oid: parent })?.order ?? 0);
     const order = Math.max(date, ...orders.map((parentOrder) => parentOrder + 1));
     this.#statements.put.run(repositoryId, oid, JSON.stringify({ tree, parents, title, message, author, date, order }));
-    return { oid, ...commit };
+    return this.#remember({ repositoryId, oid }, { commit: { oid, ...commit }, order }).commit;
+  }
+
+  /** Forgets commits that were deleted, or that a rolled-back transaction did not store. */
+  clearCache(): void {
+    this.#cache.clear();
   }
 
   /** Returns a commit and all its ancestors, newest first. Each commit is before its parents. */
@@ -112,11 +121,20 @@ export class CommitStore {
     }
   }
 
-  #read({ repositoryId, oid }: CommitKey): OrderedCommit | undefined {
+  #read(key: CommitKey): OrderedCommit | undefined {
+    const { repositoryId, oid } = key;
+    const cached = this.#cache.get(`${repositoryId} ${oid}`);
+    if (cached) return cached;
     const row = this.#statements.get.get(repositoryId, oid);
     if (!row) return undefined;
     const { order, ...commit } = record.parse(JSON.parse(String(row.record)));
-    return { commit: { oid, ...commit }, order };
+    return this.#remember(key, { commit: { oid, ...commit }, order });
+  }
+
+  #remember({ repositoryId, oid }: CommitKey, read: OrderedCommit): OrderedCommit {
+    if (this.#cache.size >= maxCachedCommits) this.clearCache();
+    this.#cache.set(`${repositoryId} ${oid}`, read);
+    return read;
   }
 }
 

@@ -178,6 +178,7 @@ export class ContentStore {
   /** Deletes the refs and commits of a repository. Call {@link deleteUnusedFiles} after the transaction. */
   deleteRepository(repositoryId: string): void {
     for (const statement of this.#statements.deleteRepository) statement.run(repositoryId);
+    this.#commits.clearCache();
   }
 
   /** Deletes files from disk that no repository uses anymore. */
@@ -193,6 +194,7 @@ export class ContentStore {
   /** Forgets content that a rolled-back transaction did not store. */
   reload(): void {
     this.#trees.clearCache();
+    this.#commits.clearCache();
   }
 
   /** Deletes all content, except the files on disk: see {@link clearFiles}. */

@@ -15,7 +15,7 @@ export interface ChangedPath {
 
 const emptyTree: Tree = new Map();
 /** The maximum number of entries in the cache, in all trees together. Reading a tree of 10,000 entries takes 5 ms. */
-const maxCachedEntries = 100_000;
+const maxCachedEntries = 30_000;
 
 /** Stores trees by their ID. A tree contains all entries of one folder, in git's order. */
 export class TreeStore {
