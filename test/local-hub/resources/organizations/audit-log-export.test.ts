@@ -168,6 +168,7 @@ async function listenWith(store: Store, log = createMemoryLogger()) {
   app.use(async (context, next) => {
     const caller = findCaller("hf_local");
     if (caller) context.set("caller", caller);
+    context.set("optionalCaller", caller);
     await next();
   });
   auditLogApi.serve(app, { store, hubUrl: "http://127.0.0.1", now: () => 0, log });
