@@ -1,13 +1,27 @@
 import { createHash, randomBytes } from "node:crypto";
 
+/** The bytes for the next IDs. Requesting them for each ID would take a tenth of the time of an event. */
+let pool = randomBytes(0);
+let used = 0;
+const poolBytes = 8 * 1024;
+
 /** Creates a random ID in the Hub's format. */
 export function createId(): string {
-  return randomBytes(12).toString("hex");
+  return takeHex(12);
 }
 
 /** Creates a random commit ID. */
 export function createSha(): string {
-  return randomBytes(20).toString("hex");
+  return takeHex(20);
+}
+
+function takeHex(bytes: number): string {
+  if (used + bytes > pool.length) {
+    pool = randomBytes(poolBytes);
+    used = 0;
+  }
+  used += bytes;
+  return pool.toString("hex", used - bytes, used);
 }
 
 /** Derives an ID from a text. The same text always results in the same ID. */

@@ -60,6 +60,17 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
   const jobs = new JobStore(database);
   // Read all jobs, so that an unreadable job makes `openStore` fail instead of a later read.
   jobs.all();
+  // Prepared, because `exec` would parse the statements for each of several transactions per event.
+  const outer = {
+    begin: database.prepare("BEGIN"),
+    end: database.prepare("COMMIT"),
+    rollBack: [database.prepare("ROLLBACK")],
+  };
+  const nested = {
+    begin: database.prepare("SAVEPOINT nested"),
+    end: database.prepare("RELEASE nested"),
+    rollBack: [database.prepare("ROLLBACK TO nested"), database.prepare("RELEASE nested")],
+  };
   /** Tasks for the end of the current transaction. */
   const tasks: (() => void)[] = [];
   const store: Store = {
@@ -73,21 +84,22 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
     ...openRecords(database),
     transaction(change) {
       const isNested = database.isTransaction;
+      const statements = isNested ? nested : outer;
       const earlierTasks = tasks.length;
       const rollBack = () => {
         tasks.length = earlierTasks;
-        database.exec(isNested ? "ROLLBACK TO nested; RELEASE nested" : "ROLLBACK");
+        for (const statement of statements.rollBack) statement.run();
         webhooks.reload();
         content.reload();
       };
       let isRolledBack = false;
-      database.exec(isNested ? "SAVEPOINT nested" : "BEGIN");
+      statements.begin.run();
       try {
         const result = change(() => {
           isRolledBack = true;
         });
         if (isRolledBack) rollBack();
-        else database.exec(isNested ? "RELEASE nested" : "COMMIT");
+        else statements.end.run();
         if (!isNested) for (const task of tasks.splice(0)) task();
         return result;
       } catch (error) {
