@@ -8,6 +8,7 @@ export const registrations: Readonly<Record<string, Pick<WebhookRequest, "watche
   visibility: { watched: [{ type: "dataset", name: "acme/data" }], domains: ["repo"] },
   community: { watched: [{ type: "dataset", name: "acme/data" }], domains: ["discussion"] },
   new_files: { watched: [{ type: "bucket", name: "acme/files" }], domains: ["repo"] },
+  review: { watched: [{ type: "dataset", name: "local-user/data" }], domains: ["repo", "discussion"] },
 };
 
 const data = { type: "dataset", name: "acme/data" } as const;

@@ -4,6 +4,7 @@ import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { deliver, registerWebhooks } from "./deliver.ts";
 import { events } from "./events.ts";
+import { cards, commitCard, createDataset } from "./review.ts";
 import server from "./server.ts";
 
 const secret = "s3cret";
@@ -12,12 +13,16 @@ vi.stubEnv("LOG_LEVEL", "silent");
 
 describe("The hello server, registered on a local Hub", () => {
   let hub: LocalHub;
+  let client: HubClient;
   let endpoints: ReadonlyMap<string, string>;
 
   beforeAll(async () => {
     hub = await LocalHub.launch();
     const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
-    endpoints = await registerWebhooks(new HubClient({ hubUrl: hub.url, token: "hf_local" }), { url, secret });
+    client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    // Not stubbed, because stubs end before each test, and the bot reads these at its first call.
+    Object.assign(process.env, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" });
+    endpoints = await registerWebhooks(client, { url, secret });
   });
 
   afterAll(async () => {
@@ -32,6 +37,13 @@ describe("The hello server, registered on a local Hub", () => {
       expect(delivered.map(({ status }) => status)).toEqual(delivered.map(() => 200));
     },
   );
+
+  test("reviews each card in one discussion, and closes it when the card has a license", async () => {
+    await createDataset(hub);
+    for (const { commit, expected } of cards) {
+      expect(await commitCard(hub, client, commit)).toEqual([{ num: 1, title: "Card review", ...expected }]);
+    }
+  });
 });
 
 describe("The hello server", () => {

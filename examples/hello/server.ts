@@ -30,4 +30,20 @@ server.webhook("new_files", { scope: "repo.content", repo: "bucket:acme/*" }, ({
   files: updatedFiles.map(({ path }) => path),
 }));
 
+// A bot: it acts on the Hub in the background, after the response. `paths` selects the pushes that change the card, and `ignoreSelf`
+// ignores the events that the bot causes itself. The marker finds the discussion and the comment of an earlier run.
+server.webhook(
+  "review",
+  { scope: "repo.content", ref: "refs/heads/main", paths: "README.md", ignoreSelf: true, background: true },
+  async (payload, { hub, signal }) => {
+    const repo = hub.repo(payload.repo);
+    const card = await repo.readText("README.md", { revision: payload.repo.headSha, signal });
+    const hasLicense = /^license:/m.test(card);
+    const text = hasLicense ? "The card has a license. Thank you!" : "Please add a license to the card.";
+    const { num } = await repo.openDiscussion({ title: "Card review", marker: "card-review", signal });
+    await repo.upsertComment(num, { marker: "card-review", text, signal });
+    if (hasLicense) await repo.setStatus(num, "closed", { signal });
+  },
+);
+
 export default server;

@@ -11,13 +11,18 @@ const { once } = parseArgs({ options: { once: { type: "boolean", default: false 
 const yourSecret = process.env.WEBHOOK_SECRET;
 const secret = yourSecret || crypto.randomUUID();
 process.env.WEBHOOK_SECRET = secret;
+// The deliveries of the bot are only needed during the run, so no file is written.
+process.env.INBOX_URL ||= "sqlite::memory:";
 // The demo prints all results itself. LOG_LEVEL=info also shows the log of the server.
 process.env.LOG_LEVEL ||= "error";
 
 // Imported after the variables are set, because the server reads them.
 const { default: server } = await import("./server.ts");
+const { cards, commitCard, createDataset } = await import("./review.ts");
 const { url } = await server.launch();
 const hub = await startHub();
+// The bot reads these at its first call of the Hub: it only acts on the local Hub.
+Object.assign(process.env, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" });
 
 const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
 const endpoints = await registerWebhooks(client, { url, secret });
@@ -40,6 +45,21 @@ for (const { event, answers } of events) {
     ];
     console.log(columns.join("  "));
   }
+}
+
+await createDataset(hub);
+console.log("\nA bot reviews the card of dataset local-user/data");
+for (const { commit, expected } of cards) {
+  console.log(`  commit "${commit.message}"`);
+  const discussions = await commitCard(hub, client, commit);
+  const found = discussions.map(({ status, comments }) => ({ status, comments }));
+  const good = isDeepStrictEqual(found, [expected]);
+  asExpected &&= good;
+  for (const { num, title, status, comments } of discussions) {
+    console.log(`  → discussion #${num} "${title}"  ${styleText(good ? "green" : "red", status)}`);
+    for (const comment of comments) console.log(styleText("cyan", `      ${comment}`));
+  }
+  if (!good) console.log(styleText("red", `    expected ${JSON.stringify(expected)}`));
 }
 
 const refused = await fetch(deliveryRequest({ endpoint: "on_change", payload: webhookPayload("repo"), baseUrl: url }));

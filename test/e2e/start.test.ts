@@ -9,10 +9,10 @@ const start = [process.execPath, "examples/hello/start.ts"];
 const environment = { PATH: process.env.PATH, PORT: "0" };
 
 describe("npm start", () => {
-  test("sends an event of every documented scope and exits with 0", async () => {
+  test("sends an event of every documented scope, shows the comments of the bot, and exits with 0", async () => {
     const { code, output } = await runProgram([...start, "--once"], { cwd: root, env: environment });
     expect(code, output).toBe(0);
-    expect(output).toContain("with 5 webhooks");
+    expect(output).toContain("with 6 webhooks");
     expect(output.match(/^\S+ · \w+ on .*$/gm)).toEqual([
       "repo · create on dataset acme/data",
       "repo.content · update on dataset acme/data",
@@ -24,6 +24,14 @@ describe("npm start", () => {
     const deliveries = output.match(/^ {2}→ POST \/webhooks\/.*$/gm) ?? [];
     expect(deliveries).toHaveLength(15);
     expect(deliveries.filter((line) => / {2}200 {2}\{.*\}$/.test(line))).toEqual(deliveries);
+    expect(output.split("\n").filter((line) => / commit | discussion #|^ {6}/.test(line))).toEqual([
+      '  commit "Add a card"',
+      '  → discussion #1 "Card review"  open',
+      "      Please add a license to the card.",
+      '  commit "Add a license"',
+      '  → discussion #1 "Card review"  closed',
+      "      The card has a license. Thank you!",
+    ]);
     expect(output).toContain("Without the secret, the receiver answers 401");
   });
 
