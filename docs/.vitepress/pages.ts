@@ -45,7 +45,7 @@ export const sections: readonly Section[] = [
       {
         title: "Mirror a repository",
         path: "recipes/mirror-a-repository",
-        about: "Copy each pushed branch and tag to another git server.",
+        about: "Copy each change of a dataset to another account.",
       },
       {
         title: "Check what becomes public",

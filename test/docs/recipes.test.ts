@@ -48,7 +48,9 @@ test("The tests in the recipes pass", { timeout: 60_000 }, async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(root, join(folder, "node_modules", "hub-webhooks"));
-  symlinkSync(join(root, "node_modules", "vitest"), join(folder, "node_modules", "vitest"));
+  for (const name of ["vitest", "@huggingface"]) {
+    symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+  }
   for (const page of recipes) {
     const own = join(folder, exampleOf(page));
     mkdirSync(own);

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,9 +13,7 @@ const exampleEnvironment = {
   HF_TOKEN: "hf_local",
   JOB_NAMESPACE: "acme",
   MODEL_NAME: "acme/net",
-  BOT_NAME: "bot",
-  TARGET_URL: "https://git.example",
-  TARGET_TOKEN: "token_none",
+  TARGET_OWNER: "acme",
 };
 
 const installTimeout = 120_000;
@@ -37,6 +35,8 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
     const install = await runProgram(["npm", "install", "--omit=dev"], { cwd: folder });
     expect(install.code, install.output).toBe(0);
     await cp(join(root, "examples"), join(folder, "examples"), { recursive: true });
+    // An example imports this package, which `init` adds to the project.
+    await symlink(join(root, "node_modules", "@huggingface"), join(folder, "node_modules", "@huggingface"));
   }, installTimeout);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 

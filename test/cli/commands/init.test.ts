@@ -2,6 +2,7 @@ import promises, { chmod, mkdir, readdir, readFile, stat, writeFile } from "node
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
 import manifest from "../../../package.json" with { type: "json" };
 import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
 import { nameFromFolder, writeFiles } from "../../../src/cli/commands/init/project.ts";
@@ -98,7 +99,7 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
       ...["## Run it on your machine", "## Try it", "## Run it for real", "## Change it", "## Deploy to a Space"],
     ]);
     expect(readme).toContain("npm install\nnpm test\n```");
-    expect(readme).toContain("```sh\nnpx hub-webhooks dev\n");
+    expect(readme).toMatch(/```sh\n(\w+=\S+ )*npx hub-webhooks dev\n/);
     for (const name of Object.keys(projectExamples[example].environment)) {
       // The step that sets the secret also lists the other variables.
       expect(readme.split("## Deploy to a Space")[1]).toMatch(
@@ -152,6 +153,21 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
     for (const [name, meaning] of Object.entries(projectExamples[example].environment)) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} +${meaning}$`, "m"));
       expect(readme).toContain(`\`${name}\``);
+    }
+  });
+
+  test("adds the packages that the example imports", async () => {
+    await init(join(folder, "bot"), "--template", "server", "--example", example);
+    const { dependencies } = JSON.parse(await readFile(join(folder, "bot", "package.json"), "utf8"));
+    const imported = new Set<string>();
+    for (const [, name = ""] of (await readOwn("server.ts")).matchAll(/from "(@?[a-z][\w-]*(?:\/[a-z][\w-]*)?)"/g)) {
+      imported.add(name.startsWith("@") ? name : (name.split("/")[0] ?? ""));
+    }
+    expect(Object.keys(dependencies).sort()).toEqual([...imported].sort());
+    // The tests of the examples run with the versions of this package.
+    const { "hub-webhooks": _own, ...added } = z.record(z.string(), z.string()).parse(dependencies);
+    for (const [name, version] of Object.entries(added)) {
+      expect(manifest.devDependencies).toHaveProperty([name], `^${version}`);
     }
   });
 

@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import * as z from "zod";
 import { suggest } from "../../../core/suggest.ts";
 import { exampleFolder } from "../../shipped-files.ts";
 import { usageError } from "../../usage.ts";
@@ -14,6 +15,8 @@ interface Example {
   isBackground: boolean;
   /** The variables that `start.ts` of the example requires, with a description of each. */
   environment: Readonly<Record<string, string>>;
+  /** The packages that the example imports, with their versions. */
+  dependencies?: Readonly<Record<string, string>>;
 }
 
 /** The examples that `init --example` can copy, by folder name. */
@@ -45,14 +48,14 @@ export const projectExamples = {
     },
   },
   "mirror-repository": {
-    purpose: "copies pushed branches and tags to another git server",
+    purpose: "copies datasets to another account",
     trigger: "trigger dataset:local-user/data",
     isBackground: true,
     environment: {
-      HF_TOKEN: "a token with permission to read the repositories",
-      TARGET_URL: "the URL of a git server, such as https://git.example.com",
-      TARGET_TOKEN: "a token of that server with permission to push",
+      HF_TOKEN: "a token with permission to read the datasets and to write to TARGET_OWNER",
+      TARGET_OWNER: "the user or organization that receives the copies",
     },
+    dependencies: { "@huggingface/hub": "2.17.5" },
   },
   "private-to-public": {
     purpose: "opens a discussion with a checklist when a repository becomes public",
@@ -112,8 +115,18 @@ export async function withExample(
   });
   const agents = template.get("AGENTS.md") ?? "";
   files.set("README.md", readme);
+  files.set("package.json", withDependencies(template.get("package.json") ?? "{}", projectExamples[name]));
   files.set("AGENTS.md", agents.replace(templateTrigger, `npx hub-webhooks ${projectExamples[name].trigger}`));
   return new Map([...files].sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+/** Adds the packages that an example imports to the manifest of a template. */
+function withDependencies(manifest: string, { dependencies = {} }: Example): string {
+  const parsed = z.looseObject({ dependencies: z.record(z.string(), z.string()) }).parse(JSON.parse(manifest));
+  const all = Object.entries({ ...parsed.dependencies, ...dependencies }).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+  return `${JSON.stringify({ ...parsed, dependencies: Object.fromEntries(all) }, null, 2)}\n`;
 }
 
 /** Inserts the README of an example between the first and last sections of the template's README. */
