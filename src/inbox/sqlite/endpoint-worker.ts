@@ -43,6 +43,8 @@ export class EndpointWorker {
   readonly #running = new Map<string, Running>();
   /** The running deliveries whose handlers have not finished. */
   readonly #inHandler = new Set<ClaimedRow>();
+  /** The number of claimed deliveries whose handlers have not finished. A result that is being stored does not occupy a slot. */
+  #occupiedSlots = 0;
   readonly #stopped = new AbortController();
   /** The claims in progress. */
   readonly #claims = new Set<Promise<unknown>>();
@@ -133,7 +135,7 @@ export class EndpointWorker {
 
   async #claim(): Promise<void> {
     const { queue, gate } = this.#options;
-    while (this.#hasMore && !this.#closing && this.#running.size < queue.concurrency && gate.enter()) {
+    while (this.#hasMore && !this.#closing && this.#occupiedSlots < queue.concurrency && gate.enter()) {
       this.#hasMore = false;
       await this.#claimSome();
       gate.leave();
@@ -145,7 +147,7 @@ export class EndpointWorker {
 
   async #claimSome(): Promise<void> {
     const { queue, table, groupCommit, processId, now, gate } = this.#options;
-    const limit = queue.concurrency - this.#running.size;
+    const limit = queue.concurrency - this.#occupiedSlots;
     let isDamaged = false;
     const onDamage = (error: unknown) => {
       isDamaged = true;
@@ -187,10 +189,17 @@ export class EndpointWorker {
   #run(row: ClaimedRow): Promise<void> {
     const { gate, onRunningChange } = this.#options;
     const controller = new AbortController();
+    let hasSlot = true;
+    this.#occupiedSlots += 1;
+    const freeSlot = () => {
+      if (hasSlot) this.#occupiedSlots -= 1;
+      hasSlot = false;
+    };
     // The handler starts asynchronously, because the heartbeat thread must start before the handler can block the event loop.
     const done = Promise.resolve()
-      .then(() => this.#process(row, controller.signal))
+      .then(() => this.#process(row, { signal: controller.signal, freeSlot }))
       .finally(() => {
+        freeSlot();
         // The delivery can already be running again, because the transaction that stored the end can also claim the delivery.
         if (this.#running.get(row.id)?.controller === controller) this.#running.delete(row.id);
         onRunningChange();
@@ -202,7 +211,7 @@ export class EndpointWorker {
     return done;
   }
 
-  async #process(row: ClaimedRow, signal: AbortSignal): Promise<void> {
+  async #process(row: ClaimedRow, { signal, freeSlot }: { signal: AbortSignal; freeSlot: () => void }): Promise<void> {
     const { queue } = this.#options;
     // `close` was called while the delivery was being claimed.
     if (this.#closing) return this.#release(row);
@@ -229,7 +238,11 @@ export class EndpointWorker {
         ? { outcome: "failed" as const, error: toAttemptError(outcome.error) }
         : { outcome: "succeeded" as const }),
     };
-    await this.#end(row, { attempt, next });
+    const stored = this.#end(row, { attempt, next });
+    // The next claim is then part of the transaction that stores this result.
+    freeSlot();
+    if (!this.#closing) this.wake();
+    await stored;
   }
 
   /** Requeues a delivery that was claimed while the inbox was closing. The handler has not run. */

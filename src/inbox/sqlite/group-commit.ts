@@ -20,6 +20,11 @@ export interface TransactionTarget {
   rollback(): void;
   /** Called outside a transaction with the error of a failed group of writes. */
   afterFailure(error: unknown): void;
+  /**
+   * Stores the changes of the open transaction outside the database, before the commit. Returns `undefined` if there is nothing to
+   * store. If the promise rejects, the transaction is rolled back. Later writes wait for the promise.
+   */
+  storeChanges?(): Promise<void> | undefined;
 }
 
 interface Write {
@@ -38,6 +43,8 @@ export class GroupCommit {
   readonly #deadlineMs: number;
   #waiting: Write[] = [];
   #isScheduled = false;
+  /** Whether the changes of a transaction are being stored outside the database. The transaction is then open. */
+  #isStoring = false;
   /** The number of waiting writes that must be committed one by one. */
   #singleWrites = 0;
   #failure: unknown;
@@ -67,7 +74,7 @@ export class GroupCommit {
   }
 
   #schedule(delayMs: number): void {
-    if (this.#isScheduled) return;
+    if (this.#isScheduled || this.#isStoring) return;
     this.#isScheduled = true;
     const flush = () => {
       this.#isScheduled = false;
@@ -106,23 +113,53 @@ export class GroupCommit {
           settle.push(() => reject(WebhookError.isInstance(error) ? error : inboxUnavailable(error)));
         }
       }
-      this.#target.commit();
-    } catch (error) {
-      this.#target.rollback();
-      this.#target.afterFailure(error);
-      // A write to a damaged page fails the whole transaction, so the writes are retried one by one.
-      if (isDamage(error) && group.length > 1) {
-        this.#waiting.unshift(...group);
-        this.#schedule(0);
-        this.#singleWrites = group.length;
+      const stored = this.#target.storeChanges?.();
+      if (stored !== undefined) {
+        void this.#commitWhenStored(stored, { group, settle });
         return;
       }
-      this.#failure = error;
-      for (const { reject } of group) reject(inboxUnavailable(error));
+      this.#target.commit();
+    } catch (error) {
+      this.#fail(group, error);
       return;
     }
+    this.#succeed(settle);
+  }
+
+  async #commitWhenStored(
+    stored: Promise<void>,
+    { group, settle }: { group: readonly Write[]; settle: readonly (() => void)[] },
+  ): Promise<void> {
+    this.#isStoring = true;
+    try {
+      await stored;
+      this.#target.commit();
+      this.#succeed(settle);
+    } catch (error) {
+      this.#fail(group, error);
+    } finally {
+      this.#isStoring = false;
+      if (this.#waiting.length > 0) this.#schedule(0);
+    }
+  }
+
+  #succeed(settle: readonly (() => void)[]): void {
     this.#failure = undefined;
     for (const notify of settle) notify();
+  }
+
+  #fail(group: readonly Write[], error: unknown): void {
+    this.#target.rollback();
+    this.#target.afterFailure(error);
+    // A write to a damaged page fails the whole transaction, so the writes are retried one by one.
+    if (isDamage(error) && group.length > 1) {
+      this.#waiting.unshift(...group);
+      this.#schedule(0);
+      this.#singleWrites = group.length;
+      return;
+    }
+    this.#failure = error;
+    for (const { reject } of group) reject(inboxUnavailable(error));
   }
 
   #waitForLock(group: readonly Write[], error: unknown): void {

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -26,15 +26,40 @@ export interface InboxFileOptions {
   /** Whether to fail if the inbox does not exist, instead of creating it. */
   mustExist: boolean;
   log: Logger;
+  /** An open database at `file`, which no other process uses, and the log that stores its changes before each commit. */
+  logged?: LoggedDatabase;
+}
+
+/** A database whose changes are stored in a log before each commit. */
+export interface LoggedDatabase {
+  database: DatabaseSync;
+  changes: ChangeLog;
+}
+
+/** Stores the changes of each transaction outside the database, before the commit. */
+export interface ChangeLog {
+  /** Called at the start of each transaction. @throws if changes can no longer be stored. */
+  begin(database: DatabaseSync): void;
+  /** Stores the changes of the open transaction. Returns `undefined` if nothing has changed. */
+  store(): Promise<void> | undefined;
+  /** Called after each transaction. */
+  end(result: "committed" | "rolled back"): void;
 }
 
 /** The suffixes of the database file, the WAL, and the index of the WAL. */
 const suffixes = ["", "-wal", "-shm"] as const;
 
-/** The open file of an inbox. If the file is deleted, moved, or replaced, the deliveries are restored at the original path. */
+/**
+ * The open file of an inbox. If the file is deleted, moved, or replaced, the deliveries are restored at the original path, unless
+ * the changes are stored in a log.
+ */
 export class InboxFile {
   readonly #options: InboxFileOptions;
   readonly #path: string | undefined;
+  readonly #changes: ChangeLog | undefined;
+  /** The connection that sees only committed changes while the changes of an open transaction are being stored. */
+  readonly #reader: DatabaseSync | undefined;
+  readonly #committed: DeliveryTable | undefined;
   #database: DatabaseSync;
   #table: DeliveryTable;
   #space: DiskSpace;
@@ -50,14 +75,17 @@ export class InboxFile {
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor(options: InboxFileOptions) {
     this.#options = options;
-    const { file, mustExist } = options;
-    this.#path = file === ":memory:" ? undefined : resolve(file);
-    this.#database = openInboxDatabase(file, { mustExist });
+    const { file, mustExist, logged } = options;
+    this.#path = file === ":memory:" || logged !== undefined ? undefined : resolve(file);
+    this.#changes = logged?.changes;
+    this.#reader = logged && new DatabaseSync(file, { readOnly: true });
+    this.#committed = this.#reader && new DeliveryTable(this.#reader);
+    this.#database = logged?.database ?? openInboxDatabase(file, { mustExist });
     this.#table = new DeliveryTable(this.#database);
     this.#space = this.#adopt(this.#database);
   }
 
-  /** The absolute path of the file, or `undefined` if the inbox is in memory. */
+  /** The absolute path of the file, or `undefined` if no other process uses the file. */
   get path(): string | undefined {
     return this.#path;
   }
@@ -65,6 +93,11 @@ export class InboxFile {
   /** The deliveries of the current file. Read this property again after each `await`, because the file may have been restored. */
   get table(): DeliveryTable {
     return this.#table;
+  }
+
+  /** The deliveries without the changes of an open transaction. Use this property outside transactions. */
+  get committed(): DeliveryTable {
+    return this.#committed ?? this.#table;
   }
 
   /** The current problem, if the file is gone and has not been restored yet. */
@@ -86,6 +119,17 @@ export class InboxFile {
     if (this.#problem) this.#ensureInPlace();
     this.#space.refreshIfNeeded();
     this.#begin();
+    try {
+      this.#changes?.begin(this.#database);
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  /** See `TransactionTarget.storeChanges`. */
+  storeChanges(): Promise<void> | undefined {
+    return this.#changes?.store();
   }
 
   /**
@@ -95,11 +139,13 @@ export class InboxFile {
    */
   commit(): void {
     this.#commit();
+    this.#changes?.end("committed");
     if (!this.#isInPlace()) throw this.#recordGone();
   }
 
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    this.#changes?.end("rolled back");
   }
 
   /** Frees disk space if the disk is full, by checkpointing and truncating the WAL. */
@@ -149,17 +195,19 @@ export class InboxFile {
     this.restoreIfGone();
     // If the restoration failed, another file can be at this path. Closing the database does not delete that file's
     // WAL.
+    this.#reader?.close();
     this.#database.close();
   }
 
   #adopt(database: DatabaseSync): DiskSpace {
-    const path = this.#path;
+    const { file } = this.#options;
+    const folder = file === ":memory:" ? undefined : dirname(resolve(file));
     this.#database = database;
     this.#table = new DeliveryTable(database);
     const [begin, commit] = [database.prepare("BEGIN IMMEDIATE"), database.prepare("COMMIT")];
     this.#begin = () => void begin.run();
     this.#commit = () => void commit.run();
-    this.#space = new DiskSpace(database, () => (path === undefined ? undefined : spaceOf(dirname(path))));
+    this.#space = new DiskSpace(database, () => (folder === undefined ? undefined : spaceOf(folder)));
     this.#space.refresh();
     // The WAL of an earlier process can fill a small disk.
     this.#checkpoint();

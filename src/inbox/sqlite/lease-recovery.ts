@@ -15,6 +15,8 @@ export interface LeaseRecoveryOptions {
   workers: ReadonlyMap<string, EndpointWorker>;
   /** Returns the table of the open file, which changes when the file is restored. */
   table: () => DeliveryTable;
+  /** Returns the table for reads outside transactions. */
+  committed: () => DeliveryTable;
   groupCommit: GroupCommit;
   damage: DamageTracker;
   leaseMs: number;
@@ -50,9 +52,11 @@ export class LeaseRecovery {
 
   /** Finds an endpoint's running deliveries in all processes. Aborts the handlers of deliveries whose lease this process has lost. */
   #findRunning(worker: EndpointWorker): WorkerRow[] {
-    const { processId, table, damage } = this.#options;
+    const { processId, committed, damage } = this.#options;
     const { endpoint } = worker.queue;
-    const { rows, unreadable } = table().leases.running(endpoint, (error) => damage.recordIfDamage(error, endpoint));
+    const { rows, unreadable } = committed().leases.running(endpoint, (error) =>
+      damage.recordIfDamage(error, endpoint),
+    );
     const own = new Set(rows.filter((row) => row.processId === processId).map(({ id }) => id));
     worker.abortLost((id) => own.has(id) || this.#isUnreadable({ endpoint, id }, unreadable));
     return rows.map((row) => ({ ...row, worker }));
@@ -61,7 +65,7 @@ export class LeaseRecovery {
   /** Whether a delivery is on a damaged page. The lease of such a delivery cannot be lost, because no process can read the delivery. */
   #isUnreadable(key: DeliveryKey, unreadable: ReadonlySet<number>): boolean {
     try {
-      const sequence = this.#options.table().leases.sequenceOf(key);
+      const sequence = this.#options.committed().leases.sequenceOf(key);
       return sequence !== undefined && unreadable.has(sequence);
     } catch (error) {
       if (!this.#options.damage.recordIfDamage(error, key.endpoint)) throw error;
@@ -82,7 +86,7 @@ export class LeaseRecovery {
   }
 
   async #recoverFromGone(running: readonly WorkerRow[]): Promise<void> {
-    const heartbeats = running.length === 0 ? new Map<string, number>() : this.#options.table().leases.heartbeats();
+    const heartbeats = running.length === 0 ? new Map<string, number>() : this.#options.committed().leases.heartbeats();
     const processes = new Map(
       running.map(({ processId }): [string, number | undefined] => [processId, heartbeats.get(processId)]),
     );

@@ -21,7 +21,7 @@ import type { DeliveryTable } from "./delivery-table.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { InboxFile } from "./inbox-file.ts";
+import { InboxFile, type LoggedDatabase } from "./inbox-file.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { findProblems } from "./problems.ts";
 import { pruneInbox } from "./prune-inbox.ts";
@@ -55,6 +55,11 @@ export interface SqliteInboxOptions {
   firstPruneMs?: number;
   /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
+  /**
+   * The open database at `file`, and the log that stores its changes before each commit. No other process may use the file. The
+   * file must contain no running deliveries of processes that can still store results.
+   */
+  logged?: LoggedDatabase;
 }
 
 const hourMs = 3_600_000;
@@ -75,9 +80,9 @@ const hourMs = 3_600_000;
 export class SqliteInbox implements Inbox {
   readonly ownActions: OwnActions = {
     add: (keys) => this.#groupCommit.write(() => this.#table.ownActions.add(keys, this.#options.now())),
-    find: async (keys) => this.#table.ownActions.find(keys),
+    find: async (keys) => this.#file.committed.ownActions.find(keys),
   };
-  readonly #options: Required<SqliteInboxOptions>;
+  readonly #options: Required<Omit<SqliteInboxOptions, "logged">>;
   readonly #file: InboxFile;
   readonly #groupCommit: GroupCommit;
   readonly #processId = crypto.randomUUID();
@@ -99,7 +104,7 @@ export class SqliteInbox implements Inbox {
   #closed: Promise<{ interrupted: number }> | undefined;
 
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
-  constructor(options: SqliteInboxOptions) {
+  constructor({ logged, ...options }: SqliteInboxOptions) {
     this.#options = {
       unsafeFileSystem: "refuse",
       monotonicNow: () => performance.now(),
@@ -115,7 +120,7 @@ export class SqliteInbox implements Inbox {
     const { file, unsafeFileSystem, mustExist, log, now, monotonicNow } = this.#options;
     const { leaseMs, maxBlockedMs, pollMs, firstPruneMs } = this.#options;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
-    this.#file = new InboxFile({ file, mustExist, log });
+    this.#file = new InboxFile({ file, mustExist, log, ...(logged && { logged }) });
     this.#tasks = new BackgroundTasks({ log, monotonicNow });
     this.#groupCommit = new GroupCommit(this.#file);
     this.#damage = new DamageTracker({ file, log, monotonicNow });
@@ -134,13 +139,15 @@ export class SqliteInbox implements Inbox {
       wakeWorkers: () => this.#wakeWorkers(),
     });
     this.#leaseRecovery = new LeaseRecovery({
-      leaseMs,
+      // With a log, all earlier processes are gone.
+      leaseMs: logged ? 0 : leaseMs,
       now,
       monotonicNow,
       log,
       processId: this.#processId,
       workers: this.#workers,
       table: () => this.#table,
+      committed: () => this.#file.committed,
       groupCommit: this.#groupCommit,
       damage: this.#damage,
     });
@@ -194,11 +201,11 @@ export class SqliteInbox implements Inbox {
   }
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
-    return this.#table.reader.list(options);
+    return this.#file.committed.reader.list(options);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#table.reader.get(key);
+    return this.#file.committed.reader.get(key);
   }
 
   async replay(key: DeliveryKey): Promise<void> {
@@ -208,7 +215,7 @@ export class SqliteInbox implements Inbox {
   }
 
   async replayDead(endpoint: string): Promise<number> {
-    const last = this.#table.lastSequence();
+    const last = this.#file.committed.lastSequence();
     let count = 0;
     for (let after: number | undefined = 0; after !== undefined && this.#closed === undefined; ) {
       const from: number = after;
@@ -223,7 +230,7 @@ export class SqliteInbox implements Inbox {
   }
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#table.reader.counts();
+    return this.#file.committed.reader.counts();
   }
 
   problems(): Promise<readonly InboxProblem[]> {
@@ -287,7 +294,7 @@ export class SqliteInbox implements Inbox {
     const wasSetBack = now < this.#lastPoll;
     this.#lastPoll = now;
     if (!wasSetBack) return;
-    for (const { endpoint } of this.#table.pruner.endpoints()) {
+    for (const { endpoint } of this.#file.committed.pruner.endpoints()) {
       await this.#groupCommit
         .write(() => this.#table.correctClock(endpoint, now))
         .catch((error: unknown) => {
@@ -299,7 +306,7 @@ export class SqliteInbox implements Inbox {
   #wakeDue(): void {
     const now = this.#options.now();
     for (const [endpoint, worker] of this.#workers) {
-      const dueAt = this.#read(endpoint, () => this.#table.nextDueAt(endpoint));
+      const dueAt = this.#read(endpoint, () => this.#file.committed.nextDueAt(endpoint));
       // A worker whose last claim failed claims again even if no delivery is due, to check whether claims succeed again.
       if (worker.failingMs > 0 || (dueAt !== undefined && dueAt <= now)) worker.wake();
       else if (dueAt !== undefined) this.#wakeBy(dueAt);
@@ -309,7 +316,7 @@ export class SqliteInbox implements Inbox {
   #findSuspects(): Suspect[] {
     return [...this.#workers.values()].flatMap((worker) => {
       const { endpoint } = worker.queue;
-      const found = this.#read(endpoint, () => this.#table.nextSuspect(endpoint));
+      const found = this.#read(endpoint, () => this.#file.committed.nextSuspect(endpoint));
       if (!found) return [];
       if (found.dueAt > this.#options.now()) this.#wakeBy(found.dueAt);
       return [{ dueAt: found.dueAt, run: () => worker.runSuspect() }];

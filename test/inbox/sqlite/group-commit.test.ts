@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { GroupCommit, type TransactionTarget } from "../../../src/inbox/sqlite/group-commit.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { inboxFile } from "../inbox-file.ts";
 
 /** Creates the target of a `GroupCommit` without an inbox. */
@@ -159,4 +160,53 @@ test("rejects a write if the lock is not free before the deadline", async () => 
   expect(mine.prepare("SELECT count(*) AS rows FROM t").get()).toEqual({ rows: 1 });
   mine.close();
   other.close();
+});
+
+describe("with changes that are stored outside the database", () => {
+  function openStored() {
+    const { database, insert, values } = openDatabase();
+    const stores: PromiseWithResolvers<void>[] = [];
+    const target = transactionsOf(database);
+    const commit = new GroupCommit({
+      ...target,
+      get isTransaction() {
+        return target.isTransaction;
+      },
+      storeChanges: () => {
+        const store = Promise.withResolvers<void>();
+        stores.push(store);
+        return store.promise;
+      },
+    });
+    return { commit, insert, values, stores, database };
+  }
+
+  test("resolves only after the changes are stored, and commits later writes together", async () => {
+    const { commit, insert, values, stores, database } = openStored();
+    const settled: number[] = [];
+    const first = commit.write(() => insert.run(1)).then(() => settled.push(1));
+    await waitFor(() => expect(stores).toHaveLength(1));
+    const later = [2, 3].map((value) => commit.write(() => insert.run(value)).then(() => settled.push(value)));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect({ settled, isOpen: database.isTransaction, stores: stores.length }).toEqual({
+      settled: [],
+      isOpen: true,
+      stores: 1,
+    });
+    stores[0]?.resolve();
+    await first;
+    await waitFor(() => expect(stores).toHaveLength(2));
+    stores[1]?.resolve();
+    await Promise.all(later);
+    expect(values()).toEqual([1, 2, 3]);
+  });
+
+  test("rolls the transaction back if the changes are not stored", async () => {
+    const { commit, insert, values, stores } = openStored();
+    const write = commit.write(() => insert.run(1));
+    await waitFor(() => expect(stores).toHaveLength(1));
+    stores[0]?.reject(new Error("The store refused the changes."));
+    await expect(write).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    expect(values()).toEqual([]);
+  });
 });
