@@ -16,7 +16,7 @@ interface Example {
   /** The variables that `start.ts` of the example requires, with a description of each. */
   environment: Readonly<Record<string, string>>;
   /** The packages that the example imports, with their versions. */
-  dependencies?: Readonly<Record<string, string>>;
+  dependencies: Readonly<Record<string, string>>;
 }
 
 /** The examples that `init --example` can copy, by folder name. */
@@ -29,15 +29,17 @@ export const projectExamples = {
       HF_TOKEN: "a token with permission to start jobs",
       JOB_NAMESPACE: "the user or organization that pays for the jobs",
     },
+    dependencies: {},
   },
   "discussion-bot": {
     purpose: "replies to comments that mention the bot",
-    trigger: 'trigger model:acme/net --scope discussion.comment --set comment.content="@local-user hello"',
+    trigger: 'trigger model:local-user/net --scope discussion.comment --set comment.content="@local-user hello"',
     isBackground: true,
     environment: {
       HF_TOKEN: "a token of the bot's account with permission to write discussions",
       MODEL_NAME: "a chat model",
     },
+    dependencies: {},
   },
   "metadata-review": {
     purpose: "comments on missing metadata of repository cards",
@@ -46,6 +48,7 @@ export const projectExamples = {
     environment: {
       HF_TOKEN: "a token with permission to write discussions",
     },
+    dependencies: {},
   },
   "mirror-repository": {
     purpose: "copies datasets to another account",
@@ -62,12 +65,14 @@ export const projectExamples = {
     trigger: "trigger dataset:local-user/data --scope repo.config --set updatedConfig.private=false",
     isBackground: true,
     environment: { HF_TOKEN: "a token with permission to write discussions" },
+    dependencies: {},
   },
   "trigger-training": {
     purpose: "calls your function when a dataset is updated",
     trigger: "trigger dataset:local-user/data",
     isBackground: false,
     environment: {},
+    dependencies: {},
   },
 } as const satisfies Readonly<Record<string, Example>>;
 
@@ -121,7 +126,7 @@ export async function withExample(
 }
 
 /** Adds the packages that an example imports to the manifest of a template. */
-function withDependencies(manifest: string, { dependencies = {} }: Example): string {
+function withDependencies(manifest: string, { dependencies }: Example): string {
   const parsed = z.looseObject({ dependencies: z.record(z.string(), z.string()) }).parse(JSON.parse(manifest));
   const all = Object.entries({ ...parsed.dependencies, ...dependencies }).sort(([one], [other]) =>
     one < other ? -1 : 1,
