@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { exampleNames, projectExamples } from "../../src/cli/commands/init/example.ts";
 import { HubClient } from "../../src/hub/client.ts";
 import { NonRetriableError, WebhooksServer } from "../../src/index.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
@@ -110,7 +111,11 @@ describe.skipIf(skipped)("The commands of", () => {
     const project = projectOf(page);
     const commands = stepsOf(page).map(({ text }) => text);
     const modules = join(own, "node_modules");
-    const installsMore = commands.some((text) => /^npm install\b/m.test(text));
+    const example = exampleNames.find((name) => page === `examples/${name}/README.md`);
+    // A project that `init` creates from an example depends on these packages.
+    const dependencies: Record<string, string> = example ? projectExamples[example].dependencies : {};
+    const packages = Object.entries(dependencies).map(([name, version]) => `${name}@${version}`);
+    const installsMore = packages.length > 0 || commands.some((text) => /^npm install\b/m.test(text));
     const installsItself = commands.some((text) => /^npm install( --save-exact)?( hub-webhooks)?$/m.test(text));
     await mkdir(own);
     if (!installsItself) {
@@ -120,6 +125,10 @@ describe.skipIf(skipped)("The commands of", () => {
       else await symlink(join(installed, "node_modules"), modules);
       // Pages without a server file use the one that `dev --create` writes.
       await cp(join(root, "templates", "starter", "server.ts"), join(own, "server.ts"));
+    }
+    if (packages.length > 0) {
+      const install = await runProgram(["npm", "install", ...packages], { cwd: own, env: environment });
+      expect(install.code, install.output).toBe(0);
     }
     if (project) await cp(project, own, { recursive: true, filter: (path) => !path.includes("node_modules") });
     return own;
