@@ -6,6 +6,7 @@ const publicEntries = ["index", "client", "dev", "job", "local-hub", "testing"];
 /** Entry files of threads and child processes, which are started by file name: see src/core/package-root.ts. */
 const programs = [
   "inbox/bullmq/lease-renewer-thread",
+  "inbox/bucket/snapshot-thread",
   "inbox/sqlite/background-maintenance-thread",
   "server-file/server-process-child",
   "tunnel/localtunnel-process",

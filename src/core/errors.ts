@@ -61,6 +61,10 @@ export interface WebhookErrorCodes {
    * again.
    */
   INBOX_UNAVAILABLE: "response" | "thrown";
+  /**
+   * 503: another process has taken over the inbox in a bucket. This process rejects deliveries and runs none. Stop this process.
+   */
+  INBOX_TAKEN_OVER: "response" | "thrown";
   /** 404: no route matches the path. Check the URL and the `basePath` option. */
   NOT_FOUND: "response";
   /** An unexpected error occurred. See `cause` or the server's log. */

@@ -23,6 +23,16 @@ export function inboxUnavailable(cause: unknown): WebhookError {
   });
 }
 
+/** Returns the error for a process whose inbox was taken over by another process. */
+export function inboxTakenOver(): WebhookError {
+  return new WebhookError("Another process has taken over the inbox. Send the delivery again.", {
+    code: "INBOX_TAKEN_OVER",
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 5,
+  });
+}
+
 export function deliveryUnknown({ id, endpoint }: DeliveryKey): WebhookError {
   return new WebhookError(
     `Delivery "${id}" of endpoint "${endpoint}" cannot be replayed, because the delivery or its body is not stored. Choose a delivery from the list of deliveries.`,

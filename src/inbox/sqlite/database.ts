@@ -49,7 +49,7 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
     // This setting must precede the first table. `deliveries compact` enables it in older files.
     if (version === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-    if (version < schemaVersion) migrate(database);
+    if (version < schemaVersion) migrateDatabase(database);
     // From now on, `GroupCommit` waits for locks without blocking the event loop.
     database.exec("PRAGMA busy_timeout = 0");
     return database;
@@ -104,13 +104,29 @@ function checkHealth(database: DatabaseSync, file: string): void {
   );
 }
 
-function migrate(database: DatabaseSync): void {
+/** Updates a database to a schema version. Does nothing if the database already has this version or a newer one. */
+export function migrateDatabase(database: DatabaseSync, to: number = schemaVersion): void {
   // If a migration fails, closing the database rolls the transaction back.
   database.exec("BEGIN IMMEDIATE");
   // Another process may already have migrated the file.
-  const version = readPragma(database, "user_version");
-  for (const migration of migrations.slice(version)) database.exec(migration);
-  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`);
+  const version = schemaVersionOf(database);
+  for (const migration of migrations.slice(version, to)) database.exec(migration);
+  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${Math.max(version, to)}; COMMIT`);
+}
+
+/** Returns the schema version of an inbox, or 0 if the database is empty. */
+export function schemaVersionOf(database: DatabaseSync): number {
+  return readPragma(database, "user_version");
+}
+
+/**
+ * Opens a file that only this process uses and that can be built again, without updating its schema. Commits are not synced to disk.
+ * Creates a missing file.
+ */
+export function openPrivateDatabase(file: string): DatabaseSync {
+  const database = new DatabaseSync(file);
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+  return database;
 }
 
 function inboxMissing(file: string): WebhookError {

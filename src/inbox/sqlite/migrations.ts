@@ -34,6 +34,12 @@
  *   retention_ms            How long bodies and attempts are kept.
  *   ids_kept_ms             How long IDs are kept.
  *
+ * log_position              The number of the last record of the log whose changes the tables contain. Only in the working file of an
+ *                           inbox in a bucket.
+ *
+ * log_gaps                  The records of the log whose changes are missing. Only in the working file of an inbox in a bucket.
+ *   reason                  Why the changes are missing: `missing`, `unreadable`, or `conflict`.
+ *
  * own_actions               The changes on the Hub that servers of this inbox made (see `own-actions.ts`), oldest first.
  */
 
@@ -128,6 +134,19 @@ export const migrations: readonly string[] = [
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     key TEXT NOT NULL UNIQUE,
     made_at INTEGER NOT NULL
+  ) STRICT;
+`,
+  `
+  CREATE TABLE log_position (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    number INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO log_position VALUES (1, 0);
+  CREATE TABLE log_gaps (
+    number INTEGER PRIMARY KEY,
+    reason TEXT NOT NULL,
+    found_at INTEGER NOT NULL,
+    repaired_at INTEGER
   ) STRICT;
 `,
 ];
