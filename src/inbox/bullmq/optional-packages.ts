@@ -1,4 +1,4 @@
-import { WebhookError } from "../../core/errors.ts";
+import { loadPackages } from "../optional-packages.ts";
 
 export type Bullmq = typeof import("bullmq");
 export type Ioredis = typeof import("ioredis");
@@ -10,7 +10,7 @@ export type Pg = typeof import("pg");
  * @throws `INBOX_UNUSABLE` if a package is not installed.
  */
 export function loadRedisPackages(): Promise<{ bullmq: Bullmq; ioredis: Ioredis }> {
-  return load(["bullmq", "ioredis"], async (bullmq, ioredis) => ({
+  return loadPackages(["bullmq", "ioredis"], async (bullmq, ioredis) => ({
     bullmq: await import(bullmq),
     ioredis: await import(ioredis),
   }));
@@ -22,22 +22,5 @@ export function loadRedisPackages(): Promise<{ bullmq: Bullmq; ioredis: Ioredis 
  * @throws `INBOX_UNUSABLE` if a package is not installed.
  */
 export function loadPostgresPackages(): Promise<{ bullmq: Bullmq; pg: Pg }> {
-  return load(["bullmq", "pg"], async (bullmq, pg) => ({ bullmq: await import(bullmq), pg: await import(pg) }));
-}
-
-/** Imports optional packages. The names are variables, because bundlers fail on `import("name")` if the package is not installed. */
-async function load<Packages>(
-  names: readonly [string, string],
-  loading: (...names: readonly [string, string]) => Promise<Packages>,
-): Promise<Packages> {
-  try {
-    return await loading(...names);
-  } catch (cause) {
-    const isMissing = cause instanceof Error && "code" in cause && /MODULE_NOT_FOUND$/.test(String(cause.code));
-    if (!isMissing) throw cause;
-    throw new WebhookError(
-      `The inbox at INBOX_URL needs packages that are not installed. Run \`npm install ${names.join(" ")}\`.`,
-      { code: "INBOX_UNUSABLE", cause },
-    );
-  }
+  return loadPackages(["bullmq", "pg"], async (bullmq, pg) => ({ bullmq: await import(bullmq), pg: await import(pg) }));
 }

@@ -1,0 +1,121 @@
+import { WebhookError } from "../../core/errors.ts";
+import { optionError } from "../../core/option-error.ts";
+
+/** Where an inbox is stored. */
+export interface BucketLocation {
+  /** The URL of the S3 API, without a trailing slash. */
+  endpoint: string;
+  region: string;
+  bucket: string;
+  /** The prefix of all keys, with a trailing slash, or an empty string. */
+  prefix: string;
+  /** The URL of the inbox without its query, for messages. */
+  name: string;
+}
+
+/** An access key of an S3 API. */
+export interface BucketCredentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+}
+
+/** Reads an environment variable. Returns `undefined` if the variable is unset or empty. */
+type ReadVariable = (name: string) => string | undefined;
+
+const hubEndpoint = "https://s3.hf.co";
+const defaultRegion = "us-east-1";
+
+/** Whether a URL is the URL of an inbox in a bucket. */
+export function isBucketUrl(url: string): boolean {
+  return /^(?:hf|s3):\/\//.test(url);
+}
+
+/**
+ * Parses the URL of an inbox in a bucket.
+ *
+ * - `hf://buckets/NAMESPACE/BUCKET[/PREFIX]` is a Storage Bucket of the Hub.
+ * - `s3://BUCKET[/PREFIX][?endpoint=URL&region=REGION]` is a bucket of any other service with the S3 API. Default region:
+ *   `AWS_REGION`, `AWS_DEFAULT_REGION`, or `us-east-1`.
+ *
+ * `AWS_ENDPOINT_URL_S3` and `AWS_ENDPOINT_URL` replace the default endpoint of both, as in the tools of AWS.
+ *
+ * @throws `OPTION_INVALID` if the URL is not supported.
+ */
+export function parseBucketUrl(url: string, readVariable: ReadVariable): BucketLocation {
+  const [, scheme = "", path = "", query = ""] = /^(hf|s3):\/\/([^?#]*)(?:\?(.*))?$/s.exec(url) ?? [];
+  const segments = path.replace(/\/$/, "").split("/");
+  const isValid = segments.every((segment) => /^[A-Za-z0-9][A-Za-z0-9._=-]*$/.test(segment) && segment !== "..");
+  if (!isValid) throw urlInvalid();
+  const endpoint = readVariable("AWS_ENDPOINT_URL_S3") ?? readVariable("AWS_ENDPOINT_URL");
+  const name = `${scheme}://${segments.join("/")}`;
+  if (scheme === "hf") {
+    const [buckets, namespace, bucket, ...rest] = segments;
+    if (buckets !== "buckets" || namespace === undefined || bucket === undefined || query !== "") throw urlInvalid();
+    return {
+      endpoint: checkEndpoint(endpoint ?? `${hubEndpoint}/${namespace}`),
+      region: defaultRegion,
+      bucket,
+      prefix: toPrefix(rest),
+      name,
+    };
+  }
+  const [bucket, ...rest] = segments;
+  if (bucket === undefined) throw urlInvalid();
+  const options = new URLSearchParams(query);
+  for (const key of options.keys()) if (key !== "endpoint" && key !== "region") throw urlInvalid();
+  const region =
+    options.get("region") ?? readVariable("AWS_REGION") ?? readVariable("AWS_DEFAULT_REGION") ?? defaultRegion;
+  const defaultEndpoint = `https://s3.${region}.amazonaws.com`;
+  return {
+    endpoint: checkEndpoint(options.get("endpoint") ?? endpoint ?? defaultEndpoint),
+    region,
+    bucket,
+    prefix: toPrefix(rest),
+    name,
+  };
+}
+
+/**
+ * Reads the access key from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, and `AWS_SESSION_TOKEN`.
+ *
+ * @throws `INBOX_UNUSABLE` if the access key is not set.
+ */
+export function readBucketCredentials(name: string, readVariable: ReadVariable): BucketCredentials {
+  const accessKeyId = readVariable("AWS_ACCESS_KEY_ID");
+  const secretAccessKey = readVariable("AWS_SECRET_ACCESS_KEY");
+  const sessionToken = readVariable("AWS_SESSION_TOKEN");
+  if (accessKeyId !== undefined && secretAccessKey !== undefined) {
+    return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
+  }
+  const steps = name.startsWith("hf:")
+    ? "Open https://huggingface.co/settings/tokens, generate S3 credentials from an access token that can write to the bucket, and set both values as secrets of the server."
+    : "Create an access key that can read, write, list, and delete objects of the bucket.";
+  throw new WebhookError(
+    `The inbox ${name} needs the environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${steps}`,
+    { code: "INBOX_UNUSABLE" },
+  );
+}
+
+function toPrefix(segments: readonly string[]): string {
+  return segments.map((segment) => `${segment}/`).join("");
+}
+
+function checkEndpoint(endpoint: string): string {
+  const parsed = URL.parse(endpoint);
+  const isHttp = parsed?.protocol === "https:" || parsed?.protocol === "http:";
+  if (parsed && isHttp && parsed.username === "" && parsed.password === "" && parsed.search === "") {
+    return endpoint.replace(/\/+$/, "");
+  }
+  throw optionError({
+    option: "AWS_ENDPOINT_URL_S3 or the endpoint of INBOX_URL",
+    expected: "an http:// or https:// URL without a user, a password, and a query",
+  });
+}
+
+function urlInvalid() {
+  // The message does not quote the URL, because the URL may contain a password.
+  return optionError(
+    'Unsupported inbox URL. Set INBOX_URL (or the "inbox" option) to hf://buckets/NAMESPACE/BUCKET, hf://buckets/NAMESPACE/BUCKET/PREFIX, or s3://BUCKET/PREFIX?endpoint=URL&region=REGION. Set the access key with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+  );
+}
