@@ -1,13 +1,15 @@
 import { defaultInboxUrl } from "../core/defaults.ts";
 import type { Logger } from "../core/logger.ts";
 import { optionError } from "../core/option-error.ts";
+import type { RepairedGap } from "./bucket/repair.ts";
 import type { Inbox } from "./inbox.ts";
 import type { CompactedInbox } from "./sqlite/compact-inbox.ts";
 
 export interface OpenInboxOptions {
   /**
    * `sqlite:PATH` or `sqlite::memory:`. Default `sqlite:./.hub-webhooks/inbox.db`. Append `?unsafe-file-system=allow` to allow
-   * a file on a network file system or on FUSE, with a warning. To share the inbox between several machines, use a `redis://`,
+   * a file on a network file system or on FUSE, with a warning. If the local disk does not survive a restart, such as in a Space,
+   * use a bucket: `hf://buckets/NAMESPACE/BUCKET` or `s3://BUCKET/PREFIX?endpoint=URL&region=REGION`. To share the inbox between several machines, use a `redis://`,
    * `rediss://`, `postgres://`, or `postgresql://` URL with the host, user, and password.
    */
   url: string | undefined;
@@ -16,19 +18,37 @@ export interface OpenInboxOptions {
   now: () => number;
   /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
+  /**
+   * `read`: only for reading. A process that owns an inbox in a bucket is then not affected. Default `"write"`.
+   */
+  access?: "read" | "write";
+  /**
+   * Whether to take over an inbox in a bucket although another process owns it. Default: whether the environment variable
+   * `INBOX_TAKE_OVER` is `1`.
+   */
+  takeOver?: boolean;
 }
 
 /**
  * Opens the inbox at a URL.
  *
- * @throws `OPTION_INVALID` if the URL is not supported, `INBOX_UNUSABLE` if the inbox cannot be opened.
+ * @throws `OPTION_INVALID` if the URL is not supported, `INBOX_UNUSABLE` if the inbox cannot be opened, `INBOX_IN_USE` if another
+ *   process owns an inbox in a bucket.
  */
 export async function openInbox({
   url = defaultInboxUrl,
   log,
   now,
   mustExist = false,
+  access = "write",
+  ...options
 }: OpenInboxOptions): Promise<Inbox> {
+  if (isBucketUrl(url)) {
+    const { openBucket, openBucketForReading } = await import("./bucket/open-bucket.ts");
+    return access === "read"
+      ? openBucketForReading({ url, log })
+      : openBucket({ url, log, now, mustExist, ...options });
+  }
   if (isServerUrl(url)) {
     const { openBullmqInbox } = await import("./bullmq/open-bullmq-inbox.ts");
     return openBullmqInbox({ url, log, now, mustExist });
@@ -50,9 +70,9 @@ export async function openInbox({
  *   `INBOX_UNUSABLE` if the inbox cannot be opened or compacted.
  */
 export async function compactInbox(url: string = defaultInboxUrl): Promise<CompactedInbox> {
-  if (isServerUrl(url)) {
+  if (isServerUrl(url) || isBucketUrl(url)) {
     throw optionError(
-      "Only an inbox in a SQLite file can be compacted. Redis and PostgreSQL reclaim unused space automatically.",
+      "Only an inbox in a SQLite file can be compacted. Redis, PostgreSQL, and buckets reclaim unused space automatically.",
     );
   }
   const { file } = parseSqliteUrl(url);
@@ -67,9 +87,36 @@ export async function compactInbox(url: string = defaultInboxUrl): Promise<Compa
  * @throws `OPTION_INVALID` if the URL is not supported.
  */
 export function isOnLocalDisk(url: string = defaultInboxUrl): boolean {
-  if (isServerUrl(url)) return false;
+  if (isServerUrl(url) || isBucketUrl(url)) return false;
   const { file, unsafeFileSystem } = parseSqliteUrl(url);
   return file !== ":memory:" && unsafeFileSystem === "refuse";
+}
+
+/**
+ * Repairs an inbox in a bucket: queues the deliveries of damaged records that are readable now.
+ *
+ * @throws `OPTION_INVALID` if the URL does not point to a bucket, `INBOX_IN_USE` if another process owns the inbox, `INBOX_UNUSABLE`
+ *   if the inbox cannot be opened, `INBOX_UNAVAILABLE` if the changes cannot be stored.
+ */
+export async function repairInbox(
+  url: string,
+  options: Pick<OpenInboxOptions, "log" | "now" | "takeOver">,
+): Promise<RepairedGap[]> {
+  if (!isBucketUrl(url)) {
+    throw optionError("Only an inbox in a bucket (hf:// or s3://) can be repaired by this command.");
+  }
+  const { openBucket } = await import("./bucket/open-bucket.ts");
+  const inbox = await openBucket({ url, mustExist: true, ...options });
+  try {
+    return await inbox.repair();
+  } finally {
+    await inbox.close(0);
+  }
+}
+
+/** Whether the URL points to a bucket. */
+function isBucketUrl(url: string): boolean {
+  return /^(?:hf|s3):\/\//.test(url);
 }
 
 function isServerUrl(url: string): boolean {
@@ -81,6 +128,6 @@ function parseSqliteUrl(url: string): { file: string; unsafeFileSystem: "refuse"
   if (file !== undefined) return { file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" };
   // The message does not quote the URL, because the URL may contain a password.
   throw optionError(
-    'Unsupported inbox URL. Set INBOX_URL (or the "inbox" option) to a file, such as sqlite:./data/inbox.db, or to a redis://, rediss://, postgres://, or postgresql:// URL.',
+    'Unsupported inbox URL. Set INBOX_URL (or the "inbox" option) to a file, such as sqlite:./data/inbox.db, to a bucket, such as hf://buckets/me/inbox, or to a redis://, rediss://, postgres://, or postgresql:// URL.',
   );
 }

@@ -15,6 +15,7 @@ import type { OwnActions } from "../own-actions.ts";
 import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
 import type { LogWriter } from "./log-writer.ts";
 import type { OwnerHeartbeat } from "./ownership.ts";
+import type { RepairedGap } from "./repair.ts";
 import type { SnapshotSchedule } from "./snapshot-schedule.ts";
 
 export interface BucketInboxOptions {
@@ -27,6 +28,8 @@ export interface BucketInboxOptions {
   snapshots: SnapshotSchedule;
   /** Returns the numbers of the records whose changes are missing. */
   readOpenGaps: () => readonly number[];
+  /** See {@link BucketInbox.repair}. */
+  repair: () => Promise<RepairedGap[]>;
   /** Removes the working file. */
   removeFile: () => void;
   /**
@@ -129,6 +132,11 @@ export class BucketInbox implements Inbox {
 
   prune(): Promise<number> {
     return this.#options.inbox.prune();
+  }
+
+  /** Repairs the gaps of the log (see `repairGaps`). @throws `INBOX_UNAVAILABLE`, `ObjectStoreError` */
+  repair(): Promise<RepairedGap[]> {
+    return this.#options.repair();
   }
 
   close(graceMs: number): Promise<{ interrupted: number }> {

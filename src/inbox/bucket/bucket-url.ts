@@ -26,11 +26,6 @@ type ReadVariable = (name: string) => string | undefined;
 const hubEndpoint = "https://s3.hf.co";
 const defaultRegion = "us-east-1";
 
-/** Whether a URL is the URL of an inbox in a bucket. */
-export function isBucketUrl(url: string): boolean {
-  return /^(?:hf|s3):\/\//.test(url);
-}
-
 /**
  * Parses the URL of an inbox in a bucket.
  *

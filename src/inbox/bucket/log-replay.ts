@@ -14,6 +14,8 @@ export interface LogReplayOptions {
   /** The path of a file with a restored snapshot, or of a file that does not exist. */
   file: string;
   log: Logger;
+  /** Whether the log must not be changed. Default `false`: unreadable records are copied to another key. */
+  isReadOnly?: boolean;
 }
 
 /** A record that could not be read. */
@@ -90,6 +92,12 @@ export class LogReplay {
     migrateDatabase(this.database);
   }
 
+  /** Updates the schema, so that the database can be read between calls of `catchUp`. */
+  prepareToRead(): void {
+    this.finish();
+    this.#createTriggers = dropTriggers(this.database);
+  }
+
   async #read(number: number, listed: ReadonlySet<number>): Promise<Uint8Array | undefined> {
     return listed.has(number) ? (await this.#options.store.get(recordKey(number)))?.body : undefined;
   }
@@ -98,7 +106,7 @@ export class LogReplay {
     const record = bytes && (await decodeRecord(bytes));
     if (record === undefined || record.number !== number) {
       this.#unreadable.push({ number, reason: bytes === undefined ? "missing" : "unreadable" });
-      if (bytes !== undefined) await this.#options.store.put(quarantineKey(number), bytes);
+      if (bytes !== undefined && !this.#options.isReadOnly) await this.#options.store.put(quarantineKey(number), bytes);
     } else if (record.kind === "takeover") {
       this.#migrate(record);
     } else {

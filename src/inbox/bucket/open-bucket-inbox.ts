@@ -10,6 +10,7 @@ import { LogReplay } from "./log-replay.ts";
 import { LogWriter } from "./log-writer.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { checkTakeover, describeProcess, type Heartbeat, OwnerHeartbeat, readHeartbeats } from "./ownership.ts";
+import { repairGaps } from "./repair.ts";
 import { SnapshotSchedule } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { createWorkingFolder } from "./working-folder.ts";
@@ -79,6 +80,7 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
       heartbeat,
       snapshots,
       readOpenGaps: () => readOpenGaps(database),
+      repair: () => repairGaps({ store, database, inbox, now }),
       removeFile,
     });
   } catch (error) {

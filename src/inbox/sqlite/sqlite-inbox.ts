@@ -177,6 +177,11 @@ export class SqliteInbox implements Inbox {
     return { duplicate };
   }
 
+  /** Runs an operation in the next transaction. @throws `INBOX_UNAVAILABLE` if the changes are not stored. */
+  write<Result>(operation: () => Result): Promise<Result> {
+    return this.#groupCommit.write(operation);
+  }
+
   startWorker(queue: EndpointQueue): void {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;

@@ -1,5 +1,4 @@
 import { readdir, readFile } from "node:fs/promises";
-import * as z from "zod";
 import { suggest } from "../../../core/suggest.ts";
 import { exampleFolder } from "../../shipped-files.ts";
 import { usageError } from "../../usage.ts";
@@ -120,13 +119,15 @@ export async function withExample(
   });
   const agents = template.get("AGENTS.md") ?? "";
   files.set("README.md", readme);
-  files.set("package.json", withDependencies(template.get("package.json") ?? "{}", projectExamples[name]));
+  files.set("package.json", await withDependencies(template.get("package.json") ?? "{}", projectExamples[name]));
   files.set("AGENTS.md", agents.replace(templateTrigger, `npx hub-webhooks ${projectExamples[name].trigger}`));
   return new Map([...files].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 /** Adds the packages that an example imports to the manifest of a template. */
-function withDependencies(manifest: string, { dependencies }: Example): string {
+async function withDependencies(manifest: string, { dependencies }: Example): Promise<string> {
+  // The help of the command line must not load zod.
+  const z = await import("zod");
   const parsed = z.looseObject({ dependencies: z.record(z.string(), z.string()) }).parse(JSON.parse(manifest));
   const all = Object.entries({ ...parsed.dependencies, ...dependencies }).sort(([one], [other]) =>
     one < other ? -1 : 1,
