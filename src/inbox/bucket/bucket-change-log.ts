@@ -16,25 +16,34 @@ interface Transaction {
 /** Stores the changes of each transaction as a record of the log. */
 export class BucketChangeLog implements ChangeLog {
   readonly #writer: LogWriter;
+  #fences: readonly number[];
   readonly #onRecord: (bytes: number) => void;
+  readonly #addFence: StatementSync;
   readonly #setPosition: StatementSync;
   readonly #countChanged: StatementSync;
   #transaction: Transaction | undefined;
   /** Changes that are in the log but not in the database, because the commit failed. */
   #missing: readonly Uint8Array[] = [];
 
-  /** @param onRecord called with the size of the changes after each record. */
+  /**
+   * @param options.fences the numbers of records that must not be deleted. They are stored with the first changes.
+   * @param options.onRecord called with the size of the changes after each record.
+   */
   constructor({
     database,
     writer,
+    fences,
     onRecord,
   }: {
     database: DatabaseSync;
     writer: LogWriter;
+    fences: readonly number[];
     onRecord: (bytes: number) => void;
   }) {
     this.#writer = writer;
+    this.#fences = fences;
     this.#onRecord = onRecord;
+    this.#addFence = database.prepare("INSERT INTO log_fences VALUES (?) ON CONFLICT DO NOTHING");
     this.#setPosition = database.prepare("UPDATE log_position SET number = ?");
     this.#countChanged = database.prepare("SELECT total_changes() AS changed");
   }
@@ -59,6 +68,7 @@ export class BucketChangeLog implements ChangeLog {
       // The position is part of the changes, so that a snapshot of the database contains it.
       body: (number) => {
         this.#setPosition.run(number);
+        for (const fence of [...this.#fences, ...this.#writer.unreadable]) this.#addFence.run(fence);
         changes = transaction.session.changeset();
         return changes;
       },
@@ -71,8 +81,10 @@ export class BucketChangeLog implements ChangeLog {
     const transaction = this.#transaction;
     this.#transaction = undefined;
     transaction?.session.close();
-    if (result === "committed") this.#missing = [];
-    else if (transaction?.stored) this.#missing = [...this.#missing, transaction.stored];
+    if (result === "committed") {
+      this.#missing = [];
+      if (transaction?.stored) this.#fences = [];
+    } else if (transaction?.stored) this.#missing = [...this.#missing, transaction.stored];
   }
 
   #applyMissing(database: DatabaseSync): void {

@@ -40,6 +40,7 @@ export class LogReplay {
   #next: number;
   #createTriggers: () => void;
   #unreadable: UnreadableRecord[] = [];
+  readonly #fences: number[] = [];
   #found = new Map<number, Gap["reason"]>();
   /** Whether the database lacks the changes of a gap that no later record describes. */
   #isIncomplete = false;
@@ -54,6 +55,11 @@ export class LogReplay {
   /** The number of the next record. */
   get next(): number {
     return this.#next;
+  }
+
+  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `migrations.ts`. */
+  get fences(): readonly number[] {
+    return this.#fences;
   }
 
   /** The gaps that no record of the log describes. */
@@ -104,6 +110,7 @@ export class LogReplay {
 
   async #apply(number: number, bytes: Uint8Array | undefined): Promise<void> {
     const record = bytes && (await decodeRecord(bytes));
+    if (record === undefined || record.kind === "takeover") this.#fences.push(number);
     if (record === undefined || record.number !== number) {
       this.#unreadable.push({ number, reason: bytes === undefined ? "missing" : "unreadable" });
       if (bytes !== undefined && !this.#options.isReadOnly) await this.#options.store.put(quarantineKey(number), bytes);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../../core/logger.ts";
 import { inboxTakenOver, inboxUnavailable } from "../inbox-errors.ts";
-import { recordKey } from "./log-keys.ts";
+import { recordKey, recordPrefix } from "./log-keys.ts";
 import { decodeRecord, encodeRecord, isSameRecord, type LogRecord } from "./log-record.ts";
 import { type ObjectStore, ObjectStoreError } from "./object-store.ts";
 
@@ -57,6 +57,7 @@ export class LogWriter {
   #failingSince: number | undefined;
   #failure: unknown;
   #isAppending = false;
+  readonly #unreadable: number[] = [];
   /** Whether this process has appended a record. */
   #isOwner = false;
 
@@ -75,6 +76,11 @@ export class LogWriter {
     return this.#next;
   }
 
+  /** The numbers that this process skipped because they are used by objects that are not records. */
+  get unreadable(): readonly number[] {
+    return this.#unreadable;
+  }
+
   /** The record of the process that has taken over the log, or `undefined` if this process is the owner. */
   get fencedBy(): LogRecord | undefined {
     return this.#fencedBy;
@@ -90,6 +96,17 @@ export class LogWriter {
   /** @throws `INBOX_TAKEN_OVER` if another process has taken over the log. */
   throwIfTakenOver(): void {
     if (this.#fencedBy) throw inboxTakenOver();
+  }
+
+  /**
+   * Appends a record that fences the previous owner. Returns `false` if the log has later records, because this process has read the
+   * log so long ago that the record at the next number was deleted in the meantime. Read the log again in this case.
+   *
+   * @throws like {@link append}, and {@link ObjectStoreError} if it is unknown whether the log has later records.
+   */
+  async takeOver(takeover: Pick<LogRecord, "owner" | "schemaVersion">): Promise<boolean> {
+    const number = await this.append({ kind: "takeover", ...takeover, body: () => new Uint8Array() });
+    return (await this.#options.store.list(recordPrefix, { after: recordKey(number) })).length === 0;
   }
 
   /**
@@ -113,6 +130,7 @@ export class LogWriter {
           this.#isOwner = true;
           return number;
         }
+        this.#unreadable.push(number);
         this.#options.log.error(
           { code: "INBOX_DAMAGED", record: number },
           "A record of the inbox is unreadable. The changes are stored in the next record.",

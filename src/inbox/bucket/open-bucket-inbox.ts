@@ -44,7 +44,12 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
     const snapshot = await restoreSnapshot({ store, file, log });
     const replay = new LogReplay({ store, file, log });
     const owner = describeProcess({ spaceId, now: now() });
-    const { writer, heartbeat, earlier } = await takeOver({ ...options, replay, owner, monotonicNow });
+    const taken = await takeOver({ ...options, replay, owner, monotonicNow });
+    if (taken === undefined) {
+      removeFile();
+      return await openBucketInbox(options);
+    }
+    const { writer, heartbeat, earlier } = taken;
     replay.finish();
     const { database, newGaps } = replay;
     const snapshots = new SnapshotSchedule({
@@ -55,7 +60,12 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
       records: replay.next - (snapshot?.number ?? 0),
       snapshotBytes: snapshot?.bytes ?? 0,
     });
-    const changes = new BucketChangeLog({ database, writer, onRecord: (bytes) => snapshots.countRecord(bytes) });
+    const changes = new BucketChangeLog({
+      database,
+      writer,
+      fences: [...replay.fences, writer.next - 1],
+      onRecord: (bytes) => snapshots.countRecord(bytes),
+    });
     if (newGaps.length > 0) {
       log.error(
         { code: "INBOX_DAMAGED", gaps: newGaps },
@@ -89,7 +99,9 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
   }
 }
 
-/** Reads the log to its end and appends a record that fences the previous owner. */
+/**
+ * Reads the log to its end and appends a record that fences the previous owner. Returns `undefined` if the working file is outdated.
+ */
 async function takeOver({
   store,
   replay,
@@ -97,11 +109,14 @@ async function takeOver({
   log,
   monotonicNow,
   takeOver: isForced,
-}: OpenBucketInboxOptions & { replay: LogReplay; owner: Owner; monotonicNow: () => number }): Promise<{
-  writer: LogWriter;
-  heartbeat: OwnerHeartbeat;
-  earlier: Heartbeat[];
-}> {
+}: OpenBucketInboxOptions & { replay: LogReplay; owner: Owner; monotonicNow: () => number }): Promise<
+  | {
+      writer: LogWriter;
+      heartbeat: OwnerHeartbeat;
+      earlier: Heartbeat[];
+    }
+  | undefined
+> {
   for (;;) {
     const earlier = await readHeartbeats(store);
     if (!isForced) checkTakeover(earlier, { name: store.name, self: owner });
@@ -111,8 +126,9 @@ async function takeOver({
     // The heartbeat precedes the record, so that another process that starts now finds an owner.
     await heartbeat.send();
     try {
-      await writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
-      return { writer, heartbeat, earlier };
+      if (await writer.takeOver({ owner, schemaVersion })) return { writer, heartbeat, earlier };
+      await heartbeat.stop();
+      return undefined;
     } catch (error) {
       await heartbeat.stop();
       // Another process has appended a record in the meantime. It can be the new owner.

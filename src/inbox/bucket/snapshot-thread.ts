@@ -2,7 +2,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import type { SnapshotThreadData } from "./snapshots.ts";
+import type { CopiedDatabase, SnapshotThreadData } from "./snapshots.ts";
 
 const { file, copy }: SnapshotThreadData = workerData;
 
@@ -12,6 +12,12 @@ const database = new DatabaseSync(file, { readOnly: true });
 database.prepare("VACUUM INTO ?").run(copy);
 database.close();
 const copied = new DatabaseSync(copy, { readOnly: true });
-const position = copied.prepare("SELECT number FROM log_position").get()?.number;
+const message: CopiedDatabase = {
+  number: Number(copied.prepare("SELECT number FROM log_position").get()?.number),
+  fences: copied
+    .prepare("SELECT number FROM log_fences")
+    .all()
+    .map(({ number }) => Number(number)),
+};
 copied.close();
-parentPort?.postMessage(Number(position));
+parentPort?.postMessage(message);

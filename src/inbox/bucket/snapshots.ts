@@ -6,7 +6,7 @@ import { gunzip, gzip } from "node:zlib";
 import * as z from "zod";
 import type { Logger } from "../../core/logger.ts";
 import { programUrl } from "../../core/package-root.ts";
-import { padded, recordKey, recordNumber, recordPrefix } from "./log-keys.ts";
+import { padded, recordNumber, recordPrefix } from "./log-keys.ts";
 import type { ObjectStore } from "./object-store.ts";
 
 /** The size of a part before compression, in bytes. A part is in memory as a whole. */
@@ -38,6 +38,14 @@ export interface SnapshotThreadData {
   copy: string;
 }
 
+/** The message of the thread. */
+export interface CopiedDatabase {
+  /** The number of the last record whose changes the copy contains. */
+  number: number;
+  /** The numbers of the records that must not be deleted. */
+  fences: readonly number[];
+}
+
 /**
  * Stores a snapshot of a database that is in use, and deletes older snapshots and records that are no longer needed. Returns the
  * number of the last record in the snapshot and the size of the stored parts in bytes.
@@ -54,20 +62,20 @@ export async function storeSnapshot({
 }): Promise<{ number: number; bytes: number }> {
   const copy = `${file}.snapshot-${crypto.randomUUID()}`;
   try {
-    const number = await copyDatabase({ file, copy });
+    const { number, fences } = await copyDatabase({ file, copy });
     const manifest = await storeParts({ store, copy, number });
     const key = manifestKey(number);
     await store.put(key, new TextEncoder().encode(JSON.stringify(manifest)));
     if ((await readManifest(store, number)) === undefined) throw new Error("The stored manifest is not readable.");
-    await deleteObsolete(store);
+    await deleteObsolete(store, { fences: new Set(fences) });
     return { number, bytes: storedBytes(manifest) };
   } finally {
     await rm(copy, { force: true });
   }
 }
 
-/** Copies a database in a thread, because a copy of a large database would block the event loop. Returns the position of the copy. */
-async function copyDatabase(workerData: SnapshotThreadData): Promise<number> {
+/** Copies a database in a thread, because a copy of a large database would block the event loop. */
+async function copyDatabase(workerData: SnapshotThreadData): Promise<CopiedDatabase> {
   const thread = new Worker(programUrl("snapshot-thread", import.meta.url), {
     workerData,
     env: {},
@@ -179,15 +187,21 @@ async function readManifest(store: ObjectStore, number: number): Promise<Manifes
   }
 }
 
-/** Deletes all but the newest snapshots, and the records that the oldest of these contains. */
-async function deleteObsolete(store: ObjectStore): Promise<void> {
+/**
+ * Deletes all but the newest snapshots, and the records that the oldest of these contains. The first record after the last one of
+ * each earlier owner is kept. Otherwise, such a process could store a record at this number after a long pause.
+ */
+async function deleteObsolete(store: ObjectStore, { fences }: { fences: ReadonlySet<number> }): Promise<void> {
   const kept = (await listSnapshots(store)).slice(0, keptSnapshots);
   const oldest = kept.at(-1);
   if (oldest === undefined || kept.length < keptSnapshots) return;
   const [snapshots, records] = await Promise.all([store.list(snapshotPrefix), store.list(recordPrefix)]);
   const obsolete = [
     ...snapshots.filter(({ key }) => key < `${snapshotPrefix}${padded(oldest)}`),
-    ...records.filter(({ key }) => (recordNumber(key) ?? oldest + 1) <= oldest && key <= recordKey(oldest)),
+    ...records.filter(({ key }) => {
+      const number = recordNumber(key);
+      return number !== undefined && number <= oldest && !fences.has(number);
+    }),
   ];
   for (let from = 0; from < obsolete.length; from += maxDeletes) {
     await Promise.all(obsolete.slice(from, from + maxDeletes).map(({ key }) => store.delete(key)));

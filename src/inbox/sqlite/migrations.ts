@@ -40,6 +40,9 @@
  * log_gaps                  The records of the log whose changes are missing. Only in the working file of an inbox in a bucket.
  *   reason                  Why the changes are missing: `missing`, `unreadable`, or `conflict`.
  *
+ * log_fences                The numbers of the records that are never deleted from the log. A process that no longer owns the inbox finds
+ *                           one of them when it tries to write. Only in the working file of an inbox in a bucket.
+ *
  * own_actions               The changes on the Hub that servers of this inbox made (see `own-actions.ts`), oldest first.
  */
 
@@ -147,6 +150,9 @@ export const migrations: readonly string[] = [
     reason TEXT NOT NULL,
     found_at INTEGER NOT NULL,
     repaired_at INTEGER
+  ) STRICT;
+  CREATE TABLE log_fences (
+    number INTEGER PRIMARY KEY
   ) STRICT;
 `,
 ];

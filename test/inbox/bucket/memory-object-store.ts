@@ -13,9 +13,10 @@ export interface StoreRequest {
 
 /**
  * What happens to a request. `lost answer`: the request has its effect, but fails. `failed`: the request has no effect, but the caller
- * does not know that. `refused`: the store refuses the request. `torn`: only the first half of the object is stored.
+ * does not know that. `late`: the request fails, and has its effect when `runLate` is called. `refused`: the store refuses the request.
+ * `torn`: the request fails after the first half of the object was stored.
  */
-export type StoreFault = "lost answer" | "failed" | "refused" | "torn";
+export type StoreFault = "lost answer" | "failed" | "late" | "refused" | "torn";
 
 /** An object store in memory whose requests can fail. Processes that share a store share this object. */
 export class MemoryObjectStore implements ObjectStore {
@@ -25,6 +26,9 @@ export class MemoryObjectStore implements ObjectStore {
   readonly requests: StoreRequest[] = [];
   /** Called before each request. Return a fault to make the request fail. */
   intercept: (request: StoreRequest) => StoreFault | undefined | Promise<StoreFault | undefined> = () => undefined;
+  /** Called after an object was stored. */
+  onStored: (stored: { key: string; body: Uint8Array; isTorn: boolean }) => void = () => {};
+  readonly #late: (() => unknown)[] = [];
   /** Milliseconds since the epoch. */
   now: () => number = Date.now;
 
@@ -33,6 +37,7 @@ export class MemoryObjectStore implements ObjectStore {
       if (ifAbsent && this.objects.has(key)) return "exists";
       const stored = fault === "torn" ? body.slice(0, body.length / 2) : body.slice();
       this.objects.set(key, { body: stored, storedAt: this.now() });
+      this.onStored({ key, body, isTorn: fault === "torn" });
       return "stored";
     });
   }
@@ -57,13 +62,28 @@ export class MemoryObjectStore implements ObjectStore {
     await this.#request({ method: "delete", key }, () => this.objects.delete(key));
   }
 
+  /** The number of requests whose effect is late. */
+  get late(): number {
+    return this.#late.length;
+  }
+
+  /** Lets one of the late requests have its effect. */
+  runLate(index: number): void {
+    this.#late.splice(index, 1)[0]?.();
+  }
+
   async #request<Result>(request: StoreRequest, run: (fault: StoreFault | undefined) => Result): Promise<Result> {
     this.requests.push(request);
     const fault = await this.intercept(request);
     if (fault === "failed") throw new ObjectStoreError("The connection was closed.", { isRefused: false });
     if (fault === "refused") throw new ObjectStoreError("Access denied.", { isRefused: true, status: 403 });
+    if (fault === "late") {
+      this.#late.push(() => run(undefined));
+      throw new ObjectStoreError("The request has timed out.", { isRefused: false });
+    }
     const result = run(fault);
-    if (fault === "lost answer") throw new ObjectStoreError("The connection was closed.", { isRefused: false });
+    if (fault === "lost answer" || fault === "torn")
+      throw new ObjectStoreError("The connection was closed.", { isRefused: false });
     return result;
   }
 }
