@@ -1,5 +1,5 @@
 import { optionError } from "../core/option-error.ts";
-import { globToRegExp, listOf, refMatcher } from "./globs.ts";
+import { globMatcher, listOf, refMatcher } from "./globs.ts";
 import {
   type Action,
   actions,
@@ -132,7 +132,7 @@ function actionFilter(wanted: readonly string[]): Filter {
 }
 
 function repoFilter(wanted: readonly string[]): Filter {
-  const patterns = wanted.map((pattern) => {
+  const matchers = wanted.map((pattern) => {
     const colon = pattern.indexOf(":");
     if (colon < 1 || colon === pattern.length - 1) {
       throw optionError({
@@ -141,11 +141,11 @@ function repoFilter(wanted: readonly string[]): Filter {
         expected: `type:name, as in "dataset:${pattern.replaceAll(":", "") || "me/data"}", or "*:" for all types`,
       });
     }
-    return globToRegExp(pattern);
+    return globMatcher(pattern);
   });
   return ({ repo }) => {
     const name = `${repo.type}:${repo.name}`;
-    return patterns.some((pattern) => pattern.test(name)) ? undefined : `repo ${name} is not ${wanted.join(" or ")}`;
+    return matchers.some((matches) => matches(name)) ? undefined : `repo ${name} is not ${wanted.join(" or ")}`;
   };
 }
 

@@ -1,5 +1,5 @@
 import type { FilterOptions } from "./filter.ts";
-import { globToRegExp, listOf, refMatcher } from "./globs.ts";
+import { globMatcher, listOf, refMatcher } from "./globs.ts";
 
 /** Selects deliveries by the files that changed. */
 export interface PathFilter {
@@ -11,10 +11,7 @@ export interface PathFilter {
   readonly acceptsRef: (ref: string) => boolean;
 }
 
-/**
- * The maximum length of a path that is compared with the globs, which can take quadratic time. Longer paths always match, so that
- * no change is missed.
- */
+/** The maximum length of a path that is compared with the globs. Longer paths always match, so that no change is missed. */
 const maxPathLength = 1_024;
 
 /**
@@ -25,10 +22,10 @@ const maxPathLength = 1_024;
 export function createPathFilter({ paths: given, ref }: FilterOptions): PathFilter | undefined {
   if (given === undefined) return undefined;
   const paths = listOf("paths", given);
-  const patterns = paths.map(globToRegExp);
+  const matchers = paths.map(globMatcher);
   return {
     paths,
-    matches: (path) => path.length > maxPathLength || patterns.some((pattern) => pattern.test(path)),
+    matches: (path) => path.length > maxPathLength || matchers.some((matches) => matches(path)),
     acceptsRef: ref === undefined ? () => true : refMatcher(listOf("ref", ref)),
   };
 }

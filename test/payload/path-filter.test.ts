@@ -13,10 +13,20 @@ describe("The option paths", () => {
     ["data/**", "data/a/b.parquet", true],
     ["data/**", "data.txt", false],
     ["data/*", "data/a/b.parquet", false],
+    ["**/a*/c", "x/ab/c/ab/c", true],
+    ["**/a*/c", "x/ab/b/c", false],
+    ["*/*.md", "docs/.md", true],
+    ["data/**", "data/", true],
     ["data/**", `data/${"x".repeat(2_000)}`, true],
     ["README.md", `data/${"x".repeat(2_000)}`, true],
   ])("%j on %.20j: %s", (paths, path, matches) => {
     expect(createPathFilter({ paths })?.matches(path)).toBe(matches);
+  });
+
+  test("matches in a short time, whatever the path is", { timeout: 500 }, () => {
+    // With a regular expression, this path takes 10 seconds.
+    expect(createPathFilter({ paths: "*-*-*-*-*.json" })?.matches("-".repeat(200))).toBe(false);
+    expect(createPathFilter({ paths: "*-*-*-*-*.json" })?.matches(`${"-".repeat(200)}.json`)).toBe(true);
   });
 
   test("takes a list, of which one path must match", () => {
