@@ -1,4 +1,5 @@
 import type { HubClient } from "../../hub/client.ts";
+import type { ChangedFile } from "../../hub/repositories/changed-file.ts";
 import type { PathFilter } from "../../payload/path-filter.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
 
@@ -24,9 +25,14 @@ export async function hasChangedPath(
     const range = { from: baseOf(updated, repo.headSha), to: updated.newSha };
     if (range.from === range.to) continue;
     const files = await hub.repo(repo).changedFiles({ ...range, signal });
-    if (files.some(({ path }) => filter.matches(path))) return true;
+    if (files.some((file) => pathsOf(file).some(filter.matches))) return true;
   }
   return false;
+}
+
+/** Returns the paths that a change affects. A renamed file is missing at its previous path. */
+function pathsOf({ path, previousPath }: ChangedFile): string[] {
+  return previousPath === undefined ? [path] : [path, previousPath];
 }
 
 /** Returns the commit to compare with, or `null` if all files of the ref are new. */

@@ -37,6 +37,13 @@ describe("An endpoint with paths", () => {
     expect(requests).toEqual([`${prefix}/compare/c1..c2`]);
   });
 
+  test.each(["data/**", "archive/**"])("runs if a file was renamed from or to %s", async (paths) => {
+    const names = "rename from data/train.csv\nrename to archive/train.csv\n";
+    const diff = `diff --git a/data/train.csv b/archive/train.csv\nsimilarity index 100%\n${names}`;
+    const { server } = createServer({ paths }, { [`${prefix}/compare/c1..c2`]: diff });
+    expect(await server.receive(mainPush)).toEqual(ran);
+  });
+
   test("ignores the delivery if no changed file matches, with the reason", async () => {
     const { server } = createServer({ paths: ["README.md", "docs/**"] }, answers);
     expect(await server.receive(mainPush)).toEqual({
