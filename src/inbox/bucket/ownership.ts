@@ -88,7 +88,7 @@ export class OwnerHeartbeat {
 
   /** Sends a heartbeat every 20 s, and removes the heartbeats of earlier owners. */
   start(earlier: readonly Heartbeat[]): void {
-    this.#sending = this.#sendOrLog().then(() => this.#remove(earlier));
+    this.#sending = this.#remove(earlier);
     this.#timer = setInterval(() => {
       this.#sending = this.#sendOrLog();
     }, heartbeatMs).unref();

@@ -1,0 +1,215 @@
+import { describe, expect, test } from "vitest";
+import { recordPrefix } from "../../../src/inbox/bucket/log-keys.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
+import { MemoryObjectStore, type StoreFault } from "./memory-object-store.ts";
+import { openMemoryInbox } from "./open-memory-inbox.ts";
+
+const key = (id: string) => ({ id, endpoint: "retrain" });
+
+/** Holds back the requests that store records. */
+function holdRecords(store: MemoryObjectStore) {
+  const held: PromiseWithResolvers<StoreFault | undefined>[] = [];
+  store.intercept = (request) => {
+    if (request.method !== "put" || !request.key.startsWith(recordPrefix)) return undefined;
+    const pause = Promise.withResolvers<StoreFault | undefined>();
+    held.push(pause);
+    return pause.promise;
+  };
+  return {
+    /** Waits for the next request and continues it. */
+    async release(fault?: StoreFault): Promise<void> {
+      await waitFor(() => expect(held).not.toEqual([]), { interval: 1 });
+      held.shift()?.resolve(fault);
+    },
+    get count() {
+      return held.length;
+    },
+    waitForRequest: () => waitFor(() => expect(held).not.toEqual([]), { interval: 1 }),
+  };
+}
+
+function failRecords(store: MemoryObjectStore, fault: () => StoreFault | undefined): void {
+  store.intercept = ({ method, key: stored }) =>
+    method === "put" && stored.startsWith(recordPrefix) ? fault() : undefined;
+}
+
+/** Returns the number of requests that stored records. */
+function countRecords(store: MemoryObjectStore): number {
+  return store.requests.filter(({ method, key: stored }) => method === "put" && stored.startsWith(recordPrefix)).length;
+}
+
+describe("Before a record is stored", () => {
+  test("a delivery is neither accepted, nor a duplicate, nor listed, nor run", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox } = await openMemoryInbox(store);
+    const runs = work(inbox, () => succeeded);
+    await waitFor(() => expect(countRecords(store)).toBeGreaterThan(1));
+    const records = holdRecords(store);
+    const results: string[] = [];
+    const first = inbox.accept(incoming("a")).then(({ duplicate }) => results.push(`first ${duplicate}`));
+    await records.waitForRequest();
+    const second = inbox.accept(incoming("a")).then(({ duplicate }) => results.push(`second ${duplicate}`));
+    // Longer than several polls.
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect({ results, runs, found: await inbox.get(key("a")), requests: records.count }).toEqual({
+      results: [],
+      runs: [],
+      found: undefined,
+      requests: 1,
+    });
+    await records.release();
+    await first;
+    store.intercept = () => undefined;
+    while (records.count > 0) await records.release();
+    await second;
+    expect(results).toEqual(["first false", "second true"]);
+    await waitForStatus(inbox, "a", "succeeded");
+    expect(runs).toHaveLength(1);
+  });
+
+  test("all deliveries that arrive wait for one further record", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox } = await openMemoryInbox(store);
+    const records = holdRecords(store);
+    const first = inbox.accept(incoming("first"));
+    await records.waitForRequest();
+    const before = countRecords(store);
+    const others = Array.from({ length: 100 }, (_, index) => inbox.accept(incoming(`other ${index}`)));
+    await records.release();
+    await first;
+    await records.release();
+    await Promise.all(others);
+    expect(countRecords(store) - before).toBe(1);
+  });
+});
+
+describe("If a record is not stored", () => {
+  test("the delivery is rejected and undone, and can be stored later", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox } = await openMemoryInbox(store);
+    failRecords(store, () => "refused");
+    await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+    expect(await inbox.get(key("a"))).toBeUndefined();
+    store.intercept = () => undefined;
+    expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: false });
+    await inbox.close(0);
+    const { inbox: next } = await openMemoryInbox(store);
+    expect(await next.get(key("a"))).toMatchObject({ status: "queued" });
+  });
+
+  test.each(["lost answer", "failed", "torn"] as const)(
+    "but it is unknown (%s), the delivery is stored once",
+    async (fault) => {
+      const store = new MemoryObjectStore();
+      const { inbox } = await openMemoryInbox(store);
+      const faults: (StoreFault | undefined)[] = [fault, fault];
+      failRecords(store, () => faults.shift());
+      expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: false });
+      await inbox.accept(incoming("b"));
+      await inbox.close(0);
+      const { inbox: next, logger } = await openMemoryInbox(store);
+      expect((await next.list()).deliveries.map(({ id }) => id)).toEqual(["b", "a"]);
+      expect(await next.problems()).toEqual([]);
+      expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
+    },
+  );
+});
+
+describe("While the bucket is away", () => {
+  test("deliveries are rejected in time, and the inbox recovers by itself", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox } = await openMemoryInbox(store, { maxWaitMs: 50 });
+    failRecords(store, () => "failed");
+    await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+    expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);
+    const requests = countRecords(store);
+    // Without waiting.
+    await expect(inbox.accept(incoming("b"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    expect(countRecords(store)).toBeLessThanOrEqual(requests + 1);
+    store.intercept = () => undefined;
+    await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+    // The first delivery was not undone, because the bucket could have stored it.
+    expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: true });
+    expect(await inbox.accept(incoming("b"))).toEqual({ duplicate: false });
+  });
+
+  test("waiting deliveries have a limited size", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox } = await openMemoryInbox(store, { maxWaitingBytes: 1_000 });
+    const records = holdRecords(store);
+    const accepted = ["a", "b"].map((id) => inbox.accept(incoming(id, { body: "x".repeat(500) })));
+    await expect(inbox.accept(incoming("c", { body: "x" }))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    await records.waitForRequest();
+    store.intercept = () => undefined;
+    await records.release();
+    await Promise.all(accepted);
+    expect(await inbox.accept(incoming("c", { body: "x" }))).toEqual({ duplicate: false });
+  });
+});
+
+describe("After a takeover", () => {
+  test("the earlier process accepts nothing, runs nothing, and reports the takeover", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox: earlier, logger } = await openMemoryInbox(store);
+    await earlier.accept(incoming("a"));
+    const { inbox: later } = await openMemoryInbox(store);
+    await expect(earlier.accept(incoming("b"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+    const requests = store.requests.length;
+    await expect(earlier.accept(incoming("c"))).rejects.toMatchObject({ code: "INBOX_TAKEN_OVER", status: 503 });
+    const runs = work(earlier, () => succeeded);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect({ runs, requests: store.requests.length }).toEqual({ runs: [], requests });
+    expect(await earlier.problems()).toMatchObject([{ code: "INBOX_TAKEN_OVER", severity: "unavailable" }]);
+    expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "INBOX_TAKEN_OVER" }));
+    expect((await later.list()).deliveries.map(({ id }) => id)).toEqual(["a"]);
+    expect(await later.accept(incoming("b"))).toEqual({ duplicate: false });
+  });
+
+  test("deliveries that the earlier process was running run again", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox: earlier } = await openMemoryInbox(store);
+    await earlier.accept(incoming("a"));
+    const started = work(earlier, () => new Promise(() => {}));
+    await waitFor(() => expect(started).toHaveLength(1));
+    const { inbox: later } = await openMemoryInbox(store);
+    work(later, () => succeeded);
+    expect((await waitForStatus(later, "a", "succeeded"))?.attempts).toMatchObject([
+      { outcome: "abandoned" },
+      { outcome: "succeeded" },
+    ]);
+  });
+});
+
+describe("A process of another Space", () => {
+  test("does not take over while the owner sends heartbeats", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox: owner } = await openMemoryInbox(store, { spaceId: "acme/receiver" });
+    const objects = store.objects.size;
+    await expect(openMemoryInbox(store, { spaceId: "me/copy" })).rejects.toMatchObject({
+      code: "INBOX_IN_USE",
+      message: expect.stringContaining("acme/receiver"),
+    });
+    await expect(openMemoryInbox(store, { spaceId: undefined })).rejects.toMatchObject({ code: "INBOX_IN_USE" });
+    expect(store.objects.size).toBe(objects);
+    expect(await owner.accept(incoming("a"))).toEqual({ duplicate: false });
+  });
+
+  test.each([
+    ["60 s after the last heartbeat", { ageMs: 61_000 }, {}],
+    ["on request", { ageMs: 0 }, { takeOver: true }],
+  ])("takes over %s", async (_when, { ageMs }, options) => {
+    const store = new MemoryObjectStore();
+    await openMemoryInbox(store, { spaceId: "acme/receiver" });
+    store.now = () => Date.now() + ageMs;
+    const { inbox } = await openMemoryInbox(store, { spaceId: "me/copy", ...options });
+    expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: false });
+  });
+
+  test("takes over immediately after the owner has stopped", async () => {
+    const store = new MemoryObjectStore();
+    const { inbox } = await openMemoryInbox(store, { spaceId: "acme/receiver" });
+    await inbox.close(0);
+    await openMemoryInbox(store, { spaceId: "me/copy" });
+  });
+});
