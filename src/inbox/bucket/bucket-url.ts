@@ -1,5 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
+import { readBaseUrl } from "../../core/urls.ts";
 
 /** Where an inbox is stored. */
 export interface BucketLocation {
@@ -35,12 +36,17 @@ const defaultRegion = "us-east-1";
  *
  * `AWS_ENDPOINT_URL_S3` and `AWS_ENDPOINT_URL` replace the default endpoint of both, as in the tools of AWS.
  *
- * @throws `OPTION_INVALID` if the URL is not supported.
+ * @throws `OPTION_INVALID` if the URL, the endpoint, or the region is invalid.
+ * @example
+ * ```ts
+ * const { endpoint, bucket, prefix } = parseBucketUrl("hf://buckets/me/inbox/production", () => undefined);
+ * // "https://s3.hf.co/me", "inbox", "production/"
+ * ```
  */
 export function parseBucketUrl(url: string, readVariable: ReadVariable): BucketLocation {
   const [, scheme = "", path = "", query = ""] = /^(hf|s3):\/\/([^?#]*)(?:\?(.*))?$/s.exec(url) ?? [];
   const segments = path.replace(/\/$/, "").split("/");
-  const isValid = segments.every((segment) => /^[A-Za-z0-9][A-Za-z0-9._=-]*$/.test(segment) && segment !== "..");
+  const isValid = segments.every((segment) => /^[A-Za-z0-9][A-Za-z0-9._=-]*$/.test(segment));
   if (!isValid) throw urlInvalid();
   const endpoint = readVariable("AWS_ENDPOINT_URL_S3") ?? readVariable("AWS_ENDPOINT_URL");
   const name = `${scheme}://${segments.join("/")}`;
@@ -59,8 +65,9 @@ export function parseBucketUrl(url: string, readVariable: ReadVariable): BucketL
   if (bucket === undefined) throw urlInvalid();
   const options = new URLSearchParams(query);
   for (const key of options.keys()) if (key !== "endpoint" && key !== "region") throw urlInvalid();
-  const region =
-    options.get("region") ?? readVariable("AWS_REGION") ?? readVariable("AWS_DEFAULT_REGION") ?? defaultRegion;
+  const region = checkRegion(
+    options.get("region") ?? readVariable("AWS_REGION") ?? readVariable("AWS_DEFAULT_REGION") ?? defaultRegion,
+  );
   const defaultEndpoint = `https://s3.${region}.amazonaws.com`;
   return {
     endpoint: checkEndpoint(options.get("endpoint") ?? endpoint ?? defaultEndpoint),
@@ -74,12 +81,17 @@ export function parseBucketUrl(url: string, readVariable: ReadVariable): BucketL
 /**
  * Reads the access key from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, and `AWS_SESSION_TOKEN`.
  *
- * @throws `INBOX_UNUSABLE` if the access key is not set.
+ * @throws `INBOX_UNUSABLE` if the access key is not set or contains a line break.
  */
 export function readBucketCredentials(name: string, readVariable: ReadVariable): BucketCredentials {
   const accessKeyId = readVariable("AWS_ACCESS_KEY_ID");
   const secretAccessKey = readVariable("AWS_SECRET_ACCESS_KEY");
   const sessionToken = readVariable("AWS_SESSION_TOKEN");
+  checkHeaderValues({
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  });
   if (accessKeyId !== undefined && secretAccessKey !== undefined) {
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
   }
@@ -97,15 +109,29 @@ function toPrefix(segments: readonly string[]): string {
 }
 
 function checkEndpoint(endpoint: string): string {
-  const parsed = URL.parse(endpoint);
-  const isHttp = parsed?.protocol === "https:" || parsed?.protocol === "http:";
-  if (parsed && isHttp && parsed.username === "" && parsed.password === "" && parsed.search === "") {
-    return endpoint.replace(/\/+$/, "");
+  const base = readBaseUrl(endpoint);
+  if (base !== undefined) return base;
+  // The message does not quote the URL, because the URL may contain a password.
+  throw optionError(
+    "The endpoint of the bucket (`endpoint` in INBOX_URL, AWS_ENDPOINT_URL_S3, or AWS_ENDPOINT_URL) is invalid. Use an http or https URL without a username, password, query, or fragment, such as https://s3.eu-west-1.amazonaws.com.",
+  );
+}
+
+function checkRegion(region: string): string {
+  if (/^[A-Za-z0-9-]+$/.test(region)) return region;
+  throw optionError(
+    "The region of the bucket (`region` in INBOX_URL, AWS_REGION, or AWS_DEFAULT_REGION) is invalid. Use letters, digits, and hyphens, as in eu-west-1.",
+  );
+}
+
+/** A line break is a common mistake when a value is copied. The error of an invalid header would contain the whole header. */
+function checkHeaderValues(values: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) continue;
+    throw new WebhookError(`${name} contains a space, a line break, or a non-ASCII character. Copy the value again.`, {
+      code: "INBOX_UNUSABLE",
+    });
   }
-  throw optionError({
-    option: "AWS_ENDPOINT_URL_S3 or the endpoint of INBOX_URL",
-    expected: "an http:// or https:// URL without a user, a password, and a query",
-  });
 }
 
 function urlInvalid() {

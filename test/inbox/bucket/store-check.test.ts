@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
+import { checkObjectStore } from "../../../src/inbox/bucket/store-check.ts";
+import { MemoryObjectStore } from "./memory-object-store.ts";
+
+const check = (store: MemoryObjectStore) => checkObjectStore(store, { wait: async () => {} });
+
+/** A store that ignores the condition of some requests. */
+class UnconditionalStore extends MemoryObjectStore {
+  override put(key: string, body: Uint8Array): Promise<"stored" | "exists"> {
+    return super.put(key, body);
+  }
+}
+
+/** A store that rejects every conditional request, but stores the object of the last one. */
+class WrongWinnerStore extends MemoryObjectStore {
+  override async put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists"> {
+    const result = await super.put(key, body, options);
+    if (result === "exists") await super.put(key, body);
+    return result;
+  }
+}
+
+describe("The check of a store", () => {
+  test("passes if one of eight concurrent writes succeeds, and removes the object", async () => {
+    const store = new MemoryObjectStore();
+    await check(store);
+    const keys = store.requests.filter(({ method }) => method === "put").map(({ key }) => key);
+    expect(keys).toHaveLength(8);
+    expect(new Set(keys)).toEqual(new Set([expect.stringMatching(/^check\/[0-9a-f-]{36}$/)]));
+    expect(store.objects.size).toBe(0);
+  });
+
+  test.each([
+    ["ignores the condition", new UnconditionalStore()],
+    ["overwrites the object of the successful write", new WrongWinnerStore()],
+  ])("fails if the store %s", async (_name, store) => {
+    await expect(check(store)).rejects.toMatchObject({
+      code: "INBOX_UNUSABLE",
+      message: expect.stringContaining("If-None-Match"),
+    });
+    expect(store.objects.size).toBe(0);
+  });
+
+  test("passes if the answer to the successful write is lost", async () => {
+    const store = new MemoryObjectStore();
+    store.intercept = ({ method }) => (method === "put" && store.objects.size === 0 ? "lost answer" : undefined);
+    await check(store);
+  });
+
+  test("passes if the store rejects some of the concurrent writes as conflicts", async () => {
+    const store = new MemoryObjectStore();
+    let puts = 0;
+    store.intercept = ({ method }) => {
+      if (method !== "put") return undefined;
+      puts += 1;
+      return puts > 1 && puts <= 8 ? "failed" : undefined;
+    };
+    await check(store);
+    expect(puts).toBe(15);
+  });
+
+  test("fails with the error of an outage, so that the caller can repeat the check", async () => {
+    const store = new MemoryObjectStore();
+    store.intercept = () => "failed";
+    await expect(check(store)).rejects.toBeInstanceOf(ObjectStoreError);
+  });
+
+  test("fails if the store refuses the write", async () => {
+    const store = new MemoryObjectStore();
+    store.intercept = ({ method }) => (method === "put" ? "refused" : undefined);
+    await expect(check(store)).rejects.toMatchObject({
+      code: "INBOX_UNUSABLE",
+      message: expect.stringContaining("AWS_ACCESS_KEY_ID"),
+    });
+  });
+});
