@@ -60,10 +60,14 @@ interface WebhookErrorCodes {
   /** 503: too many deliveries of the endpoint are queued. Send the delivery again later, or raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
   /**
-   * 503: the inbox cannot store or read deliveries right now. Check its disk or database server, then send the delivery
-   * again.
+   * 503: the inbox cannot store or read deliveries right now. Check its disk, bucket, or database server, then send the
+   * delivery again.
    */
   INBOX_UNAVAILABLE: "response" | "thrown";
+  /**
+   * 503: another process has taken over the inbox in a bucket. This process rejects deliveries and runs none. Stop this process.
+   */
+  INBOX_TAKEN_OVER: "response" | "thrown";
   /** 404: no route matches the path. Check the URL and the `basePath` option. */
   NOT_FOUND: "response";
   /** An unexpected error occurred. See `cause` or the server's log. */
@@ -104,9 +108,9 @@ interface WebhookErrorCodes {
   NODE_REQUIRED: "thrown";
   /** The folder cannot be created or written to. Choose another folder, or fix its permissions. */
   FOLDER_UNUSABLE: "thrown";
-  /** The inbox cannot be opened. Check `INBOX_URL` and the file or database server that it points to. */
+  /** The inbox cannot be opened. Check `INBOX_URL` and the file, bucket, or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file. Stop that process, then try again. */
+  /** Another process uses the inbox file or owns the inbox in a bucket. Stop that process, then try again. */
   INBOX_IN_USE: "thrown";
   /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
@@ -4355,7 +4359,8 @@ interface WebhooksServerOptions {
   /**
    * The inbox that stores the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or an `Inbox` object,
    * which the server closes when it closes. Default: `INBOX_URL`, else an inbox in memory under a test runner (vitest, `node
-   * --test`, or `NODE_ENV=test`), else `sqlite:./.hub-webhooks/inbox.db`.
+   * --test`, or `NODE_ENV=test`), else `sqlite:./.hub-webhooks/inbox.db`. In a Space, use a Storage Bucket, such as
+   * `hf://buckets/me/inbox`: a restart erases the disk.
    */
   inbox?: string | Inbox;
   /**

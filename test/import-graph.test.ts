@@ -100,7 +100,7 @@ describe("The main entry point", () => {
   test("does not load packages that may not be installed", () => {
     expect(loaded.filter((path) => path.includes("localtunnel"))).toEqual([]);
     // A bundler that finds their names would also require the packages.
-    const optional = /^(node_modules\/)?(bullmq|ioredis|pg|prom-client)(\/|$)/;
+    const optional = /^(node_modules\/)?(aws4fetch|bullmq|ioredis|pg|prom-client)(\/|$)/;
     expect(reachable.filter((path) => optional.test(path))).toEqual([]);
   });
 });

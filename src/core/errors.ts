@@ -57,8 +57,8 @@ export interface WebhookErrorCodes {
   /** 503: too many deliveries of the endpoint are queued. Send the delivery again later, or raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
   /**
-   * 503: the inbox cannot store or read deliveries right now. Check its disk or database server, then send the delivery
-   * again.
+   * 503: the inbox cannot store or read deliveries right now. Check its disk, bucket, or database server, then send the
+   * delivery again.
    */
   INBOX_UNAVAILABLE: "response" | "thrown";
   /**
@@ -105,9 +105,9 @@ export interface WebhookErrorCodes {
   NODE_REQUIRED: "thrown";
   /** The folder cannot be created or written to. Choose another folder, or fix its permissions. */
   FOLDER_UNUSABLE: "thrown";
-  /** The inbox cannot be opened. Check `INBOX_URL` and the file or database server that it points to. */
+  /** The inbox cannot be opened. Check `INBOX_URL` and the file, bucket, or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file. Stop that process, then try again. */
+  /** Another process uses the inbox file or owns the inbox in a bucket. Stop that process, then try again. */
   INBOX_IN_USE: "thrown";
   /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";

@@ -29,7 +29,8 @@ export interface WebhooksServerOptions {
   /**
    * The inbox that stores the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or an `Inbox` object,
    * which the server closes when it closes. Default: `INBOX_URL`, else an inbox in memory under a test runner (vitest, `node
-   * --test`, or `NODE_ENV=test`), else `sqlite:./.hub-webhooks/inbox.db`.
+   * --test`, or `NODE_ENV=test`), else `sqlite:./.hub-webhooks/inbox.db`. In a Space, use a Storage Bucket, such as
+   * `hf://buckets/me/inbox`: a restart erases the disk.
    */
   inbox?: string | Inbox;
   /**

@@ -110,6 +110,7 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
   test.each([
     ["redis://localhost", "npm install bullmq ioredis"],
     ["postgres://localhost/db", "npm install bullmq pg"],
+    ["hf://buckets/me/inbox", "npm install aws4fetch"],
   ])("names the missing dependency of the inbox %s: %s", async (url, remedy) => {
     const script = `
       import { WebhooksServer } from "hub-webhooks";
@@ -118,7 +119,9 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
       await server.launch({ port: 0 });
     `;
     const command = [process.execPath, "--input-type=module", "--eval", script];
-    const { code, output } = await runProgram(command, { cwd: folder, env: { ...environment, INBOX_URL: url } });
+    const accessKey = { AWS_ACCESS_KEY_ID: "HFAK1", AWS_SECRET_ACCESS_KEY: "secret-access-key" };
+    const env = { ...environment, ...accessKey, INBOX_URL: url };
+    const { code, output } = await runProgram(command, { cwd: folder, env });
     expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(remedy) });
   });
 

@@ -46,11 +46,17 @@ function changedInbox(sql: string): string {
 }
 
 test("Inboxes that cannot be opened", async () => {
+  for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3"]) vi.stubEnv(name, "");
+  onTestFinished(() => void vi.unstubAllEnvs());
   const text = inboxFile();
   writeFileSync(text, "dear diary, ".repeat(500));
   expect(
     await errorsOf({
       "unsupported URL": () => open("mysql://host"),
+      "invalid URL of a bucket": () => open("hf://models/me/inbox"),
+      "invalid endpoint of a bucket": () => open("s3://inbox?endpoint=localhost"),
+      "bucket of the Hub without an access key": () => open("hf://buckets/me/inbox"),
+      "bucket of another service without an access key": () => open("s3://inbox"),
       "invalid URL": () => open("redis://user:p/ss@host:6379"),
       "database of Redis that is not a number": () => open("redis://127.0.0.1:1/db"),
       "missing file": () => open(`sqlite:${inboxFile()}`, true),

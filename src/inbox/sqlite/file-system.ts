@@ -51,7 +51,8 @@ export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: b
   const kind = findUnsafeFileSystem(file);
   if (kind === undefined) return;
   const reason = `The inbox "${file}" is on a network file system or on FUSE (${kind}). On such file systems, a crash or a second process can damage the file, because SQLite needs shared memory and reliable syncs to disk.`;
-  const remedy = "Set INBOX_URL to a file on a local disk, or to a redis:// or postgres:// URL.";
+  const remedy =
+    "Set INBOX_URL to a file on a local disk, or to an hf://buckets/, s3://, redis://, or postgres:// URL.";
   if (isAllowed) {
     log.warn(
       { fileSystem: kind },

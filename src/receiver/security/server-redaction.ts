@@ -13,6 +13,8 @@ const secretNames = [
   "DASHBOARD_TOKEN",
   "HF_TOKEN",
   "HUGGING_FACE_HUB_TOKEN",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
 ] as const;
 
 /** Redacts the secrets of a server's options and environment in log lines and stored errors. */

@@ -5,7 +5,15 @@ import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
 
 const planted = "Planted-5ecret";
-const names = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "DASHBOARD_TOKEN", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"];
+const names = [
+  "WEBHOOK_SECRET",
+  "WEBHOOK_SECRET_PREVIOUS",
+  "DASHBOARD_TOKEN",
+  "HF_TOKEN",
+  "HUGGING_FACE_HUB_TOKEN",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+];
 
 beforeEach(() => {
   for (const name of names) vi.stubEnv(name, undefined);

@@ -243,7 +243,8 @@ describe("The process of hub-webhooks deliveries", () => {
     expect(help.filter((path) => path.startsWith("inbox/") || path.startsWith("server/"))).toEqual([]);
     const list = await loadedBy("list");
     expect(list).toContain("inbox/sqlite/sqlite-inbox.ts");
-    const unwanted = /^hub\/|^local-hub\/|^receiver\/(?!background\/server-inbox)|bullmq|ioredis|\/pg\/|clack|pino/;
+    const unwanted =
+      /^hub\/|^local-hub\/|^receiver\/(?!background\/server-inbox)|aws4fetch|bullmq|ioredis|\/pg\/|clack|pino/;
     expect(list.filter((path) => unwanted.test(path))).toEqual([]);
   });
 });
