@@ -45,5 +45,7 @@ export default defineConfig({
   // The bundler drops the same line of the sources, without which `lib: ["es2024", "dom"]` has no Symbol.asyncDispose.
   banner: { dts: '/// <reference lib="esnext.disposable" />' },
   dts: { entry: publicEntries.map((name) => `src/${name}.ts`) },
+  // The local Hub verifies signatures with this package, which is only an optional peer of the inbox.
+  deps: { alwaysBundle: ["aws4fetch"] },
   logLevel: "warn",
 });

@@ -4581,6 +4581,49 @@ declare function runJob(server: WebhooksServer, options?: RunJobOptions): Promis
 declare namespace job_d_exports {
   export { JobOutcome, RunJobOptions, runJob };
 }
+/** Selects the requests to which a fault applies. Default: all requests. */
+interface BucketFaultSelection {
+  /** Default: all operations. `HEAD` and `LIST` include requests for the bucket itself. */
+  operations?: ("GET" | "HEAD" | "PUT" | "DELETE" | "LIST")[];
+  /** The full name of the bucket, such as `me/inbox`. */
+  bucket?: string;
+  /** A pattern of keys, in which `*` matches any characters, such as `"log/*"`. For `LIST`, the pattern of prefixes. */
+  keys?: string;
+  /** The number of selected requests that succeed before the fault. Default `0`. */
+  skip?: number;
+  /** The number of requests that the fault applies to. Default: all requests. */
+  count?: number;
+}
+/**
+ * A failure of the S3 API of the local Hub:
+ *
+ * - `latency`: the request is executed after the latency, also if the client disconnects.
+ * - `error`: the response is an error. The default code belongs to the status: `SlowDown` for 503, `InternalError` for 500. With
+ *   `isExecuted`, the request is executed first.
+ * - `answer-lost`: the request is executed, and the connection is closed without a response.
+ * - `torn-body`: a PUT stores only the first half of the body, but succeeds.
+ * - `ignored-condition`: a PUT ignores `If-None-Match` and `If-Match`.
+ * - `redirect`: a GET is answered with 302, to another origin (default) or to another path.
+ */
+type BucketFault = BucketFaultSelection & ({
+  kind: "latency";
+  latency: Duration;
+} | {
+  kind: "error";
+  status: number;
+  code?: string;
+  retryAfterSeconds?: number;
+  isExecuted?: boolean;
+} | {
+  kind: "answer-lost";
+} | {
+  kind: "torn-body";
+} | {
+  kind: "ignored-condition";
+} | {
+  kind: "redirect";
+  to?: "path" | "origin";
+});
 /** A delivery that an event caused, with the result of its latest attempt. */
 interface HubDelivery {
   webhookId: string;
@@ -4628,6 +4671,28 @@ interface HubDeliveryAttempt {
   } | null;
   /** A readable reason why the attempt failed, or `null` if the attempt succeeded. */
   error: string | null;
+}
+/** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */
+interface BucketConnection {
+  /** The endpoint of the namespace. Its URL contains the path `/s3/NAMESPACE`. */
+  endpoint: string;
+  region: "us-east-1";
+  /** The endpoint has no subdomains for buckets. */
+  forcePathStyle: true;
+  credentials: {
+    accessKeyId: string;
+    secretAccessKey: string;
+  };
+  /** As on the Hub, checksums after the body are not supported. */
+  requestChecksumCalculation: "WHEN_REQUIRED";
+  responseChecksumValidation: "WHEN_REQUIRED";
+}
+/** The environment variables with which a receiver stores its inbox in a bucket. */
+interface BucketVariables {
+  INBOX_URL: string;
+  AWS_ENDPOINT_URL_S3: string;
+  AWS_ACCESS_KEY_ID: string;
+  AWS_SECRET_ACCESS_KEY: string;
 }
 /** An event to trigger: the repository, the event, and other fields of the payload. */
 declare const eventRequest: z.ZodMiniObject<{
@@ -4751,6 +4816,43 @@ declare class LocalHub {
   deliveries(webhookId: string): HubDeliveryAttempt[];
   /** Returns the jobs of all users, newest first. */
   jobs(): Job[];
+  /**
+   * Creates a private bucket, unless it exists. Returns the environment variables of a receiver whose inbox is in the bucket.
+   * `token` is the token whose access the key has. Default `"hf_local"`.
+   *
+   * @throws `ARGUMENT_INVALID` if the name is invalid, `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * const { INBOX_URL, AWS_ENDPOINT_URL_S3 } = hub.createBucket("me/inbox"); // "hf://buckets/me/inbox", "http://127.0.0.1:…/s3/me"
+   * ```
+   */
+  createBucket(name: string, options?: {
+    private?: boolean;
+    token?: string;
+  }): BucketVariables;
+  /**
+   * Returns the options of an S3 client for the buckets of a namespace. The access key belongs to `token`, by default `"hf_local"`.
+   *
+   * @throws `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * const s3 = new S3Client(hub.bucketConnection("me"));
+   * await s3.send(new PutObjectCommand({ Bucket: "inbox", Key: "data.txt", Body: "hello" }));
+   * ```
+   */
+  bucketConnection(namespace: string, { token }?: {
+    token?: string;
+  }): BucketConnection;
+  /**
+   * Sets the failures of requests to buckets. Replaces all failures that were set before.
+   *
+   * @throws `ARGUMENT_INVALID` if a fault is invalid, `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * hub.setBucketFaults([{ kind: "error", status: 503, retryAfterSeconds: 1, operations: ["PUT"], keys: "log/*", count: 3 }]);
+   * ```
+   */
+  setBucketFaults(faults: readonly BucketFault[]): void;
   /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */
   reset(): void;
   /**
@@ -4762,7 +4864,7 @@ declare class LocalHub {
   [Symbol.asyncDispose](): Promise<void>;
 }
 declare namespace local_hub_d_exports {
-  export { HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, WebhookError };
+  export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, WebhookError };
 }
 /** A part of a payload to merge into a sample. Lists are replaced, not merged. */
 type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;

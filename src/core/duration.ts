@@ -41,6 +41,12 @@ export function toMilliseconds(duration: Duration, option: string): number {
   });
 }
 
+/** Whether a value is a valid {@link Duration}. */
+export function isDuration(value: unknown): value is Duration {
+  const milliseconds = Math.round(typeof value === "number" ? value : parseDuration(value));
+  return milliseconds > 0 && milliseconds <= maxTimerMs;
+}
+
 function parseDuration(duration: unknown): number {
   const [, count, unit] =
     (typeof duration === "string" && /^((?:0|[1-9]\d*)(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration)) || [];

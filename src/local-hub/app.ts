@@ -17,6 +17,7 @@ import { resourceApis } from "./routes/index.ts";
 import { uploadPath } from "./routes/lfs.ts";
 import { RepositoryMovedException } from "./routes/repository-access.ts";
 import { isReadMethod } from "./routes/route.ts";
+import { s3Gateway, s3Path } from "./routes/s3/gateway.ts";
 
 /** The maximum size of a request body. Valid requests are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
@@ -27,6 +28,7 @@ const unsupportedCallHint =
 
 /** Whether a request uploads files. Its route limits the size of the body. */
 function isUpload({ method, path }: { method: string; path: string }): boolean {
+  if (path.startsWith(s3Path)) return true;
   return method === "PUT" ? path.startsWith(uploadPath) : method === "POST" && commitPath.test(path);
 }
 
@@ -68,6 +70,7 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     return next();
   });
   app.route("/_local", controlApi(hub));
+  app.route("/", s3Gateway(hub));
 
   app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: hubUrl })));
   app.get("/", (context) => hubPage(readPageInfo(hub, { theme: context.req.query("__theme") })));

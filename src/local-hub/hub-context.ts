@@ -1,4 +1,5 @@
 import type { Logger } from "../core/logger.ts";
+import type { BucketFaults } from "./buckets/faults.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
 import type { RepositoryChange } from "./events/repository-change.ts";
 import type { JobRunner } from "./jobs/job-runner.ts";
@@ -11,6 +12,8 @@ export interface HubContext {
   dispatcher: Dispatcher;
   auditLog: AuditLog;
   jobs: JobRunner;
+  /** The failures of the S3 API that a user asked for. */
+  bucketFaults: BucketFaults;
   /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   createId: () => string;

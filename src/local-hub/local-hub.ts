@@ -7,6 +7,13 @@ import { createSafeLogger } from "../core/logger.ts";
 import type { Job } from "../hub/jobs/schemas.ts";
 import { type Listener, listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
+import {
+  type BucketConnection,
+  type BucketVariables,
+  bucketConnection,
+  ensureBucket,
+} from "./buckets/bucket-connection.ts";
+import { type BucketFault, BucketFaults } from "./buckets/faults.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import { HttpSender } from "./delivery/http-sender.ts";
 import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts";
@@ -57,6 +64,8 @@ const optionNames = {
   triggersPerDay: true,
   logger: true,
 } satisfies Record<keyof LocalHubOptions, true>;
+
+const defaultToken = "hf_local";
 
 // Uploads of large files take minutes.
 const timeouts = { headersMs: 15_000, requestMs: 3_600_000, keepAliveMs: 10_000 };
@@ -112,7 +121,7 @@ export class LocalHub {
       port,
       timeouts,
       log: log,
-      fetch: (request) => app?.fetch(request) ?? new Response(null, { status: 503 }),
+      fetch: (request, bindings) => app?.fetch(request, bindings) ?? new Response(null, { status: 503 }),
     });
     const store = await openStoreOrClose(options.state, listener);
     const hubUrl = `http://127.0.0.1:${listener.port}`;
@@ -126,6 +135,7 @@ export class LocalHub {
       dispatcher,
       auditLog,
       jobs,
+      bucketFaults: new BucketFaults(),
       hubUrl,
       createId,
       createSha,
@@ -198,6 +208,48 @@ export class LocalHub {
     return context.store.jobs.all().map((job) => toJob(job, context));
   }
 
+  /**
+   * Creates a private bucket, unless it exists. Returns the environment variables of a receiver whose inbox is in the bucket.
+   * `token` is the token whose access the key has. Default `"hf_local"`.
+   *
+   * @throws `ARGUMENT_INVALID` if the name is invalid, `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * const { INBOX_URL, AWS_ENDPOINT_URL_S3 } = hub.createBucket("me/inbox"); // "hf://buckets/me/inbox", "http://127.0.0.1:…/s3/me"
+   * ```
+   */
+  createBucket(name: string, options: { private?: boolean; token?: string } = {}): BucketVariables {
+    const { private: isPrivate = true, token = defaultToken } = options;
+    return ensureBucket(this.#context(), { name, private: isPrivate, token });
+  }
+
+  /**
+   * Returns the options of an S3 client for the buckets of a namespace. The access key belongs to `token`, by default `"hf_local"`.
+   *
+   * @throws `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * const s3 = new S3Client(hub.bucketConnection("me"));
+   * await s3.send(new PutObjectCommand({ Bucket: "inbox", Key: "data.txt", Body: "hello" }));
+   * ```
+   */
+  bucketConnection(namespace: string, { token = defaultToken }: { token?: string } = {}): BucketConnection {
+    return bucketConnection(this.#context(), { namespace, token });
+  }
+
+  /**
+   * Sets the failures of requests to buckets. Replaces all failures that were set before.
+   *
+   * @throws `ARGUMENT_INVALID` if a fault is invalid, `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * hub.setBucketFaults([{ kind: "error", status: 503, retryAfterSeconds: 1, operations: ["PUT"], keys: "log/*", count: 3 }]);
+   * ```
+   */
+  setBucketFaults(faults: readonly BucketFault[]): void {
+    this.#context().bucketFaults.set(faults);
+  }
+
   /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */
   reset(): void {
     this.#context().reset();
@@ -231,7 +283,8 @@ interface Parts {
   sender: HttpSender;
 }
 
-function resetStore({ store, dispatcher, jobs, now }: HubContext): void {
+function resetStore({ store, dispatcher, jobs, bucketFaults, now }: HubContext): void {
+  bucketFaults.set([]);
   jobs.cancelAll();
   for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
   store.clear();

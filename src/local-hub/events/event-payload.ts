@@ -84,12 +84,12 @@ export function findKnownScope(scope: string): KnownScope {
 
 /** Returns the fields of a scope that differ from the sample payload. */
 function scopeFacts(change: RepositoryChange, knownScope: KnownScope): object {
-  const { movedTo, updatedRefs, updatedConfig } = change;
+  const { movedTo, updatedRefs, updatedFiles, updatedConfig } = change;
   switch (knownScope) {
     case "repo":
       return movedTo ? { movedTo: { name: movedTo.name, owner: { id: accountId(getOwner(movedTo)) } } } : {};
     case "repo.content":
-      return updatedRefs ? { updatedRefs } : {};
+      return { ...(updatedRefs && { updatedRefs }), ...(updatedFiles && { updatedFiles }) };
     case "repo.config":
       // Merging would keep the settings of the sample.
       return { updatedConfig: { private: undefined, ...updatedConfig } };

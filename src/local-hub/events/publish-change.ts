@@ -80,7 +80,11 @@ export function fireChange(context: HubContext, { change, bodyFor, notified }: R
     log.warn(fields, "The Hub does not document this scope or action. Check the event for typing errors.");
   }
   const { enabled, skipped } = selectWebhooks(context, change);
-  if (enabled.length === 0) log.info(fields, "No enabled webhook watches this event, so no delivery was sent.");
+  if (enabled.length === 0) {
+    // A program can write to a bucket many times per second.
+    const level = change.updatedFiles ? "debug" : "info";
+    log[level](fields, "No enabled webhook watches this event, so no delivery was sent.");
+  }
   const deliveries = dispatcher.fire(enabled, ({ id }) => bodyFor(id));
   const fired = new Set(deliveries.map(({ webhookId }) => webhookId));
   const limited = enabled.filter(({ id }) => !fired.has(id));

@@ -11,6 +11,11 @@ export interface UpdatedRef {
   newSha: string | null;
 }
 
+/** A file of a bucket that was added, replaced, or deleted. */
+export type UpdatedFile =
+  | { path: string; action: "add"; xetHash: string; size: number }
+  | { path: string; action: "delete" };
+
 /** The discussion or pull request of a change. */
 export interface ChangedDiscussion {
   id: string;
@@ -48,6 +53,8 @@ export interface RepositoryChange {
   movedTo?: { name: string } | undefined;
   /** The changed refs of the scope `repo.content`. */
   updatedRefs?: readonly UpdatedRef[] | undefined;
+  /** The changed files of the scope `repo.content` of a bucket. */
+  updatedFiles?: readonly UpdatedFile[] | undefined;
   /** The settings of the scope `repo.config` that the Hub reports. By default, no settings. */
   updatedConfig?: { private?: boolean | undefined } | undefined;
   /** The discussion of the scope `discussion` and narrower scopes. */

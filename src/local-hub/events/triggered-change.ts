@@ -116,11 +116,12 @@ function recordEvent(context: HubContext, { event, repository }: Trigger): Repos
   const { repositories } = context.store;
   const change = describeRecordedEvent({ event, repository, newSha: context.createSha() });
   const { after } = change;
-  if (!after) repositories.delete(repository);
+  const silent = { ...context, collectedChanges: [] };
+  if (!after) deleteRepository(silent, { repository, user: localUser });
   else if (after.name === repository.name) repositories.put(after);
   else {
     const replaced = repositories.get(after);
-    if (replaced) repositories.delete(replaced);
+    if (replaced) deleteRepository(silent, { repository: replaced, user: localUser });
     repositories.move(repository, after.name);
   }
   return change;

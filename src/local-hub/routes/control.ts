@@ -31,7 +31,7 @@ const triggerOperation = {
  * JSON, because browsers send other content types to other origins without a preflight request.
  */
 export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
-  const { store, dispatcher, reset } = hub;
+  const { store, dispatcher, bucketFaults, reset } = hub;
   const app = new Hono<ApiEnvironment>();
 
   const webhook = (id: string): StoredWebhook => {
@@ -88,6 +88,11 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
   app.get("/settings", (context) =>
     context.json(tokenUsers.map((user) => ({ user, ...getSettings({ store, user }) }))),
   );
+
+  app.put("/bucket-faults", async (context) => {
+    bucketFaults.set(await context.req.json().catch(() => undefined));
+    return context.json({});
+  });
 
   app.post("/reset", (context) => {
     reset();

@@ -8,7 +8,7 @@ import { makePrivateFolder } from "../../core/private-folder.ts";
 /** The `application_id` of state files: "hwlh" in ASCII. It distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;
 /** The version of the tables. Increase the version when a table changes. Files with another version are rejected, not migrated. */
-const schemaVersion = 4;
+const schemaVersion = 5;
 
 /** The minimum size of a database, which is SQLite's smallest page size. */
 const minDatabaseBytes = 512;
@@ -83,6 +83,13 @@ const schema = `
     size INTEGER NOT NULL,
     PRIMARY KEY (repository_id, oid)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE objects (
+    bucket_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    record TEXT NOT NULL,
+    content BLOB,
+    PRIMARY KEY (bucket_id, key)
+  ) STRICT;
   CREATE TABLE moved_repositories (
     type TEXT NOT NULL,
     name TEXT NOT NULL,

@@ -5,6 +5,7 @@ import { openDatabase, stateUnusable } from "./database.ts";
 import { DeliveryStore } from "./delivery-store.ts";
 import { DiscussionStore } from "./discussion-store.ts";
 import { JobStore } from "./job-store.ts";
+import { ObjectStore } from "./object-store.ts";
 import { openRecords } from "./records.ts";
 import { RepositoryStore } from "./repository-store.ts";
 import { WebhookStore } from "./webhook-store.ts";
@@ -15,6 +16,8 @@ export interface Store extends ReturnType<typeof openRecords> {
   repositories: RepositoryStore;
   /** The commits and files of the repositories. */
   content: ContentStore;
+  /** The objects of buckets. */
+  objects: ObjectStore;
   discussions: DiscussionStore;
   deliveries: DeliveryStore;
   jobs: JobStore;
@@ -55,6 +58,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
   const webhooks = new WebhookStore(database);
   const repositories = new RepositoryStore(database);
   const content = new ContentStore(database, { folder: file === undefined ? undefined : `${file}.files` });
+  const objects = new ObjectStore(database, { folder: file === undefined ? undefined : `${file}.objects` });
   const discussions = new DiscussionStore(database);
   const deliveries = new DeliveryStore(database);
   const jobs = new JobStore(database);
@@ -77,6 +81,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
     webhooks,
     repositories,
     content,
+    objects,
     discussions,
     deliveries,
     jobs,
@@ -113,14 +118,18 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
     },
     clear() {
       store.transaction(() => {
-        for (const part of [webhooks, repositories, content, discussions, deliveries, jobs]) part.clear();
+        for (const part of [webhooks, repositories, content, objects, discussions, deliveries, jobs]) part.clear();
         database.exec("DELETE FROM records; DELETE FROM audit_log");
-        store.afterCommit(() => content.clearFiles());
+        store.afterCommit(() => {
+          content.clearFiles();
+          objects.clearFiles();
+        });
       });
     },
     close() {
       database.close();
       content.close();
+      objects.close();
     },
   };
   return store;

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
+import { BucketFaults } from "../../../src/local-hub/buckets/faults.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import { createId, createSha } from "../../../src/local-hub/ids.ts";
@@ -123,6 +124,7 @@ describe("The log of a local Hub", () => {
     const app = createHubApp({
       ...{ ...parts, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
       jobs,
+      bucketFaults: new BucketFaults(),
       dispatcher: new Dispatcher({ ...parts, sender, jobs, limits }),
       auditLog: new AuditLog({ ...parts, store: store.auditLog }),
       reset() {

@@ -1,5 +1,6 @@
 import { onTestFinished } from "vitest";
 import { parsePayload, type WebhookPayload } from "../../../src/index.ts";
+import { BucketFaults } from "../../../src/local-hub/buckets/faults.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import type { TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
@@ -31,6 +32,7 @@ export function openContext(): { context: HubContext; clock: { now: number } } {
     store.close();
   });
   const context: HubContext = {
+    bucketFaults: new BucketFaults(),
     ...{ ...parts, dispatcher, jobs, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
     auditLog: new AuditLog({ ...parts, store: store.auditLog }),
     reset: () => store.clear(),

@@ -81,13 +81,17 @@ export function deleteRepository(
   { repository, user }: { repository: StoredRepository; user: string },
 ): TriggerResult {
   const { store } = context;
-  const { content } = store;
+  const { content, objects } = store;
   store.transaction(() => {
     const files = content.largeFiles(repository.id);
+    const objectFiles = objects.deleteBucket(repository.id);
     store.repositories.delete(repository);
     content.deleteRepository(repository.id);
     store.discussions.deleteRepository(repository.id);
-    store.afterCommit(() => content.deleteUnusedFiles(files));
+    store.afterCommit(() => {
+      content.deleteUnusedFiles(files);
+      objects.deleteFiles(objectFiles);
+    });
   });
   return publishChange(context, { scope: "repo", action: "delete", user, before: repository, after: undefined });
 }

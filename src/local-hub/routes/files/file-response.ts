@@ -1,7 +1,7 @@
-import type { Readable } from "node:stream";
 import type { ContentStore } from "../../git/content-store.ts";
 import type { FileEntry } from "../../git/tree-entry.ts";
 import { listsTag, readRange } from "./byte-range.ts";
+import { streamOf } from "./stream-of.ts";
 
 /** A file of a commit. */
 export interface CommittedFile {
@@ -68,19 +68,4 @@ function contentDisposition(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);
   return `inline; filename*=UTF-8''${encoded}; filename="${name.replace(/[^ -~]|["\\]/g, "_")}";`;
-}
-
-/** Converts a stream of Node. The file is closed when the client disconnects. */
-function streamOf(file: Readable): ReadableStream<Uint8Array> {
-  const chunks = file[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel() {
-      file.destroy();
-    },
-  });
 }

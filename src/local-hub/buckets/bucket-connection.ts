@@ -1,0 +1,68 @@
+import { WebhookError } from "../../core/errors.ts";
+import { localUser } from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import { createRepository } from "../resources/repositories/repository-changes.ts";
+import { deriveAccessKey } from "./access-keys.ts";
+
+/** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */
+export interface BucketConnection {
+  /** The endpoint of the namespace. Its URL contains the path `/s3/NAMESPACE`. */
+  endpoint: string;
+  region: "us-east-1";
+  /** The endpoint has no subdomains for buckets. */
+  forcePathStyle: true;
+  credentials: { accessKeyId: string; secretAccessKey: string };
+  /** As on the Hub, checksums after the body are not supported. */
+  requestChecksumCalculation: "WHEN_REQUIRED";
+  responseChecksumValidation: "WHEN_REQUIRED";
+}
+
+/** Returns the connection for buckets of a namespace, with the access of a token. */
+export function bucketConnection(
+  { hubUrl }: Pick<HubContext, "hubUrl">,
+  { namespace, token }: { namespace: string; token: string },
+): BucketConnection {
+  return {
+    endpoint: `${hubUrl}/s3/${namespace}`,
+    region: "us-east-1",
+    forcePathStyle: true,
+    credentials: deriveAccessKey(token),
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+  };
+}
+
+/** The environment variables with which a receiver stores its inbox in a bucket. */
+export interface BucketVariables {
+  INBOX_URL: string;
+  AWS_ENDPOINT_URL_S3: string;
+  AWS_ACCESS_KEY_ID: string;
+  AWS_SECRET_ACCESS_KEY: string;
+}
+
+/**
+ * Creates a bucket, unless it exists. Returns the environment variables for a receiver whose inbox is in the bucket.
+ *
+ * @throws `ARGUMENT_INVALID` if the name is invalid.
+ */
+export function ensureBucket(
+  context: HubContext,
+  { name, private: isPrivate, token }: { name: string; private: boolean; token: string },
+): BucketVariables {
+  const [namespace = "", bucket = "", ...rest] = name.split("/");
+  if (rest.length > 0 || ![namespace, bucket].every((part) => /^[A-Za-z0-9][\w.-]{0,95}$/.test(part))) {
+    throw new WebhookError(`The bucket name ${JSON.stringify(name)} is invalid. Use "owner/name".`, {
+      code: "ARGUMENT_INVALID",
+    });
+  }
+  if (!context.store.repositories.get({ type: "bucket", name })) {
+    createRepository(context, { type: "bucket", name, private: isPrivate, user: localUser });
+  }
+  const { endpoint, credentials } = bucketConnection(context, { namespace, token });
+  return {
+    INBOX_URL: `hf://buckets/${name}`,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  };
+}

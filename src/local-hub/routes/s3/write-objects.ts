@@ -1,0 +1,114 @@
+import type { Caller } from "../../accounts.ts";
+import type { ReceivedBody } from "../../buckets/object-bodies.ts";
+import { findKeyProblem } from "../../buckets/object-key.ts";
+import { publishChange } from "../../events/publish-change.ts";
+import type { UpdatedFile } from "../../events/repository-change.ts";
+import type { HubContext } from "../../hub-context.ts";
+import type { StoredObject } from "../../store/object-store.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+import { listsTag } from "../files/byte-range.ts";
+import { S3Error } from "./s3-error.ts";
+import { readElements, toXml } from "./xml.ts";
+
+/** The maximum number of keys of one DeleteObjects request. As on S3. */
+const maxDeletedKeys = 1_000;
+
+/** A bucket, and the caller who writes to it. */
+export interface BucketWrite {
+  hub: HubContext;
+  repository: StoredRepository;
+  caller: Caller;
+}
+
+/**
+ * Stores a received body as an object, and fires `repo.content` update. The conditions are checked and the object is stored in one
+ * tick, so that exactly one of several concurrent requests with `If-None-Match: *` succeeds.
+ *
+ * @throws `S3Error` 412 if a condition does not hold, 404 if `If-Match` names a missing object.
+ */
+export function putObject(write: BucketWrite, { key, body, headers, areConditionsIgnored }: PutRequest): Response {
+  const { hub, repository } = write;
+  const { objects } = hub.store;
+  const name = { bucketId: repository.id, key };
+  try {
+    if (!areConditionsIgnored) checkConditions(headers, objects.get(name));
+  } catch (error) {
+    objects.discard(body);
+    throw error;
+  }
+  const contentType = headers.get("content-type") ?? "application/octet-stream";
+  const { md5, sha256, size } = objects.put(name, body, { contentType, modifiedAt: hub.now() });
+  // The Xet hash has the same form as a SHA-256. Clients can only compare it.
+  publishFiles(write, [{ path: key, action: "add", xetHash: sha256, size }]);
+  return new Response(null, { headers: { etag: `"${md5}"`, "content-length": "0" } });
+}
+
+interface PutRequest {
+  key: string;
+  body: ReceivedBody;
+  headers: Headers;
+  areConditionsIgnored: boolean;
+}
+
+function checkConditions(headers: Headers, before: StoredObject | undefined): void {
+  const tag = before && `"${before.md5}"`;
+  const ifMatch = headers.get("if-match");
+  if (ifMatch !== null && tag === undefined) {
+    throw new S3Error("NoSuchKey", { message: "The object of the condition If-Match does not exist." });
+  }
+  if (ifMatch !== null && tag !== undefined && !listsTag(ifMatch, tag)) throw conditionFailed("If-Match");
+  if (tag !== undefined && listsTag(headers.get("if-none-match") ?? undefined, tag)) {
+    throw conditionFailed("If-None-Match");
+  }
+}
+
+function conditionFailed(name: string): S3Error {
+  return new S3Error("PreconditionFailed", { message: `The condition ${name} did not hold.` });
+}
+
+/** Deletes an object, and fires `repo.content` update. A missing object is not an error. */
+export function deleteObject(write: BucketWrite, key: string): Response {
+  deleteKeys(write, [key]);
+  return new Response(null, { status: 204 });
+}
+
+/**
+ * Returns the keys of a DeleteObjects request.
+ *
+ * @throws `S3Error` 400 if the body contains no keys or too many.
+ */
+export function readDeletedKeys(xml: string): string[] {
+  const keys = readElements(xml, "Key");
+  if (keys.length > 0 && keys.length <= maxDeletedKeys) return keys;
+  throw new S3Error("MalformedXML", { message: `Send from 1 to ${maxDeletedKeys} keys.` });
+}
+
+/** Deletes several objects, and fires `repo.content` update once. */
+export function deleteObjects(write: BucketWrite, { keys, xml }: { keys: readonly string[]; xml: string }): Response {
+  const valid = keys.filter((key) => findKeyProblem(key) === undefined);
+  const invalid = keys.filter((key) => !valid.includes(key));
+  deleteKeys(write, valid);
+  const isQuiet = readElements(xml, "Quiet").includes("true");
+  const result = toXml("DeleteResult", {
+    Deleted: isQuiet ? [] : valid.map((key) => ({ Key: key })),
+    Error: invalid.map((key) => ({ Key: key, Code: "InvalidArgument", Message: `The key ${findKeyProblem(key)}.` })),
+  });
+  return new Response(result, { headers: { "content-type": "application/xml" } });
+}
+
+function deleteKeys(write: BucketWrite, keys: readonly string[]): void {
+  const { hub, repository } = write;
+  const deleted = keys.filter((key) => hub.store.objects.delete({ bucketId: repository.id, key }));
+  if (deleted.length > 0)
+    publishFiles(
+      write,
+      deleted.map((path) => ({ path, action: "delete" })),
+    );
+}
+
+function publishFiles({ hub, repository, caller }: BucketWrite, updatedFiles: readonly UpdatedFile[]): void {
+  publishChange(hub, {
+    ...{ scope: "repo.content", action: "update", user: caller.user },
+    ...{ before: repository, after: repository, updatedFiles },
+  });
+}

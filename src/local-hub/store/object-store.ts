@@ -1,0 +1,161 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Readable } from "node:stream";
+import * as z from "zod";
+import { ObjectBodies, type ReceivedBody } from "../buckets/object-bodies.ts";
+import type { ByteRange } from "../git/large-files.ts";
+
+const record = z.object({
+  /** The size in bytes. */
+  size: z.number(),
+  /** In hexadecimal digits. */
+  md5: z.string(),
+  /** In hexadecimal digits. */
+  sha256: z.string(),
+  contentType: z.string(),
+  /** Milliseconds since the epoch. */
+  modifiedAt: z.number(),
+  /** The file that contains a large body. */
+  file: z.string().optional(),
+});
+
+/** An object in a bucket, without its body. */
+export type StoredObject = z.output<typeof record> & { key: string };
+
+/** The name of an object. */
+interface ObjectName {
+  /** The ID of the bucket. */
+  bucketId: string;
+  key: string;
+}
+
+/** Stores the objects of buckets. */
+export class ObjectStore {
+  readonly #database: DatabaseSync;
+  readonly #bodies: ObjectBodies;
+  readonly #statements;
+
+  /** @param options.folder is the folder for large bodies. Default: a temporary folder. */
+  constructor(database: DatabaseSync, { folder }: { folder?: string | undefined } = {}) {
+    this.#database = database;
+    this.#statements = prepareStatements(database);
+    this.#bodies = new ObjectBodies({ folder, isUsed: (file) => this.#statements.findFile.get(file) !== undefined });
+  }
+
+  /** Receives a body, which is not stored yet. Pass the result to {@link put} or {@link discard}. */
+  async receive(body: AsyncIterable<Uint8Array>): Promise<ReceivedBody> {
+    return this.#bodies.receive(body);
+  }
+
+  /** Deletes a received body that is not stored. */
+  discard({ file }: ReceivedBody): void {
+    if (file !== undefined) this.#bodies.delete(file);
+  }
+
+  /** Cuts a received body that is not stored yet. */
+  truncate(body: ReceivedBody, size: number): ReceivedBody {
+    return this.#bodies.truncate(body, size);
+  }
+
+  get({ bucketId, key }: ObjectName): StoredObject | undefined {
+    const row = this.#statements.get.get(bucketId, key);
+    return row && parse(row);
+  }
+
+  /** Reads the body of an object, or a part of it. */
+  read({ bucketId, key }: ObjectName, { file, size }: StoredObject, range: ByteRange): Uint8Array | Readable {
+    if (size === 0) return new Uint8Array();
+    if (file !== undefined) return this.#bodies.open(file, range);
+    const { start, end } = range;
+    const content = this.#statements.read.get(start + 1, end - start + 1, bucketId, key)?.content;
+    return content instanceof Uint8Array ? content : new Uint8Array();
+  }
+
+  /** Stores an object. Replaces an object with the same key. Do not call this method in a transaction. */
+  put(
+    { bucketId, key }: ObjectName,
+    body: ReceivedBody,
+    { contentType, modifiedAt }: { contentType: string; modifiedAt: number },
+  ): StoredObject {
+    const { size, md5, sha256, content, file } = body;
+    const stored = { size, md5, sha256, contentType, modifiedAt, ...(file !== undefined && { file }) };
+    const before = this.get({ bucketId, key });
+    this.#statements.put.run(bucketId, key, JSON.stringify(stored), content ?? null);
+    if (before?.file !== undefined) this.#bodies.delete(before.file);
+    return { key, ...stored };
+  }
+
+  /** Deletes an object. Returns whether there was one. Do not call this method in a transaction. */
+  delete(name: ObjectName): boolean {
+    const before = this.get(name);
+    this.#statements.delete.run(name.bucketId, name.key);
+    if (before?.file !== undefined) this.#bodies.delete(before.file);
+    return before !== undefined;
+  }
+
+  /** Returns the objects whose key starts with `prefix` and is greater than `after`, in the order of their UTF-8 bytes. */
+  *list(bucketId: string, { prefix, after }: { prefix: string; after: string }): Iterable<StoredObject> {
+    let last = after;
+    while (true) {
+      const rows = this.#statements.list.all(bucketId, last, prefix);
+      for (const row of rows) {
+        const object = parse(row);
+        if (!object.key.startsWith(prefix)) return;
+        yield object;
+        last = object.key;
+      }
+      if (rows.length < pageRows) return;
+    }
+  }
+
+  /** Deletes the objects of a bucket. Returns the files to delete after the transaction with {@link deleteFiles}. */
+  deleteBucket(bucketId: string): readonly string[] {
+    const files = this.#statements.files.all(bucketId).map(({ file }) => String(file));
+    this.#statements.deleteBucket.run(bucketId);
+    return files;
+  }
+
+  deleteFiles(files: readonly string[]): void {
+    for (const file of files) this.#bodies.delete(file);
+  }
+
+  /** Deletes all objects, except the files on disk: see {@link clearFiles}. */
+  clear(): void {
+    this.#database.exec("DELETE FROM objects");
+  }
+
+  /** Deletes all files from disk. Call this method after the transaction of {@link clear}. */
+  clearFiles(): void {
+    this.#bodies.clear();
+  }
+
+  close(): void {
+    this.#bodies.close();
+  }
+}
+
+/** The number of objects that are read at once. */
+const pageRows = 1_001;
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    get: database.prepare("SELECT key, record FROM objects WHERE bucket_id = ? AND key = ?"),
+    read: database.prepare("SELECT substr(content, ?, ?) AS content FROM objects WHERE bucket_id = ? AND key = ?"),
+    put: database.prepare(
+      `INSERT INTO objects (bucket_id, key, record, content) VALUES (?, ?, ?, ?)
+        ON CONFLICT (bucket_id, key) DO UPDATE SET record = excluded.record, content = excluded.content`,
+    ),
+    delete: database.prepare("DELETE FROM objects WHERE bucket_id = ? AND key = ?"),
+    list: database.prepare(
+      `SELECT key, record FROM objects WHERE bucket_id = ? AND key > ? AND key >= ? ORDER BY key LIMIT ${pageRows}`,
+    ),
+    files: database.prepare(
+      "SELECT record ->> 'file' AS file FROM objects WHERE bucket_id = ? AND record ->> 'file' IS NOT NULL",
+    ),
+    findFile: database.prepare("SELECT 1 FROM objects WHERE record ->> 'file' = ?"),
+    deleteBucket: database.prepare("DELETE FROM objects WHERE bucket_id = ?"),
+  };
+}
+
+function parse({ key, record: json }: Record<string, unknown>): StoredObject {
+  return { key: String(key), ...record.parse(JSON.parse(String(json))) };
+}
