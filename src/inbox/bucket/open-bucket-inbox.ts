@@ -26,6 +26,8 @@ export interface OpenBucketInboxOptions
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** See `SnapshotScheduleOptions.minRecords`. */
+  minSnapshotRecords?: number;
   /** The folder in which the folder of the working file is created. Default: the folder for temporary files. */
   parentFolder?: string;
 }
@@ -38,16 +40,19 @@ export interface OpenBucketInboxOptions
  *   `ObjectStoreError` if the bucket cannot be read or written.
  */
 export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<BucketInbox> {
-  const { store, spaceId, log, now, monotonicNow = () => performance.now(), parentFolder, ...rest } = options;
+  const { store, spaceId, log, now, monotonicNow = () => performance.now(), parentFolder } = options;
+  const { minSnapshotRecords, ...rest } = options;
   const { file, [Symbol.dispose]: removeFile } = createWorkingFolder(parentFolder);
+  let replay: LogReplay | undefined;
   try {
     const snapshot = await restoreSnapshot({ store, file, log });
-    const replay = new LogReplay({ store, file, log });
+    replay = new LogReplay({ store, file, log });
     const owner = describeProcess({ spaceId, now: now() });
     const taken = await takeOver({ ...options, replay, owner, monotonicNow });
     if (taken === undefined) {
+      replay.database.close();
       removeFile();
-      return await openBucketInbox(options);
+      return openBucketInbox(options);
     }
     const { writer, heartbeat, earlier } = taken;
     replay.finish();
@@ -59,6 +64,7 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
       monotonicNow,
       records: replay.next - (snapshot?.number ?? 0),
       snapshotBytes: snapshot?.bytes ?? 0,
+      ...(minSnapshotRecords !== undefined && { minRecords: minSnapshotRecords }),
     });
     const changes = new BucketChangeLog({
       database,
@@ -80,7 +86,7 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
       // With a snapshot, the next start does not find the gaps again.
       snapshots.start();
     }
-    const inbox = new SqliteInbox({ file, log, now, monotonicNow, ...rest, logged: { database, changes } });
+    const inbox = new SqliteInbox({ ...rest, file, monotonicNow, logged: { database, changes } });
     heartbeat.start(earlier);
     return new BucketInbox({
       ...rest,
@@ -94,6 +100,7 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
       removeFile,
     });
   } catch (error) {
+    replay?.database.close();
     removeFile();
     throw error;
   }

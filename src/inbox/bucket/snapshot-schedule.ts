@@ -34,7 +34,7 @@ export class SnapshotSchedule {
   #snapshotBytes: number;
   #running: Promise<void> | undefined;
   #retryAt = 0;
-  #isClosed = false;
+  readonly #closed = new AbortController();
 
   constructor(options: SnapshotScheduleOptions) {
     this.#options = options;
@@ -53,15 +53,15 @@ export class SnapshotSchedule {
 
   /** Starts a snapshot unless one is being stored. */
   start(): void {
-    if (this.#isClosed) return;
+    if (this.#closed.signal.aborted) return;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
     });
   }
 
-  /** Waits for the current snapshot, and prevents further ones. */
+  /** Stops the current snapshot, and prevents further ones. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closed.abort();
     await this.#running;
   }
 
@@ -69,11 +69,12 @@ export class SnapshotSchedule {
     const { store, file, log, monotonicNow } = this.#options;
     const [records, recordBytes] = [this.#records, this.#recordBytes];
     try {
-      const { bytes } = await storeSnapshot({ store, file });
+      const { bytes } = await storeSnapshot({ store, file, signal: this.#closed.signal });
       this.#snapshotBytes = bytes;
       this.#records -= records;
       this.#recordBytes -= recordBytes;
     } catch (error) {
+      if (this.#closed.signal.aborted) return;
       this.#retryAt = monotonicNow() + retryMs;
       log.warn({ err: error }, "A snapshot of the inbox could not be stored, and will be retried in a minute.");
     }

@@ -55,15 +55,18 @@ export interface CopiedDatabase {
 export async function storeSnapshot({
   store,
   file,
+  signal,
 }: {
   store: ObjectStore;
   /** The working file. */
   file: string;
+  /** Stops the snapshot. */
+  signal: AbortSignal;
 }): Promise<{ number: number; bytes: number }> {
   const copy = `${file}.snapshot-${crypto.randomUUID()}`;
   try {
-    const { number, fences } = await copyDatabase({ file, copy });
-    const manifest = await storeParts({ store, copy, number });
+    const { number, fences } = await copyDatabase({ file, copy }, signal);
+    const manifest = await storeParts({ store, copy, number, signal });
     const key = manifestKey(number);
     await store.put(key, new TextEncoder().encode(JSON.stringify(manifest)));
     if ((await readManifest(store, number)) === undefined) throw new Error("The stored manifest is not readable.");
@@ -75,7 +78,7 @@ export async function storeSnapshot({
 }
 
 /** Copies a database in a thread, because a copy of a large database would block the event loop. */
-async function copyDatabase(workerData: SnapshotThreadData): Promise<CopiedDatabase> {
+async function copyDatabase(workerData: SnapshotThreadData, signal: AbortSignal): Promise<CopiedDatabase> {
   const thread = new Worker(programUrl("snapshot-thread", import.meta.url), {
     workerData,
     env: {},
@@ -86,6 +89,7 @@ async function copyDatabase(workerData: SnapshotThreadData): Promise<CopiedDatab
     thread.on("error", reject);
     thread.on("exit", () => reject(new Error("The thread exited before the snapshot was written.")));
     thread.unref();
+    signal.addEventListener("abort", () => void thread.terminate());
   });
 }
 
@@ -93,15 +97,18 @@ async function storeParts({
   store,
   copy,
   number,
+  signal,
 }: {
   store: ObjectStore;
   copy: string;
   number: number;
+  signal: AbortSignal;
 }): Promise<Manifest> {
   await using handle = await open(copy, "r");
   const { size } = await handle.stat();
   const parts: Manifest["parts"] = [];
   for (let at = 0; at < size; at += partBytes) {
+    signal.throwIfAborted();
     const content = await compress(await readPart(handle, { at, bytes: Math.min(partBytes, size - at) }), { level: 1 });
     const sha256 = hash(content);
     const key = partKey(number, parts.length);

@@ -1,0 +1,127 @@
+import { existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { recordKey, recordNumber } from "../../../src/inbox/bucket/log-keys.ts";
+import { decodeRecord } from "../../../src/inbox/bucket/log-record.ts";
+import type { Inbox } from "../../../src/inbox/inbox.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
+import { MemoryObjectStore } from "./memory-object-store.ts";
+import { openMemoryInbox } from "./open-memory-inbox.ts";
+
+function keysOf(store: MemoryObjectStore, prefix: string): string[] {
+  return [...store.objects.keys()].filter((key) => key.startsWith(prefix)).sort();
+}
+
+function manifests(store: MemoryObjectStore): string[] {
+  return keysOf(store, "snapshots/").filter((key) => key.endsWith("/manifest"));
+}
+
+async function listIds(inbox: Inbox): Promise<string[]> {
+  return (await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id).reverse();
+}
+
+/** Stores deliveries, each in its own record, until a snapshot with a new number exists. */
+async function storeUntilSnapshot(inbox: Inbox, store: MemoryObjectStore, ids: string[]): Promise<void> {
+  const before = manifests(store).length === 0 ? "" : manifests(store).at(-1);
+  while ((manifests(store).at(-1) ?? "") === before) {
+    const id = `d${ids.length}`;
+    await inbox.accept(incoming(id));
+    ids.push(id);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+test("snapshots replace old records, except those that fence earlier processes", async () => {
+  const store = new MemoryObjectStore();
+  const { inbox: first } = await openMemoryInbox(store);
+  await first.close(0);
+  const { inbox } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
+  const ids: string[] = [];
+  for (let snapshots = 0; snapshots < 3; snapshots += 1) await storeUntilSnapshot(inbox, store, ids);
+  await waitFor(() => expect(manifests(store)).toHaveLength(2));
+  await inbox.close(0);
+  const oldest = Number(/\d{16}/.exec(manifests(store)[0] ?? "")?.[0]);
+  const old = keysOf(store, "log/").filter((key) => (recordNumber(key) ?? 0) <= oldest);
+  const kinds = await Promise.all(
+    old.map(async (key) => (await decodeRecord(store.objects.get(key)?.body ?? new Uint8Array()))?.kind),
+  );
+  expect(kinds).toEqual(["takeover", "takeover"]);
+  const { inbox: next } = await openMemoryInbox(store);
+  expect(await listIds(next)).toEqual(ids);
+});
+
+test("an earlier process that was paused for long cannot store a record at a deleted number", async () => {
+  const store = new MemoryObjectStore();
+  const { inbox: paused } = await openMemoryInbox(store);
+  await paused.accept(incoming("a"));
+  const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
+  const ids = ["a"];
+  for (let snapshots = 0; snapshots < 3; snapshots += 1) await storeUntilSnapshot(owner, store, ids);
+  await expect(paused.accept(incoming("lost"))).rejects.toMatchObject({ status: 503 });
+  expect(await owner.get({ id: "lost", endpoint: "retrain" })).toBeUndefined();
+});
+
+test("a start reads the newest snapshot and only the records since then", async () => {
+  const store = new MemoryObjectStore();
+  const { inbox } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
+  const ids: string[] = [];
+  await storeUntilSnapshot(inbox, store, ids);
+  await inbox.close(0);
+  store.requests.length = 0;
+  const number = Number(/\d{16}/.exec(manifests(store)[0] ?? "")?.[0]);
+  const { inbox: next } = await openMemoryInbox(store);
+  const read = store.requests.filter(({ method, key }) => method === "get" && recordNumber(key) !== undefined);
+  expect(read.every(({ key }) => key > recordKey(number))).toBe(true);
+  expect(await listIds(next)).toEqual(ids);
+});
+
+test.each([
+  ["part", "/000000"],
+  ["manifest", "/manifest"],
+])("if a %s of the newest snapshot is damaged, the older snapshot and more records are used", async (_what, suffix) => {
+  const store = new MemoryObjectStore();
+  const { inbox } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
+  const ids: string[] = [];
+  for (let snapshots = 0; snapshots < 2; snapshots += 1) await storeUntilSnapshot(inbox, store, ids);
+  await inbox.close(0);
+  const key = keysOf(store, "snapshots/").findLast((found) => found.endsWith(suffix)) ?? "";
+  const found = store.objects.get(key);
+  store.objects.set(key, { storedAt: 0, body: found?.body.slice(1) ?? new Uint8Array() });
+  const { inbox: next, logger } = await openMemoryInbox(store);
+  expect(await listIds(next)).toEqual(ids);
+  expect(await next.problems()).toEqual([]);
+  expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "INBOX_DAMAGED" }));
+});
+
+test("a snapshot that cannot be stored changes nothing, and is retried", async () => {
+  const store = new MemoryObjectStore();
+  const { inbox, logger } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
+  store.intercept = ({ method, key }) => (method === "put" && key.startsWith("snapshots/") ? "refused" : undefined);
+  for (const id of ["a", "b", "c", "d", "e"]) await inbox.accept(incoming(id));
+  await waitFor(() => expect(logger.lines).toContainEqual(expect.objectContaining({ level: "warn" })));
+  const records = keysOf(store, "log/");
+  expect(keysOf(store, "snapshots/")).toEqual([]);
+  await inbox.close(0);
+  expect(keysOf(store, "log/").length).toBeGreaterThanOrEqual(records.length);
+  const { inbox: next } = await openMemoryInbox(store);
+  expect(await listIds(next)).toEqual(["a", "b", "c", "d", "e"]);
+});
+
+test("the working file is removed when the inbox closes or cannot be opened", async () => {
+  const parentFolder = mkdtempSync(join(tmpdir(), "bucket-inbox-"));
+  const store = new MemoryObjectStore();
+  const { inbox } = await openMemoryInbox(store, { parentFolder });
+  work(inbox, () => succeeded);
+  await inbox.accept(incoming("a"));
+  await waitForStatus(inbox, "a", "succeeded");
+  const [folder = ""] = readdirSync(parentFolder);
+  expect(existsSync(join(parentFolder, folder, "inbox.db"))).toBe(true);
+  await expect(openMemoryInbox(store, { parentFolder, spaceId: undefined })).rejects.toMatchObject({
+    code: "INBOX_IN_USE",
+  });
+  expect(readdirSync(parentFolder)).toEqual([folder]);
+  await inbox.close(0);
+  expect(readdirSync(parentFolder)).toEqual([]);
+});
