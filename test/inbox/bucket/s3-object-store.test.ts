@@ -187,7 +187,7 @@ describe("Listing objects", () => {
     const double = await startS3Double(({ url }) =>
       url.searchParams.has("continuation-token")
         ? page(["test/log/2", "test/log/1"])
-        : page(["test/log/4", "test/log/3", "other/log/9"], "a&amp;b+c/="),
+        : page(["test/log/4", "test/log/3", "else/log/9"], "a&amp;b+c/="),
     );
     const listed = await (await openDouble(double)).list("log/", { after: "log/1" });
     expect(listed).toEqual(["log/2", "log/3", "log/4"].map((key) => ({ key, bytes: 8 })));
