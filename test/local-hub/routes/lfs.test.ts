@@ -63,6 +63,18 @@ test("A large file is uploaded without a token, committed, and downloaded", asyn
   expect(pointer).toContain(`oid sha256:${file.oid}\nsize ${file.size}\n`);
 });
 
+test("An empty file can be uploaded, committed, and downloaded", async () => {
+  const empty = { oid: createHash("sha256").digest("hex"), size: 0 };
+  expect((await put(await uploadUrl(empty), new Uint8Array())).status).toBe(200);
+  const lines = [
+    { key: "header", value: { summary: "Add a file" } },
+    { key: "lfsFile", value: { path: "empty.bin", ...empty } },
+  ];
+  await api.call("POST /api/datasets/local-user/data/commit/main", { body: jsonLines(...lines) });
+  const response = await api.call("GET /datasets/local-user/data/resolve/main/empty.bin");
+  expect([response.status, await response.text()]).toEqual([200, ""]);
+});
+
 test("An upload with other content is refused", async () => {
   const expected = { oid: createHash("sha256").update("good").digest("hex"), size: 4 };
   const url = await uploadUrl(expected);

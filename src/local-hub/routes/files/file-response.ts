@@ -54,7 +54,7 @@ export function fileResponse(content: ContentStore, { entry, commit }: Committed
   headers.set("content-length", String(end - start + 1));
   const blob = lfs ? undefined : content.read(entry);
   headers.set("content-type", blob && isText(blob) ? "text/plain; charset=utf-8" : "application/octet-stream");
-  if (request.method === "HEAD") return new Response(null, { status, headers });
+  if (request.method === "HEAD" || size === 0) return new Response(null, { status, headers });
   if (blob) return new Response(new Uint8Array(blob.subarray(start, end + 1)), { status, headers });
   return new Response(streamOf(content.openLarge(lfs?.oid ?? "", { start, end })), { status, headers });
 }
