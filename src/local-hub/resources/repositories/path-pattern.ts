@@ -23,11 +23,20 @@ export function parsePattern(pattern: string): PathMatcher {
 }
 
 function matchesName(pattern: string, name: string): boolean {
-  const parts = pattern.match(/\\.|\[!?\]?[^\]]*\]|[\s\S]/g) ?? [];
-  return matchesSequence(parts, [...name], {
+  return matchesSequence(splitParts(pattern), [...name], {
     isWildcard: (part) => part === "*",
     matches: (part, char) => matchesChar(part, char),
   });
+}
+
+/** Splits a pattern into characters, escaped characters, and classes such as `[a-z]`. */
+function splitParts(pattern: string): string[] {
+  // Without this split, each "[" after the last "]" would search the rest of the pattern.
+  const end = pattern.lastIndexOf("]") + 1;
+  return [
+    ...(pattern.slice(0, end).match(/\\.|\[!?\]?[^\]]*\]|[\s\S]/g) ?? []),
+    ...(pattern.slice(end).match(/\\.|[\s\S]/g) ?? []),
+  ];
 }
 
 function matchesChar(part: string, char: string): boolean {

@@ -17,6 +17,7 @@ test.each([
   ["file-[0-9].txt", "file-7.txt", true],
   ["file-[!0-9].txt", "file-7.txt", false],
   ["file.txt", "fileXtxt", false],
+  ["[a]-[b", "a-[b", true],
   ["\\*.txt", "*.txt", true],
   ["\\*.txt", "a.txt", false],
 ])("The pattern %s and the path %s match: %s", (pattern, path, expected) => {
@@ -27,5 +28,6 @@ test("A pattern with many wildcards is matched quickly", () => {
   const startedAt = performance.now();
   expect(parsePattern(`${"*a".repeat(50)}b`)("a".repeat(1_000))).toBe(false);
   expect(parsePattern(`${"**/a/".repeat(50)}b`)("a/".repeat(400))).toBe(false);
+  expect(parsePattern("[".repeat(100_000))("a")).toBe(false);
   expect(performance.now() - startedAt).toBeLessThan(500);
 });
