@@ -17,19 +17,26 @@ const type = z._default(requestEnum(["model", "dataset", "space"]), "model");
 
 const visibility = requestEnum(["private", "public", "protected"]);
 
+/** The Hub's rule for names: no separator at the start or end, no two in a row, and no name that looks like a Git repository. */
+const namePattern = /^(?!.*(?:--|\.\.))(?!.*\.(?:git|ipynb)$)[\w](?:[\w.-]*\w)?$/;
+const maxNameLength = 96;
+const nameRule =
+  'letters, digits, "_", "-", and "." without "--", "..", ".git" at the end, or a separator at the start or end';
+
+const newFullName = z
+  .string()
+  .check(
+    z.regex(
+      new RegExp(`^[^/]+/(?=.{1,${maxNameLength}}$)${namePattern.source.slice(1)}`),
+      `expected "owner/name" with a name of ${nameRule}`,
+    ),
+  );
 const fullName = z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"'));
 
 /** A request to create a repository. */
 export const repositoryCreation = z.object({
   /** The name without the owner. */
-  name: z.string().check(
-    z.maxLength(96),
-    // The Hub's rule for names: no separator at the start or end, no two in a row, and no name that looks like a Git repository.
-    z.regex(
-      /^(?!.*(?:--|\.\.))(?!.*\.(?:git|ipynb)$)[\w](?:[\w.-]*\w)?$/,
-      'expected letters, digits, "_", "-", and "." without "--", "..", ".git" at the end, or a separator at the start or end',
-    ),
-  ),
+  name: z.string().check(z.maxLength(maxNameLength), z.regex(namePattern, `expected ${nameRule}`)),
   /** The user or organization that owns the repository. Default: the user of the token. */
   organization: z.optional(z.nullable(z.string())),
   type,
@@ -71,7 +78,7 @@ export const repositoryDeletion = z.object({
 });
 
 /** A request to rename a repository, or to transfer it to another owner. */
-export const repositoryMove = z.object({ fromRepo: fullName, toRepo: fullName, type });
+export const repositoryMove = z.object({ fromRepo: fullName, toRepo: newFullName, type });
 
 /** The settings of a repository to change. Omitted settings keep their values. */
 export const repositorySettings = z.object({

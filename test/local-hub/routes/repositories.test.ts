@@ -267,6 +267,9 @@ describe("A moved repository", () => {
       [{ fromRepo: "local-user/none", toRepo: "local-user/net2" }, 404],
       [{ fromRepo: "local-user/net", toRepo: "local-user/taken" }, 409],
       [{ fromRepo: "local-user/net", toRepo: "net2" }, 400],
+      [{ fromRepo: "local-user/net", toRepo: "local-user/.." }, 400],
+      [{ fromRepo: "local-user/net", toRepo: "local-user/net.git" }, 400],
+      [{ fromRepo: "local-user/net", toRepo: `local-user/${"n".repeat(97)}` }, 400],
     ];
     for (const [body, status] of rejected) {
       expect((await hub.request("POST /api/repos/move", { body })).status, JSON.stringify(body)).toBe(status);
