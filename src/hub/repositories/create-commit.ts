@@ -74,11 +74,12 @@ export async function createCommit(context: RepositoryContext, request: CommitRe
           const current = await compareWithHead(context, { writes, branch, signal });
           if (current.needed.length > 0) return undefined;
           const made = await findCommit(context, { message, description: signed, branch, until: head, signal });
-          return { oid: made ?? current.head, created: true };
+          // Otherwise, someone else committed the same files.
+          return made === undefined ? { oid: current.head, created: false } : { oid: made, created: true };
         },
         signal,
       }),
-    made: ({ oid }) => [{ kind: "commit", id: oid }],
+    made: ({ oid, created }) => (created ? [{ kind: "commit", id: oid }] : []),
   });
 }
 

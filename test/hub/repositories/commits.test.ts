@@ -101,6 +101,20 @@ describe("commit", () => {
     expect(observed).toContainEqual([{ kind: "commit", id: oid }]);
   });
 
+  test("does not take the commit of someone else with the same files for its own", async () => {
+    const { repo, connect, network, observed } = await open({ signature: "bot" });
+    const other = connect();
+    let foreign: Promise<{ oid: string }> | undefined;
+    vi.mocked(Math.random).mockImplementation(() => {
+      foreign ??= other.commit({ ...card, message: "Same files" });
+      return 0.2; // Waits 0.1 s, so that the other commit is complete.
+    });
+    network.loseNext(/\/commit\/main$/, "request");
+    const result = await repo.commit(card);
+    expect(result).toEqual({ oid: (await foreign)?.oid, created: false });
+    expect(observed).toContainEqual([]);
+  });
+
   test("writes the signature and the marker into the description", async () => {
     const { repo } = await open({ signature: "bot" });
     await repo.commit(card);
