@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import type { repositoryCreation } from "../../../hub/repositories/repositories.ts";
 import type { FileChange } from "../../git/content-store.ts";
+import { decodeContent } from "./file-content.ts";
 
 /**
  * Returns the files of a new repository in addition to `.gitattributes`: the files of the request, and a card if the request has
@@ -13,7 +14,7 @@ export function firstFiles({
   license,
   files = [],
 }: z.output<typeof repositoryCreation>): FileChange[] {
-  const changes = files.map(({ path, content, encoding }) => ({ path, content: Buffer.from(content, encoding) }));
+  const changes = files.map((file) => ({ path: file.path, content: decodeContent(file) }));
   const metadata = [
     ...(type === "space" ? [`title: ${name}`, `sdk: ${sdk}`] : []),
     ...(license === undefined ? [] : [`license: ${JSON.stringify(license)}`]),

@@ -1,6 +1,7 @@
 import { HTTPException } from "hono/http-exception";
 import { invalidRequest } from "../../error-response.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
+import { decodeContent } from "./file-content.ts";
 import type { UploadOperation } from "./upload-lines.ts";
 import { maxRegularBytes } from "./upload-mode.ts";
 
@@ -41,7 +42,7 @@ function fileChanges(
 ): FileChange[] {
   const moved: FileChange[] = oldPath === undefined ? [] : [{ path: oldPath, deleted: "file" }];
   if (content === undefined) return moveChanges(store, target, { path, oldPath });
-  const bytes = Buffer.from(content, encoding === "base64" ? "base64" : "utf8");
+  const bytes = decodeContent({ path, content, encoding });
   if (bytes.byteLength > maxRegularBytes) {
     throw new HTTPException(400, {
       message: `"${path}" has more than ${maxRegularBytes} bytes. Upload the file to LFS, and commit it as lfsFile.`,
