@@ -131,14 +131,14 @@ export const commitApi = {
 
     serveRoute(app, commitRoutes.create, async ({ params, query }, context) => {
       const target = { rev: params.rev, createPullRequest: query.create_pr };
-      const repository = findCommitRepository(hub, params, context.var.optionalCaller, target);
+      const find = () => findCommitRepository(hub, params, context.var.optionalCaller, target);
+      find();
       const isDocument = /^application\/json\b/i.test(context.req.header("content-type") ?? "");
       const body = context.req.raw.body ?? new Blob().stream();
       const commit = await (isDocument ? readUploadDocument : readUploadLines)(body);
       const { user } = context.var.caller;
-      return makeUploadedCommit(hub, {
-        ...{ ...commit, ...target, repository, user },
-      });
+      // While the body arrived, the repository can have been moved, deleted, or made private.
+      return makeUploadedCommit(hub, { ...commit, ...target, repository: find(), user });
     });
   },
 } satisfies ResourceApi;

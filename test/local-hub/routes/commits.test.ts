@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readDiff } from "../../../src/hub/repositories/diff.ts";
+import { createHubApp } from "../../../src/local-hub/app.ts";
+import {
+  createRepository,
+  moveRepository,
+  updateRepositorySettings,
+} from "../../../src/local-hub/resources/repositories/repository-changes.ts";
+import { openContext } from "../support/context.ts";
 import { jsonLines, RepositoryApi } from "../support/repository-api.ts";
 
 const base = "/api/datasets/local-user/data";
@@ -133,6 +140,36 @@ describe("A commit", () => {
     expect(await json(`GET ${base}/commits/refs%2Fpr%2F${num}?limit=1`)).toMatchObject([{ id: commitOid }]);
   });
 
+  test("finds the repository again if it was moved or made private while the body arrived", async () => {
+    const { context } = openContext();
+    const app = createHubApp(context);
+    const { repository } = createRepository(context, { type: "dataset", name: "local-user/data", user: "local-user" });
+    const headers = { host: "localhost", authorization: "Bearer hf_other" };
+    const openPullRequest = (change: () => void) =>
+      app.request(`${base}/commit/main?create_pr=1`, {
+        ...{ method: "POST", headers, duplex: "half" },
+        body: new ReadableStream(
+          {
+            pull(controller) {
+              change();
+              controller.enqueue(Buffer.from(jsonLines(header, write("pr.txt", "p"))));
+              controller.close();
+            },
+          },
+          { highWaterMark: 0 },
+        ),
+      });
+    const move = () => moveRepository(context, { repository, name: "local-user/moved", user: "local-user" });
+    expect((await openPullRequest(move)).status).toBe(307);
+    expect(context.store.repositories.all().map(({ name }) => name)).toEqual(["local-user/moved"]);
+
+    const [moved = repository] = context.store.repositories.all();
+    moveRepository(context, { repository: moved, name: "local-user/data", user: "local-user" });
+    const hide = () =>
+      updateRepositorySettings(context, { repository, settings: { private: true }, user: "local-user" });
+    expect((await openPullRequest(hide)).status).toBe(404);
+  });
+
   test.each([
     ["an unknown branch", { rev: "nope" }, 404],
     ["a commit instead of a branch", { rev: "0".repeat(40) }, 404],
@@ -147,6 +184,7 @@ describe("A commit", () => {
     ["a file that does not exist", { key: "deletedFile", value: { path: "nope" } }],
     ["a large file that was not uploaded", { key: "lfsFile", value: { path: "a.bin", oid: "0".repeat(64), size: 3 } }],
     ["no content", { key: "file", value: { path: "a.txt" } }],
+    ["content that is not Base64", { key: "file", value: { path: "a.txt", content: "!!!", encoding: "base64" } }],
     ["more than 10 MB", write("a.txt", "x".repeat(10_000_001))],
   ])("with %s is refused", async (_, line) => {
     expect((await send([header, line])).status).toBe(400);
