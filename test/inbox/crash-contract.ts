@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Inbox } from "../../src/inbox/inbox.ts";
 import { type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { type Engine, incoming, openInbox } from "./engine.ts";
+import { type Engine, incoming, lend, openInbox } from "./engine.ts";
 
 /** Tests that every inbox must pass after a process with running deliveries crashes. */
 export function describeCrashContract(engine: Engine): void {
@@ -9,11 +10,10 @@ export function describeCrashContract(engine: Engine): void {
     const key = (id: string) => ({ id, endpoint: "retrain" });
 
     /** Starts one process after another until each of these deliveries has succeeded or is dead. */
-    async function runUntilSettled(store: string, ids: readonly string[]): Promise<ReceiverProcess[]> {
-      const { inbox } = await openInbox(engine, { store });
+    async function runUntilSettled(reader: Inbox, store: string, ids: readonly string[]): Promise<ReceiverProcess[]> {
       const processes: ReceiverProcess[] = [];
       const settled = async () => {
-        const found = await Promise.all(ids.map((id) => inbox.get(key(id))));
+        const found = await Promise.all(ids.map((id) => reader.get(key(id))));
         return found.every((delivery) => delivery?.status === "succeeded" || delivery?.status === "dead");
       };
       while (!(await settled())) {
@@ -42,10 +42,12 @@ export function describeCrashContract(engine: Engine): void {
     test("marks the delivery that causes the crashes as dead, and runs the others", {
       timeout: 60_000,
     }, async () => {
-      const { inbox, store } = await openInbox(engine);
+      const opened = await openInbox(engine);
       const beside = ["beside-1", "beside-2", "beside-3"];
-      for (const id of ["poison", ...beside]) await inbox.accept(incoming(id));
-      const processes = await runUntilSettled(store, ["poison", ...beside]);
+      for (const id of ["poison", ...beside]) await opened.inbox.accept(incoming(id));
+      const { reader, takeBack } = await lend(engine, opened);
+      const processes = await runUntilSettled(reader, opened.store, ["poison", ...beside]);
+      const inbox = await takeBack();
       const poison = await inbox.get(key("poison"));
       expect(poison).toMatchObject({ status: "dead" });
       // The crash while others were running does not count. The two later crashes do.
@@ -61,11 +63,13 @@ export function describeCrashContract(engine: Engine): void {
     });
 
     test("runs other deliveries while one causes crashes", { timeout: 60_000 }, async () => {
-      const { inbox, store } = await openInbox(engine);
+      const opened = await openInbox(engine);
       const beside = ["beside-1", "beside-2", "beside-3"];
       const others = Array.from({ length: 8 }, (_, index) => `other-${index}`);
-      for (const id of ["poison", ...beside, ...others]) await inbox.accept(incoming(id));
-      const processes = await runUntilSettled(store, ["poison", ...beside, ...others]);
+      for (const id of ["poison", ...beside, ...others]) await opened.inbox.accept(incoming(id));
+      const { reader, takeBack } = await lend(engine, opened);
+      const processes = await runUntilSettled(reader, opened.store, ["poison", ...beside, ...others]);
+      const inbox = await takeBack();
       for (const id of others) expect(await inbox.get(key(id))).toMatchObject({ status: "succeeded" });
       expect(await inbox.get(key("poison"))).toMatchObject({ status: "dead" });
       for (const { lines } of processes.slice(1)) expectSuspectsAlone(lines, ["poison", ...beside]);

@@ -9,7 +9,7 @@ import { crashPolicy, openers } from "./openers.ts";
  * and succeed in the second.
  */
 const { ENGINE = "", STORE: store = "", BESIDE = "0" } = process.env;
-const name = (["SQLite", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
+const name = (["SQLite", "Bucket", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
 if (!name) throw new Error(`There is no engine "${ENGINE}".`);
 const inbox = await openers[name]({ store, log: createMemoryLogger(), leaseMs: 300 });
 const running = new Set<string>();

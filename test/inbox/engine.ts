@@ -23,6 +23,11 @@ export interface Engine {
   /** Creates an empty store. */
   emptyStore: () => string | Promise<string>;
   open: (options: EngineOptions) => Inbox | Promise<Inbox>;
+  /**
+   * Opens an inbox for reading while another process owns it. Only for engines that permit one process at a time. Tests of processes
+   * that share an inbox do not apply to these engines.
+   */
+  openReader?: (store: string) => Promise<Inbox>;
 }
 
 /** An inbox under test. */
@@ -39,6 +44,23 @@ export async function openInbox(engine: Engine, options: Partial<EngineOptions> 
   const inbox = await engine.open({ log: logger, ...options, store });
   onTestFinished(async () => void (await inbox.close(1_000)));
   return { inbox, store, logger };
+}
+
+/** An inbox whose store other processes may use. */
+export interface LentInbox {
+  /** Reads the deliveries in the meantime. */
+  reader: Inbox;
+  /** Returns the inbox after the other processes have exited. */
+  takeBack: () => Promise<Inbox>;
+}
+
+/** Permits other processes to open the store of an inbox. */
+export async function lend(engine: Engine, { inbox, store }: OpenedInbox): Promise<LentInbox> {
+  if (engine.openReader === undefined) return { reader: inbox, takeBack: async () => inbox };
+  await inbox.close(0);
+  const reader = await engine.openReader(store);
+  onTestFinished(async () => void (await reader.close(0)));
+  return { reader, takeBack: async () => (await openInbox(engine, { store })).inbox };
 }
 
 export const succeeded: Outcome = { status: "succeeded", result: undefined };

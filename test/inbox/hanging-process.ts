@@ -3,7 +3,7 @@ import { crashPolicy, openers } from "./openers.ts";
 
 /* Claims deliveries of "retrain" and prints them. Its handlers never finish. */
 const { ENGINE = "", STORE: store = "" } = process.env;
-const name = (["SQLite", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
+const name = (["SQLite", "Bucket", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
 if (!name) throw new Error(`There is no engine "${ENGINE}".`);
 const inbox = await openers[name]({ store, log: createMemoryLogger(), leaseMs: 300 });
 inbox.startWorker({

@@ -20,11 +20,19 @@ export function describeOwnActions(engine: Engine): void {
       expect(await actions.find(keys)).toEqual(new Set(["commit b", "discussion model:me/net#1", "comment a"]));
     });
 
-    test("are shared by servers that run at the same time, and kept after they exit", async () => {
+    // Otherwise, only one process can own the inbox.
+    if (engine.openReader === undefined) {
+      test("are shared by servers that run at the same time", async () => {
+        const first = await openInbox(engine);
+        const second = await open({ store: first.store });
+        await first.inbox.ownActions?.add(["commit a"]);
+        expect(await second.actions.find(["commit a"])).toEqual(new Set(["commit a"]));
+      });
+    }
+
+    test("are kept after the server exits", async () => {
       const first = await openInbox(engine);
-      const second = await open({ store: first.store });
       await first.inbox.ownActions?.add(["commit a"]);
-      expect(await second.actions.find(["commit a"])).toEqual(new Set(["commit a"]));
       await first.inbox.close(0);
       const { actions } = await open({ store: first.store });
       expect(await actions.find(["commit a"])).toEqual(new Set(["commit a"]));

@@ -64,7 +64,7 @@ export class LogWriter {
   constructor(options: LogWriterOptions) {
     this.#options = {
       monotonicNow: () => performance.now(),
-      wait: async (ms, signal) => void (await delay(ms, undefined, { signal, ref: false })),
+      wait: async (ms, signal) => void (await delay(ms, undefined, { signal })),
       ...options,
     };
     this.writerId = options.writerId;
