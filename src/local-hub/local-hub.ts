@@ -209,8 +209,8 @@ export class LocalHub {
   }
 
   /**
-   * Creates a private bucket, unless it exists. Returns the environment variables of a receiver whose inbox is in the bucket.
-   * `token` is the token whose access the key has. Default `"hf_local"`.
+   * Creates a private bucket, unless it exists. Returns the environment variables of a receiver whose inbox is in the bucket. A name
+   * without an owner belongs to `local-user`. `token` is the token whose access the key has. Default `"hf_local"`.
    *
    * @throws `ARGUMENT_INVALID` if the name is invalid, `CLOSING` if the local Hub is closed.
    * @example

@@ -4,6 +4,8 @@ import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { plainJson } from "../../core/terminal-text.ts";
+import type { BucketVariables } from "../../local-hub/buckets/bucket-connection.ts";
+import type { LocalHub } from "../../local-hub/local-hub.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { examples, helpWithoutHubOptions, parsePort } from "../usage.ts";
@@ -13,6 +15,7 @@ interface HubOptions {
   state?: string;
   runJobs?: boolean;
   allowRemote?: boolean;
+  bucket?: string;
 }
 
 /** Adds `hub-webhooks hub`. */
@@ -22,6 +25,7 @@ export function addHub(program: Command, invocation: Invocation): void {
     .description("run a local Hub that stores webhooks and sends deliveries; no account required")
     .option("--port <port>", "port to listen on; 0 for any free port", parsePort, defaultHubPort)
     .option("--state <file>", "store all data in this SQLite file (default: in memory)")
+    .option("--bucket <name>", "create a bucket, and print the environment variables for an inbox in it")
     .option("--run-jobs", "run webhook jobs as processes on this machine")
     .option("--allow-remote", "allow deliveries to URLs on other machines")
     .configureHelp(helpWithoutHubOptions())
@@ -30,10 +34,11 @@ export function addHub(program: Command, invocation: Invocation): void {
       examples(
         "hub",
         "hub --state hub.sqlite --port 5051",
+        "hub --bucket me/inbox",
         "hub --port 0 --format json    # for programs: prints the URL as a line of JSON",
       ),
     )
-    .action(async ({ port, state, runJobs, allowRemote }: HubOptions) => {
+    .action(async ({ port, state, runJobs, allowRemote, bucket }: HubOptions) => {
       const { output, shell } = invocation;
       const { LocalHub } = await import("../../local-hub/local-hub.ts");
       const { developmentTokens } = await import("../../local-hub/accounts.ts");
@@ -41,14 +46,25 @@ export function addHub(program: Command, invocation: Invocation): void {
       const hub = await LocalHub.launch({ port, state, runJobs, allowRemote, logger }).catch((error: unknown) => {
         throw withPortAdvice(error, port);
       });
+      const variables = bucket === undefined ? undefined : await createBucket(hub, bucket);
       const removeSession = await storeSession(output, hub);
       const stopped = shell.untilStopped();
-      output.print(readyText(output, { hub, tokens: developmentTokens }));
+      output.print(readyText(output, { hub, tokens: developmentTokens, variables }));
       await stopped;
       output.log("Stopping the local Hub. Press Ctrl+C again to exit immediately.");
       removeSession();
       await hub.close();
     });
+}
+
+/** Creates a bucket. If the name is invalid, closes the local Hub and rethrows the error. */
+async function createBucket(hub: LocalHub, name: string): Promise<BucketVariables> {
+  try {
+    return hub.createBucket(name);
+  } catch (error) {
+    await hub.close();
+    throw error;
+  }
 }
 
 /** Stores the URL for `trigger` in the same folder. Returns a function that deletes the stored URL. */
@@ -84,12 +100,14 @@ function readyText(
   {
     hub: { url, port },
     tokens,
+    variables,
   }: {
     hub: { url: string; port: number };
     tokens: readonly { token: string; user: string; meaning: string }[];
+    variables: BucketVariables | undefined;
   },
 ): string {
-  if (output.format === "json") return plainJson({ event: "ready", url, port });
+  if (output.format === "json") return plainJson({ event: "ready", url, port, ...(variables && { env: variables }) });
   if (output.format === "quiet") return url;
   const width = Math.max(...tokens.map(({ token }) => token.length));
   return [
@@ -101,7 +119,14 @@ function readyText(
     "",
     "To create a webhook:",
     `  HF_ENDPOINT=${url} HF_TOKEN=hf_local npx hub-webhooks create --url http://127.0.0.1:${defaultPort}/webhooks/hello --watch dataset:local-user/data`,
+    ...bucketLines(variables),
     "",
     "Press Ctrl+C to stop.",
   ].join("\n");
+}
+
+function bucketLines(variables: BucketVariables | undefined): string[] {
+  if (variables === undefined) return [];
+  const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  return ["", "To store the inbox of a receiver in the bucket, set:", ...assignments.map((line) => `  ${line}`)];
 }

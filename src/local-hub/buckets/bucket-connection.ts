@@ -41,19 +41,24 @@ export interface BucketVariables {
 }
 
 /**
- * Creates a bucket, unless it exists. Returns the environment variables for a receiver whose inbox is in the bucket.
+ * Creates a bucket, unless it exists. Returns the environment variables for a receiver whose inbox is in the bucket. A name without
+ * an owner belongs to the developer.
  *
  * @throws `ARGUMENT_INVALID` if the name is invalid.
  */
 export function ensureBucket(
   context: HubContext,
-  { name, private: isPrivate, token }: { name: string; private: boolean; token: string },
+  { name: givenName, private: isPrivate, token }: { name: string; private: boolean; token: string },
 ): BucketVariables {
+  const name = givenName.includes("/") ? givenName : `${localUser}/${givenName}`;
   const [namespace = "", bucket = "", ...rest] = name.split("/");
   if (rest.length > 0 || ![namespace, bucket].every((part) => /^[A-Za-z0-9][\w.-]{0,95}$/.test(part))) {
-    throw new WebhookError(`The bucket name ${JSON.stringify(name)} is invalid. Use "owner/name".`, {
-      code: "ARGUMENT_INVALID",
-    });
+    throw new WebhookError(
+      `The bucket name ${JSON.stringify(givenName)} is invalid. Use "owner/name", with letters, digits, "-", "_", and ".".`,
+      {
+        code: "ARGUMENT_INVALID",
+      },
+    );
   }
   if (!context.store.repositories.get({ type: "bucket", name })) {
     createRepository(context, { type: "bucket", name, private: isPrivate, user: localUser });

@@ -49,6 +49,34 @@ describe("hub-webhooks hub", () => {
     await expect(client.webhooks.list()).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
   });
 
+  test("creates a bucket, and prints the variables for an inbox in it", async () => {
+    const stop = Promise.withResolvers<void>();
+    const ready = Promise.withResolvers<string>();
+    const running = runCommand(["hub", "--port", "0", "--bucket", "me/inbox"], {
+      stopped: stop.promise,
+      onOutput: ready.resolve,
+    });
+    const output = await ready.promise;
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
+    const variables = Object.fromEntries(
+      [...output.matchAll(/^ {2}([A-Z_\d]+)=(\S+)$/gm)].map(([, name, value]) => [name, value]),
+    );
+    expect(variables).toEqual({
+      INBOX_URL: "hf://buckets/me/inbox",
+      AWS_ENDPOINT_URL_S3: `${url}/s3/me`,
+      AWS_ACCESS_KEY_ID: expect.stringMatching(/^HFAK[\dA-F]{16}$/),
+      AWS_SECRET_ACCESS_KEY: expect.stringMatching(/^\S{40}$/),
+    });
+    stop.resolve();
+    await running;
+  });
+
+  test("exits if the name of the bucket is invalid", async () => {
+    const { exitCode, stderr } = await runCommand(["hub", "--port", "0", "--bucket", "me/a/b"]);
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain('"me/a/b"');
+  });
+
   test("is found by trigger in the same folder, on any port", async () => {
     vi.stubEnv("TMPDIR", createFolder());
     const stop = Promise.withResolvers<void>();
