@@ -4817,13 +4817,13 @@ declare class LocalHub {
   /** Returns the jobs of all users, newest first. */
   jobs(): Job[];
   /**
-   * Creates a private bucket, unless it exists. Returns the environment variables of a receiver whose inbox is in the bucket.
-   * `token` is the token whose access the key has. Default `"hf_local"`.
+   * Creates a private bucket, unless it exists. Returns the environment variables of a receiver whose inbox is in the bucket. A name
+   * without an owner belongs to `local-user`. `token` is the token whose access the key has. Default `"hf_local"`.
    *
    * @throws `ARGUMENT_INVALID` if the name is invalid, `CLOSING` if the local Hub is closed.
    * @example
    * ```ts
-   * const { INBOX_URL, AWS_ENDPOINT_URL_S3 } = hub.createBucket("me/inbox"); // "hf://buckets/me/inbox", "http://127.0.0.1:…/s3/me"
+   * const { INBOX_URL, AWS_ENDPOINT_URL_S3 } = localHub.createBucket("me/inbox"); // "hf://buckets/me/inbox", "http://127.0.0.1:…/s3/me"
    * ```
    */
   createBucket(name: string, options?: {
@@ -4836,7 +4836,9 @@ declare class LocalHub {
    * @throws `CLOSING` if the local Hub is closed.
    * @example
    * ```ts
-   * const s3 = new S3Client(hub.bucketConnection("me"));
+   * import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+   *
+   * const s3 = new S3Client(localHub.bucketConnection("me"));
    * await s3.send(new PutObjectCommand({ Bucket: "inbox", Key: "data.txt", Body: "hello" }));
    * ```
    */
@@ -4849,7 +4851,7 @@ declare class LocalHub {
    * @throws `ARGUMENT_INVALID` if a fault is invalid, `CLOSING` if the local Hub is closed.
    * @example
    * ```ts
-   * hub.setBucketFaults([{ kind: "error", status: 503, retryAfterSeconds: 1, operations: ["PUT"], keys: "log/*", count: 3 }]);
+   * localHub.setBucketFaults([{ kind: "error", status: 503, retryAfterSeconds: 1, operations: ["PUT"], keys: "log/*", count: 3 }]);
    * ```
    */
   setBucketFaults(faults: readonly BucketFault[]): void;

@@ -5,7 +5,7 @@ import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { createSafeLogger } from "../core/logger.ts";
 import type { Job } from "../hub/jobs/schemas.ts";
-import { type Listener, listen } from "../receiver/node/listen.ts";
+import { listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
 import {
   type BucketConnection,
@@ -20,13 +20,13 @@ import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts
 import { type HubEvent, parseEvent } from "./events/event-request.ts";
 import { triggerEvent } from "./events/trigger.ts";
 import type { HubContext } from "./hub-context.ts";
+import { closeParts, openStoreOrClose, type Parts, resetStore } from "./hub-parts.ts";
 import { createId, createSha } from "./ids.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { toJob } from "./resources/jobs.ts";
 import { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { ApiEnvironment } from "./routes/authentication.ts";
 import { seedStore } from "./seed/seed.ts";
-import { openStore, type Store } from "./store/store.ts";
 
 /** The options of `LocalHub.launch`. */
 export interface LocalHubOptions {
@@ -215,7 +215,7 @@ export class LocalHub {
    * @throws `ARGUMENT_INVALID` if the name is invalid, `CLOSING` if the local Hub is closed.
    * @example
    * ```ts
-   * const { INBOX_URL, AWS_ENDPOINT_URL_S3 } = hub.createBucket("me/inbox"); // "hf://buckets/me/inbox", "http://127.0.0.1:…/s3/me"
+   * const { INBOX_URL, AWS_ENDPOINT_URL_S3 } = localHub.createBucket("me/inbox"); // "hf://buckets/me/inbox", "http://127.0.0.1:…/s3/me"
    * ```
    */
   createBucket(name: string, options: { private?: boolean; token?: string } = {}): BucketVariables {
@@ -229,7 +229,9 @@ export class LocalHub {
    * @throws `CLOSING` if the local Hub is closed.
    * @example
    * ```ts
-   * const s3 = new S3Client(hub.bucketConnection("me"));
+   * import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+   *
+   * const s3 = new S3Client(localHub.bucketConnection("me"));
    * await s3.send(new PutObjectCommand({ Bucket: "inbox", Key: "data.txt", Body: "hello" }));
    * ```
    */
@@ -243,7 +245,7 @@ export class LocalHub {
    * @throws `ARGUMENT_INVALID` if a fault is invalid, `CLOSING` if the local Hub is closed.
    * @example
    * ```ts
-   * hub.setBucketFaults([{ kind: "error", status: 503, retryAfterSeconds: 1, operations: ["PUT"], keys: "log/*", count: 3 }]);
+   * localHub.setBucketFaults([{ kind: "error", status: 503, retryAfterSeconds: 1, operations: ["PUT"], keys: "log/*", count: 3 }]);
    * ```
    */
   setBucketFaults(faults: readonly BucketFault[]): void {
@@ -260,7 +262,7 @@ export class LocalHub {
    * it.
    */
   close(): Promise<void> {
-    this.#closed ??= close(this.#parts);
+    this.#closed ??= closeParts(this.#parts);
     return this.#closed;
   }
 
@@ -274,40 +276,5 @@ export class LocalHub {
     throw new WebhookError("This local Hub is closed. Launch another local Hub with LocalHub.launch().", {
       code: "CLOSING",
     });
-  }
-}
-
-interface Parts {
-  context: HubContext;
-  listener: Listener;
-  sender: HttpSender;
-}
-
-function resetStore({ store, dispatcher, jobs, bucketFaults, now }: HubContext): void {
-  bucketFaults.set([]);
-  jobs.cancelAll();
-  for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
-  store.clear();
-  seedStore(store, { now: now() });
-}
-
-/** The timeout for open requests in {@link LocalHub.close}, in milliseconds. */
-const closeGraceMs = 5_000;
-
-async function close({ context, listener, sender }: Parts): Promise<void> {
-  const listenerClosed = listener.close(closeGraceMs);
-  await Promise.all([context.dispatcher.close(), context.jobs.close()]);
-  await listenerClosed;
-  sender.close();
-  context.store.close();
-}
-
-/** Opens the store. Call this function after the server listens, so that a failed launch creates no state file. */
-async function openStoreOrClose(file: string | undefined, listener: Listener): Promise<Store> {
-  try {
-    return openStore({ file });
-  } catch (error) {
-    await listener.close(0);
-    throw error;
   }
 }
