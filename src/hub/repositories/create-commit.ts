@@ -116,13 +116,18 @@ export async function compareWithHead(
 }
 
 /**
- * Checks that the Hub stores these files in the commit itself.
+ * Checks that the Hub stores these files in the commit itself. Without `createPullRequest`, the Hub requires write access.
  *
  * @throws `LARGE_FILE_UNSUPPORTED`
  */
 export async function checkUploadModes(
   { client, path }: RepositoryContext,
-  { needed, branch, signal }: CallOptions & { needed: readonly NeededWrite[]; branch: string },
+  {
+    needed,
+    branch,
+    createPullRequest = false,
+    signal,
+  }: CallOptions & { needed: readonly NeededWrite[]; branch: string; createPullRequest?: boolean },
 ): Promise<void> {
   const params = { ...path, rev: branch };
   const files = needed.flatMap(({ path: file, content }) =>
@@ -132,7 +137,7 @@ export async function checkUploadModes(
       : [],
   );
   for (const part of chunksOf(files, pathsPerRequest.preupload)) {
-    const input = { params, body: { files: part } };
+    const input = { params, body: { files: part }, ...(createPullRequest && { query: { create_pr: true } }) };
     const answer = await client.transport.call(commitOperations.preupload, input, { signal, idempotent: true });
     const large = answer.files.find(({ uploadMode }) => uploadMode !== "regular");
     if (large === undefined) continue;

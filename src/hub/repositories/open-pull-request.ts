@@ -50,7 +50,7 @@ export async function openPullRequest(
     if (found && found.status !== "merged") return toOpened(found);
     const { needed } = await compareWithHead(context, { writes, branch: "main", signal });
     if (needed.length === 0) return found && toOpened(found);
-    await checkUploadModes(context, { needed, branch: "main", signal });
+    await checkUploadModes(context, { needed, branch: "main", createPullRequest: true, signal });
     const encodedBody = encodeCommit({ message: title, description: markDescription(description, marker), needed });
     const input = { params: { ...path, rev: "main" }, query: { create_pr: true } };
     const { opened } = await observe(context, {

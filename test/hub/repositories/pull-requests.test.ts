@@ -32,6 +32,15 @@ describe("openPullRequest", () => {
     expect((await repo.refs()).pullRequests).toMatchObject([{ ref: "refs/pr/1" }]);
   });
 
+  test("needs no write access to the repository", async () => {
+    const { connect } = await open();
+    const other = connect({ token: "hf_other" });
+    expect(await other.openPullRequest(proposal)).toMatchObject({ num: 1, created: true });
+    expect(await other.openPullRequest(changed)).toMatchObject({ num: 1, created: false });
+    expect(await other.readText("README.md", { revision: "refs/pr/1" })).toBe("license: apache-2.0\n");
+    await expect(other.commit({ ...proposal, message: proposal.title })).rejects.toMatchObject({ status: 403 });
+  });
+
   test.each(["answer", "request"] as const)("opens one pull request if the %s is lost", async (loss) => {
     const { repo, network, observed } = await open({ signature: "bot" });
     network.loseNext(/\/commit\/main$/, loss);
