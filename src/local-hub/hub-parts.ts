@@ -26,6 +26,7 @@ const closeGraceMs = 5_000;
 /** Stops the server, the deliveries, and the jobs, and closes the store. */
 export async function closeParts({ context, listener, sender }: Parts): Promise<void> {
   const listenerClosed = listener.close(closeGraceMs);
+  context.bucketFaults.close();
   await Promise.all([context.dispatcher.close(), context.jobs.close()]);
   await listenerClosed;
   sender.close();

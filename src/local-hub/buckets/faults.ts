@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe-issue.ts";
 import { type Duration, isDuration, toMilliseconds } from "../../core/duration.ts";
@@ -104,6 +105,7 @@ interface ActiveFault {
 /** The faults that a user set. They are kept in memory only. */
 export class BucketFaults {
   #active: ActiveFault[] = [];
+  readonly #closing = new AbortController();
 
   /**
    * Replaces all faults.
@@ -121,6 +123,22 @@ export class BucketFaults {
       skip: fault.skip ?? 0,
       count: fault.count ?? Number.POSITIVE_INFINITY,
     }));
+  }
+
+  /** Waits for a latency. Returns `false` if the local Hub closes before the latency has passed. */
+  async wait(latencyMs: number): Promise<boolean> {
+    if (latencyMs === 0) return true;
+    try {
+      await delay(latencyMs, undefined, { signal: this.#closing.signal });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Ends all latencies. */
+  close(): void {
+    this.#closing.abort();
   }
 
   /** Returns the faults of a request, and counts the request. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Hono } from "hono";
 import type { Caller } from "../../accounts.ts";
 import type { AppliedFaults } from "../../buckets/faults.ts";
@@ -52,14 +51,17 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
       ...{ operation: read.operation, bucket: read.bucket, keys: prepared.keys },
       isConditional: request.headers.has("if-none-match") || request.headers.has("if-match"),
     });
-    if (faults.latencyMs > 0) await delay(faults.latencyMs, undefined, { ref: false });
+    const isOpen = await hub.bucketFaults.wait(faults.latencyMs);
     const { error } = faults;
-    if (error && !error.isExecuted) prepared.discard?.();
-    const response = error && !error.isExecuted ? undefined : prepared.execute(faults);
+    if (!isOpen || (error && !error.isExecuted)) {
+      prepared.discard?.();
+      throw error ? faultError(error) : new S3Error("SlowDown", { message: "The local Hub is shutting down." });
+    }
+    const response = prepared.execute(faults);
     if (faults.isAnswerLost) return closeConnection(context);
     if (error) throw faultError(error);
-    response?.headers.set("date", new Date(hub.now()).toUTCString());
-    return response ?? new Response(null, { status: 500 });
+    response.headers.set("date", new Date(hub.now()).toUTCString());
+    return response;
   });
   app.onError((error, { req: { method } }) => {
     const known = toS3Error(error);
