@@ -13,6 +13,9 @@ const maxSkewMs = 15 * 60 * 1_000;
 /** The headers that a client must sign, in addition to all other `x-amz-` headers that it sends. */
 const requiredHeaders = ["host", "x-amz-content-sha256", "x-amz-date"];
 
+/** The signing keys by secret access key and day. Deriving one takes as long as the rest of the check. */
+const signingKeys = new Map<string, ArrayBuffer>();
+
 const authorizationPattern =
   /^AWS4-HMAC-SHA256\s+Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request,\s*SignedHeaders=([^,\s]+),\s*Signature=([\da-f]{64})$/;
 
@@ -66,7 +69,7 @@ export async function verifySignature(request: Request, { now }: { now: number }
     headers: [...headers].filter(([name]) => name !== "host" && signed.includes(name)),
     accessKeyId,
     secretAccessKey: key.secretAccessKey,
-    ...{ service, region, datetime, allHeaders: true },
+    ...{ service, region, datetime, allHeaders: true, cache: signingKeys },
   });
   const expected = Buffer.from(await signer.signature());
   if (!timingSafeEqual(expected, Buffer.from(signature))) {
