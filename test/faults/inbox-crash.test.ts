@@ -4,6 +4,7 @@ import { engines } from "./inbox-engines.ts";
 import { Ledger } from "./inbox-ledger.ts";
 import { type InboxReceiver, startInboxReceiver } from "./inbox-receiver.ts";
 import { countRows, skipFault } from "./rows.ts";
+import { RunCounts } from "./run-counts.ts";
 
 countRows("inbox-crash");
 
@@ -134,27 +135,6 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     await ledger.account("X2", name, { succeeded: 4 });
   });
 });
-
-/** Counts the handler's runs of each delivery across all processes. */
-class RunCounts {
-  readonly #runs = new Map<string, number>();
-
-  add({ child }: InboxReceiver): void {
-    for (const { msg, id } of child.lines) {
-      if (msg === "target ran" && typeof id === "string") this.#runs.set(id, (this.#runs.get(id) ?? 0) + 1);
-    }
-  }
-
-  /** Returns the deliveries that ran more often than their recorded crashes explain. */
-  async repeatedWithoutCrash(ledger: Ledger): Promise<readonly string[]> {
-    const ids = [...this.#runs.keys()].filter((id) => (this.#runs.get(id) ?? 0) > 1);
-    const stored = await ledger.read(ids.map((id) => ({ id, endpoint: "target" })));
-    return ids.filter((id, index) => {
-      const crashes = (stored[index]?.attempts ?? []).filter(({ outcome }) => outcome === "abandoned").length;
-      return (this.#runs.get(id) ?? 0) > 1 + crashes;
-    });
-  }
-}
 
 /**
  * Sends on four connections and kills the receiver after some deliveries are acknowledged and while others are in

@@ -67,7 +67,12 @@ export class Ledger {
   }
 
   async #openReader(): Promise<Inbox> {
-    const inbox = await openInbox({ url: this.#url, now: Date.now, log: createMemoryLogger() });
+    const inbox = await openInbox({
+      url: this.#url,
+      now: Date.now,
+      log: createMemoryLogger(),
+      access: "read",
+    });
     onTestFinished(async () => void (await inbox.close(0)));
     return inbox;
   }

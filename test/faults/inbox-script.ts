@@ -15,6 +15,8 @@ const {
   INBOX_URL: url = "",
   LEASE_MS,
   MAX_QUEUED,
+  SNAPSHOT_RECORDS,
+  MAX_WAIT_MS,
   CLOCK,
   FILE_SYSTEM,
   RUN_AS,
@@ -37,6 +39,8 @@ const logger = createNodeLogger();
 const limits = {
   ...(LEASE_MS !== undefined && { leaseMs: Number(LEASE_MS) }),
   ...(MAX_QUEUED !== undefined && { maxQueued: Number(MAX_QUEUED) }),
+  ...(SNAPSHOT_RECORDS !== undefined && { minSnapshotRecords: Number(SNAPSHOT_RECORDS) }),
+  ...(MAX_WAIT_MS !== undefined && { maxWaitMs: Number(MAX_WAIT_MS) }),
 };
 const isOwnInbox = CLOCK !== undefined || Object.keys(limits).length > 0;
 const server = new WebhooksServer({

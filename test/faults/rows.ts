@@ -70,6 +70,13 @@ export const rows = [
     file: "acting",
     what: "kills between a call of the Hub and its completion leave one comment, pull request and commit per push",
   },
+  { id: "B1", file: "bucket", what: "kills at every step of an inbox in a bucket lose nothing, also without the disk" },
+  { id: "B2", file: "bucket", what: "of two receivers that race for an inbox in a bucket, never two answer 202" },
+  {
+    id: "B3",
+    file: "bucket",
+    what: "every fault of the bucket during load is answered 202 or 503, and recovered from",
+  },
   { id: "I1", file: "inbox-crash", what: "30 kills around the write lose nothing, and each 202 follows a sync" },
   { id: "I2", file: "inbox-crash", what: "a delivery of a killed process runs again when its lease expires" },
   { id: "I3", file: "inbox-sqlite", what: "a full or read-only disk is answered 503, and recovered from" },

@@ -86,7 +86,7 @@ export class LogWriter {
     return this.#fencedBy;
   }
 
-  /** The current outage, or `undefined` if the last request succeeded. */
+  /** The current outage, or `undefined` if no request is being repeated. */
   get outage(): Outage | undefined {
     const since = this.#failingSince;
     if (since === undefined) return undefined;
@@ -167,7 +167,11 @@ export class LogWriter {
       } catch (error) {
         this.#recordFailure(error);
         const isRefused = error instanceof ObjectStoreError && error.isRefused;
-        if (isRefused && !isUnknown) throw inboxUnavailable(error);
+        if (isRefused && !isUnknown) {
+          // No request is repeated, so the next record must find out whether the store accepts records again.
+          this.#failingSince = undefined;
+          throw inboxUnavailable(error);
+        }
         isUnknown = true;
         await this.#pause(pauseMs, error);
       }

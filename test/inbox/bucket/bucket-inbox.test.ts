@@ -87,11 +87,13 @@ describe("Before a record is stored", () => {
 describe("If a record is not stored", () => {
   test("the delivery is rejected and undone, and can be stored later", async () => {
     const store = new MemoryObjectStore();
-    const { inbox } = await openMemoryInbox(store);
+    const { inbox } = await openMemoryInbox(store, { maxWaitMs: 20 });
     failRecords(store, () => "refused");
     await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
     expect(await inbox.get(key("a"))).toBeUndefined();
     store.intercept = () => undefined;
+    // Longer than `maxWaitMs`.
+    await new Promise((resolve) => setTimeout(resolve, 40));
     expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: false });
     await inbox.close(0);
     const { inbox: next } = await openMemoryInbox(store);
