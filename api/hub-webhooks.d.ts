@@ -3213,6 +3213,11 @@ interface Inbox {
    */
   readonly ownActions?: OwnActions;
   /**
+   * The Storage Bucket of the Hub that stores the inbox, such as `me/inbox`. A server ignores the events of this bucket, because
+   * storing such an event would cause the next one. Missing if the inbox is stored elsewhere.
+   */
+  readonly bucket?: string;
+  /**
    * Stops claiming deliveries, aborts the signals of running handlers, and waits up to `graceMs` milliseconds for these handlers.
    * If a handler fails or does not finish during this time, its delivery is queued again, and the attempt does not count. Returns
    * the number of these interrupted deliveries. Later calls return the result of the first call.

@@ -27,6 +27,11 @@ export interface OpenInboxOptions {
    * `INBOX_TAKE_OVER` is `1`.
    */
   takeOver?: boolean;
+  /**
+   * Reads an environment variable, such as the access key of a bucket. Returns `undefined` if the variable is unset or empty.
+   * Default: from the environment of this process.
+   */
+  readVariable?: (name: string) => string | undefined;
 }
 
 /**
@@ -46,7 +51,7 @@ export async function openInbox({
   if (isBucketUrl(url)) {
     const { openBucket, openBucketForReading } = await import("./bucket/open-bucket.ts");
     return access === "read"
-      ? openBucketForReading({ url, log })
+      ? openBucketForReading({ url, log, ...options })
       : openBucket({ url, log, now, mustExist, ...options });
   }
   if (isServerUrl(url)) {
@@ -100,7 +105,7 @@ export function isOnLocalDisk(url: string = defaultInboxUrl): boolean {
  */
 export async function repairInbox(
   url: string,
-  options: Pick<OpenInboxOptions, "log" | "now" | "takeOver">,
+  options: Pick<OpenInboxOptions, "log" | "now" | "takeOver" | "readVariable">,
 ): Promise<RepairedGap[]> {
   if (!isBucketUrl(url)) {
     throw optionError("Only an inbox in a bucket (hf:// or s3://) can be repaired by this command.");

@@ -312,6 +312,7 @@ export class WebhooksServer {
       now: this.#now,
       createId: this.#options.createId ?? (() => crypto.randomUUID()),
       store: (delivery) => this.#backgroundWork.store(delivery),
+      bucket: () => this.#backgroundWork.bucket,
       activity: this.#activity,
       hub: () => this.#hub.client,
       conditionCheck: new ConditionCheck({ serverHub: this.#hub, ownChanges: this.#ownChanges, log: this.#log }),

@@ -7,11 +7,20 @@ import { describeEmptyList, statusColor } from "./deliveries/delivery-list.ts";
 import { type DeliveriesContext, endpointOption, parseInboxUrl } from "./deliveries/delivery-options.ts";
 import { InboxAccess } from "./deliveries/inbox-access.ts";
 import { addListDeliveries } from "./deliveries/list.ts";
+import { addRepair } from "./deliveries/repair.ts";
 import { addReplayDeliveries } from "./deliveries/replay.ts";
 import { addShowDelivery } from "./deliveries/show.ts";
 import { addTailDeliveries } from "./deliveries/tail.ts";
 
-const subcommands = [addListDeliveries, addShowDelivery, addReplayDeliveries, addCounts, addTailDeliveries, addCompact];
+const subcommands = [
+  addListDeliveries,
+  addShowDelivery,
+  addReplayDeliveries,
+  addCounts,
+  addTailDeliveries,
+  addCompact,
+  addRepair,
+];
 
 /** Adds `hub-webhooks deliveries` and its subcommands. */
 export function addDeliveries(program: Command, invocation: Invocation): void {

@@ -47,6 +47,7 @@ const maxReleaseMs = 5_000;
 /** Stores deliveries in a bucket. A SQLite file on the local disk is the working store. */
 export class BucketInbox implements Inbox {
   readonly ownActions: OwnActions;
+  readonly bucket?: string;
   readonly #options: Required<BucketInboxOptions>;
   #waitingBytes = 0;
   #closed: Promise<{ interrupted: number }> | undefined;
@@ -54,6 +55,8 @@ export class BucketInbox implements Inbox {
   constructor(options: BucketInboxOptions) {
     this.#options = { maxWaitMs: 20_000, maxWaitingBytes: 32 * 2 ** 20, ...options };
     this.ownActions = options.inbox.ownActions;
+    const bucket = /^hf:\/\/buckets\/([^/]+\/[^/]+)/.exec(options.name)?.[1];
+    if (bucket !== undefined) this.bucket = bucket;
   }
 
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {

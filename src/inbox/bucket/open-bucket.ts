@@ -22,6 +22,8 @@ export interface OpenBucketOptions {
   now: () => number;
   /** Whether to take over the inbox although another process owns it. Default: whether `INBOX_TAKE_OVER` is `1`. */
   takeOver?: boolean;
+  /** Reads an environment variable. Default: from the environment of this process. */
+  readVariable?: (name: string) => string | undefined;
   /** Whether to fail if the bucket contains no inbox, instead of creating one. */
   mustExist: boolean;
 }
@@ -36,16 +38,17 @@ export async function openBucket({
   url,
   log,
   now,
-  takeOver = readEnvironment("INBOX_TAKE_OVER") === "1",
+  readVariable = readEnvironment,
+  takeOver = readVariable("INBOX_TAKE_OVER") === "1",
   mustExist,
 }: OpenBucketOptions): Promise<BucketInbox> {
-  const store = await openStore(url);
+  const store = await openStore(url, readVariable);
   const giveUpAt = performance.now() + maxOpenMs;
   for (let isFirst = true; ; isFirst = false) {
     try {
       if (mustExist) await (await BucketReader.open({ store, log })).close();
       await checkObjectStore(store);
-      return await openBucketInbox({ store, spaceId: readEnvironment("SPACE_ID"), takeOver, log, now });
+      return await openBucketInbox({ store, spaceId: readVariable("SPACE_ID"), takeOver, log, now });
     } catch (error) {
       if (!(error instanceof ObjectStoreError)) throw error;
       if (error.isRefused || performance.now() >= giveUpAt) throw bucketUnusable(store, error);
@@ -61,8 +64,12 @@ export async function openBucket({
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export async function openBucketForReading({ url, log }: Pick<OpenBucketOptions, "url" | "log">): Promise<Inbox> {
-  const store = await openStore(url);
+export async function openBucketForReading({
+  url,
+  log,
+  readVariable = readEnvironment,
+}: Pick<OpenBucketOptions, "url" | "log" | "readVariable">): Promise<Inbox> {
+  const store = await openStore(url, readVariable);
   try {
     return await BucketReader.open({ store, log });
   } catch (error) {
@@ -70,9 +77,9 @@ export async function openBucketForReading({ url, log }: Pick<OpenBucketOptions,
   }
 }
 
-function openStore(url: string): Promise<ObjectStore> {
-  const location = parseBucketUrl(url, readEnvironment);
-  return openS3ObjectStore({ location, credentials: readBucketCredentials(location.name, readEnvironment) });
+function openStore(url: string, readVariable: (name: string) => string | undefined): Promise<ObjectStore> {
+  const location = parseBucketUrl(url, readVariable);
+  return openS3ObjectStore({ location, credentials: readBucketCredentials(location.name, readVariable) });
 }
 
 function bucketUnusable({ name }: ObjectStore, cause: ObjectStoreError): WebhookError {

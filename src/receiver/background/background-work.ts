@@ -33,6 +33,11 @@ export class BackgroundWork {
     this.#options = options;
   }
 
+  /** See `Inbox.bucket`. */
+  get bucket(): string | undefined {
+    return this.#inbox?.bucket;
+  }
+
   /** The inbox that is open or opening, or `undefined` before the inbox is first opened. */
   get opened(): Promise<Inbox> | undefined {
     return this.#opening;

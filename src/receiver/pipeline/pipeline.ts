@@ -33,6 +33,8 @@ interface PipelineOptions {
   createId: () => string;
   /** Stores a delivery of a background endpoint. */
   store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
+  /** Returns the Storage Bucket that stores the inbox, such as `me/inbox`, or `undefined` if there is none. */
+  bucket: () => string | undefined;
   activity: Activity;
   /** Returns the server's Hub client for handlers. */
   hub: () => HubClient;
@@ -85,8 +87,11 @@ export class DeliveryPipeline {
       const body = await request.readBody(bodyLimit);
       // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
       const parsing = this.#parse(endpoint, { body, id: usableId(request.header("webhook-id")) });
-      const parsed = parsing instanceof Promise ? await parsing : parsing;
-      if (endpoint.queue && parsed.ignored === undefined) return await this.#store(endpoint, parsed, startedAt);
+      let parsed = parsing instanceof Promise ? await parsing : parsing;
+      if (endpoint.queue && parsed.ignored === undefined) {
+        if (!this.#isFromInbox(parsed)) return await this.#store(endpoint, parsed, startedAt);
+        parsed = { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
+      }
       const ranAt = performance.now();
       const { running, duplicate } = this.#runOnce(endpoint, parsed, request);
       const answered = answerOutcome(await running, endpoint.name);
@@ -103,6 +108,12 @@ export class DeliveryPipeline {
     } catch (error) {
       return this.#refuse(error, { endpoint, path: `${webhooksPath}${request.endpointName}` });
     }
+  }
+
+  /** Whether an event comes from the bucket of the inbox. Storing the event would cause the next one. */
+  #isFromInbox({ hubPayload }: ParsedDelivery): boolean {
+    const repo = hubPayload?.repo;
+    return repo?.type === "bucket" && repo.name === this.#options.bucket();
   }
 
   /** Runs a delivery that the inbox has claimed. Never rejects. */

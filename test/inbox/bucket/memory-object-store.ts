@@ -20,7 +20,7 @@ export type StoreFault = "lost answer" | "failed" | "late" | "refused" | "torn";
 
 /** An object store in memory whose requests can fail. Processes that share a store share this object. */
 export class MemoryObjectStore implements ObjectStore {
-  readonly name = "s3://test/inbox";
+  readonly name: string;
   readonly objects = new Map<string, { body: Uint8Array; storedAt: number }>();
   /** All requests so far. */
   readonly requests: StoreRequest[] = [];
@@ -28,9 +28,13 @@ export class MemoryObjectStore implements ObjectStore {
   intercept: (request: StoreRequest) => StoreFault | undefined | Promise<StoreFault | undefined> = () => undefined;
   /** Called after an object was stored. */
   onStored: (stored: { key: string; body: Uint8Array; isTorn: boolean }) => void = () => {};
-  readonly #late: (() => unknown)[] = [];
   /** Milliseconds since the epoch. */
   now: () => number = Date.now;
+  readonly #late: (() => unknown)[] = [];
+
+  constructor(name = "s3://test/inbox") {
+    this.name = name;
+  }
 
   async put(key: string, body: Uint8Array, { ifAbsent = false } = {}): Promise<"stored" | "exists"> {
     return this.#request({ method: "put", key }, (fault) => {

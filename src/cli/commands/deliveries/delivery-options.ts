@@ -15,6 +15,14 @@ export function endpointOption(description: string): Option {
   return new Option("--endpoint <name>", description);
 }
 
+/** Creates the `--take-over` option. */
+export function takeOverOption(): Option {
+  return new Option(
+    "--take-over",
+    "change an inbox in a bucket even if another process owns it; that process then rejects deliveries until it restarts",
+  );
+}
+
 // Only the type is imported, because the help must not load the inbox. The compiler checks that no status is missing.
 const statuses = { queued: true, running: true, succeeded: true, dead: true } satisfies Record<DeliveryStatus, true>;
 

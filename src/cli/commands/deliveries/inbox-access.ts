@@ -8,6 +8,11 @@ import { maskUrl, secretsInUrl } from "../../../core/urls.ts";
 import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
 import type { Shell } from "../../shell.ts";
 
+/** The options of commands that change an inbox. */
+export interface TakeOverOptions {
+  takeOver?: boolean;
+}
+
 interface InboxAccessOptions {
   shell: Shell;
   /** A function, because the options are parsed after this object is created. */
@@ -32,21 +37,31 @@ export class InboxAccess {
    * Opens the inbox, runs a function with it, then closes the inbox. Never creates an inbox. Secrets in the inbox URL
    * are removed from errors.
    *
-   * @throws `INBOX_UNUSABLE`, `OPTION_INVALID`, and the errors of `work`.
+   * @param options.takeOver whether to change an inbox in a bucket although another process owns it.
+   * @throws `INBOX_UNUSABLE`, `INBOX_IN_USE`, `OPTION_INVALID`, and the errors of `work`.
    */
-  use(work: (inbox: ServerInbox) => Promise<void>): Promise<void> {
+  use(
+    work: (inbox: ServerInbox) => Promise<void>,
+    options: { access: "read" } | ({ access: "write" } & TakeOverOptions) = { access: "read" },
+  ): Promise<void> {
     return this.useUrl(async (url) => {
       const [{ openInbox }, { ServerInbox }] = await Promise.all([
         import("../../../inbox/open-inbox.ts"),
         import("../../../receiver/background/server-inbox.ts"),
       ]);
-      const inbox = await openInbox({ url, log: silent, now: Date.now, mustExist: true });
+      const inbox = await openInbox({ url, mustExist: true, ...options, ...this.settings });
       try {
         await work(new ServerInbox(async () => inbox));
       } finally {
         await inbox.close(0);
       }
     });
+  }
+
+  /** The settings with which commands open an inbox. */
+  get settings() {
+    const { env } = this.#options.shell;
+    return { log: silent, now: Date.now, readVariable: (name: string) => env[name] || undefined };
   }
 
   /**
@@ -76,7 +91,7 @@ interface NamedInbox {
 
 /** Creates an error that is safe to print. The error has no cause, because the cause could contain the URL. */
 function toUserError(error: unknown, { url, isOption }: NamedInbox): Error {
-  const reason = withoutSecrets(messageOf(error), url);
+  const reason = withoutSecrets(messageOf(error), url).replace("set INBOX_TAKE_OVER=1", "add --take-over");
   if (WebhookError.isInstance(error)) {
     const hint = error.code === "INBOX_UNUSABLE" ? listInboxes({ except: url }) : "";
     return new WebhookError(`${withOptionName(error, { reason, url, isOption })}${hint}`, { code: error.code });

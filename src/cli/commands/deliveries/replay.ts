@@ -7,9 +7,10 @@ import type { Output } from "../../output.ts";
 import { requestConfirmation, requireConfirmable } from "../../prompts.ts";
 import { examples, usageError } from "../../usage.ts";
 import { deliveryUnknown, describeEmptyList, statusColor } from "./delivery-list.ts";
-import { type DeliveriesContext, endpointOption } from "./delivery-options.ts";
+import { type DeliveriesContext, endpointOption, takeOverOption } from "./delivery-options.ts";
+import type { TakeOverOptions } from "./inbox-access.ts";
 
-interface ReplayOptions {
+interface ReplayOptions extends TakeOverOptions {
   endpoint?: string;
   dead?: boolean;
 }
@@ -29,6 +30,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     .description("queue deliveries again, whatever their status; the server that uses the inbox runs them")
     .addOption(endpointOption("only replay deliveries of this endpoint; required with --dead"))
     .option("--dead", "replay all dead deliveries of the endpoint; prompts for confirmation unless --yes is given")
+    .addOption(takeOverOption())
     .addHelpText(
       "after",
       examples(
@@ -37,11 +39,12 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
         "deliveries replay --dead --endpoint retrain --yes    # in a script",
       ),
     )
-    .action(async (ids: readonly string[], { dead, ...options }: ReplayOptions) => {
+    .action(async (ids: readonly string[], { dead, takeOver, ...options }: ReplayOptions) => {
       const { endpoint } = options;
+      const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
       if (!dead) {
         if (ids.length === 0) throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
-        return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }));
+        return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }), write);
       }
       if (ids.length > 0)
         throw usageError(
@@ -49,7 +52,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
         );
       if (endpoint === undefined) throw usageError("--dead requires an endpoint. Add --endpoint NAME.");
       requireConfirmable(invocation, "deliveries replay --dead");
-      return access.use((inbox) => replayDead(inbox, { endpoint, invocation }));
+      return access.use((inbox) => replayDead(inbox, { endpoint, invocation }), write);
     });
 }
 
