@@ -95,6 +95,11 @@ export class InboxFile {
     return this.#table;
   }
 
+  /** Whether the changes are stored in a log before each commit. */
+  get isLogged(): boolean {
+    return this.#changes !== undefined;
+  }
+
   /** The deliveries without the changes of an open transaction. Use this property outside transactions. */
   get committed(): DeliveryTable {
     return this.#committed ?? this.#table;

@@ -125,6 +125,7 @@ describe("While the bucket is away", () => {
     failRecords(store, () => "failed");
     await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
     expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);
+    await new Promise((resolve) => setTimeout(resolve, 60));
     // Rejected without waiting, so it is not stored later either.
     await expect(inbox.accept(incoming("b"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
     store.intercept = () => undefined;
