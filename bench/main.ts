@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { measureBucket } from "./bucket.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { measureDrain } from "./drain.ts";
 import { measureEndpoints } from "./endpoints.ts";
@@ -24,6 +25,7 @@ const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promi
   endpoints: { measure: measureEndpoints, defaults: { rounds: 5, seconds: 2.2 } },
   fanout: { measure: measureFanOut, defaults: { rounds: 3, seconds: 0 } },
   inbox: { measure: measureInbox, defaults: { rounds: 5, seconds: 2.2 } },
+  bucket: { measure: measureBucket, defaults: { rounds: 3, seconds: 3 } },
   drain: { measure: measureDrain, defaults: { rounds: 2, seconds: 0 } },
   features: { measure: measureFeatures, defaults: { rounds: 5, seconds: 0.8 } },
 };
