@@ -31,6 +31,7 @@ const takesLong = [
   "test/cli/commands/dev.test.ts",
   "test/e2e/dev-loop.test.ts",
   "test/e2e/template.test.ts",
+  "test/inbox/bucket/contract.test.ts",
   "test/inbox/bullmq/lost-leases.test.ts",
   "test/inbox/bullmq/redis.test.ts",
   "test/inbox/sqlite/late-success.test.ts",

@@ -103,6 +103,11 @@ export const sections: readonly Section[] = [
         about: "Run a receiver in a Space, with a secret, an inbox that survives restarts, and sleep.",
       },
       {
+        title: "Store deliveries in a bucket",
+        path: "guides/bucket-inbox",
+        about: "Keep deliveries in a Storage Bucket of the Hub, without a disk and without a database.",
+      },
+      {
         title: "Deploy to a server",
         path: "guides/deploy-server",
         about: "Run a receiver with Docker or systemd, behind a reverse proxy.",

@@ -1,12 +1,14 @@
-import { chmod, cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LocalHub } from "hub-webhooks/local-hub";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { buildImage, type Image } from "../support/dockerfile/build.ts";
 import { type Container, startContainer } from "../support/dockerfile/container.ts";
 import { freePort } from "../support/free-port.ts";
 import { root } from "../support/project-folder.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { dependOn, pack } from "./pack.ts";
 
 const buildTimeout = 300_000;
@@ -94,6 +96,70 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     expect(await container.stop("SIGTERM"), container.output()).toBe(0);
   });
 });
+
+describe.skipIf(skipReason)("The Dockerfile of templates/space with an inbox in a bucket", () => {
+  test("loses no delivery when the disk is lost between two runs", { timeout: buildTimeout }, async () => {
+    await using hub = await LocalHub.launch();
+    const folder = await mkdtemp(join(tmpdir(), "dockerfile-bucket-test-"));
+    await chmod(folder, 0o755);
+    const context = await spaceWithPackedPackage(folder);
+    await appendFile(join(context, "server.ts"), backgroundEndpoint);
+    const image = await buildImage({ dockerfile: join(context, "Dockerfile"), context });
+    const temporary = join(folder, "temporary");
+    await wipe(temporary);
+    const start = async (environment: Record<string, string>) => {
+      const port = await freePort();
+      const container = startContainer(image, {
+        environment: {
+          PORT: String(port),
+          WEBHOOK_SECRET: secret,
+          SPACE_ID: "local-user/space",
+          TMPDIR: temporary,
+          ...hub.createBucket("local-user/inbox"),
+          ...environment,
+        },
+      });
+      onTestFinished(() => void container.stop("SIGKILL"));
+      await container.healthy();
+      return { container, baseUrl: `http://127.0.0.1:${port}` };
+    };
+    try {
+      const first = await start({ HOLD: "1" });
+      const ids = Array.from({ length: 20 }, (_, index) => `delivery-${index}`);
+      for (const id of ids) {
+        const payload = webhookPayload("repo.content");
+        const request = deliveryRequest({ endpoint: "stored", payload, secret, baseUrl: first.baseUrl });
+        request.headers.set("Webhook-Id", id);
+        expect((await fetch(request)).status).toBe(202);
+      }
+      await first.container.stop("SIGKILL");
+      await wipe(temporary);
+      await wipe(join(image.root, image.workdir, ".hub-webhooks"));
+      const second = await start({});
+      await waitFor(() => {
+        const output = second.container.output();
+        expect(ids.filter((id) => !output.includes(`ran ${id}.`))).toEqual([]);
+      });
+    } finally {
+      await image.remove();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+/** Replaces a folder with an empty one that every user can write to. */
+async function wipe(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder);
+  await chmod(folder, 0o777);
+}
+
+const backgroundEndpoint = `
+server.webhook("stored", { background: true }, async (_payload, { delivery, log }) => {
+  if (process.env.HOLD === "1") await new Promise(() => {});
+  log.info("ran " + delivery.id + ".");
+});
+`;
 
 /** Creates the files of a Space, with the package from this repository instead of the registry. */
 async function spaceWithPackedPackage(folder: string): Promise<string> {

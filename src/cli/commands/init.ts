@@ -175,8 +175,17 @@ function nextSteps({ path, directory, name, template, example, fileCount }: Crea
     ...(example ? runExample(example) : runTemplate),
     "",
     `Edit the handler in server.ts. README.md explains how to deploy ${where}.`,
+    ...(template === "space" ? spaceInbox : []),
   ].join("\n");
 }
+
+const spaceInbox = [
+  "A Space loses its disk at every restart. To keep the deliveries of background endpoints, set these secrets of the Space:",
+  "",
+  "  INBOX_URL               a Storage Bucket, such as hf://buckets/me/my-inbox",
+  "  AWS_ACCESS_KEY_ID       S3 credentials, which you generate from an access token",
+  "  AWS_SECRET_ACCESS_KEY   in https://huggingface.co/settings/tokens",
+];
 
 const runTemplate = [
   "  npx hub-webhooks dev    # run with a local Hub, and reload on changes",
