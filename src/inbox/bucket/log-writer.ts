@@ -12,6 +12,8 @@ export interface LogWriterOptions {
   /** The number of the next record. */
   next: number;
   log: Logger;
+  /** Called once when this process, which was the owner, finds that another process has taken over the log. */
+  onTakenOver?: () => void;
   /** Milliseconds of a monotonic clock. Default `performance.now`. */
   monotonicNow?: () => number;
   /** Waits before a request is repeated. Default: a timer. */
@@ -232,5 +234,6 @@ export class LogWriter {
       { code: "INBOX_TAKEN_OVER", ...(owner && { owner }) },
       "Another process has taken over the inbox. This process rejects deliveries from now on. Stop this process.",
     );
+    this.#options.onTakenOver?.();
   }
 }

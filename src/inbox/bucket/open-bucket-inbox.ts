@@ -44,11 +44,19 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
   const { minSnapshotRecords, ...rest } = options;
   const { file, [Symbol.dispose]: removeFile } = createWorkingFolder(parentFolder);
   let replay: LogReplay | undefined;
+  let opened: SqliteInbox | undefined;
   try {
     const snapshot = await restoreSnapshot({ store, file, log });
     replay = new LogReplay({ store, file, log });
     const owner = describeProcess({ spaceId, now: now() });
-    const taken = await takeOver({ ...options, replay, owner, monotonicNow });
+    const taken = await takeOver({
+      ...options,
+      replay,
+      owner,
+      monotonicNow,
+      // The new owner runs these deliveries again.
+      onTakenOver: () => opened?.abortRuns(),
+    });
     if (taken === undefined) {
       replay.database.close();
       removeFile();
@@ -87,6 +95,7 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
       snapshots.start();
     }
     const inbox = new SqliteInbox({ ...rest, file, monotonicNow, logged: { database, changes } });
+    opened = inbox;
     heartbeat.start(earlier);
     return new BucketInbox({
       ...rest,
@@ -115,8 +124,14 @@ async function takeOver({
   owner,
   log,
   monotonicNow,
+  onTakenOver,
   takeOver: isForced,
-}: OpenBucketInboxOptions & { replay: LogReplay; owner: Owner; monotonicNow: () => number }): Promise<
+}: OpenBucketInboxOptions & {
+  replay: LogReplay;
+  owner: Owner;
+  monotonicNow: () => number;
+  onTakenOver: () => void;
+}): Promise<
   | {
       writer: LogWriter;
       heartbeat: OwnerHeartbeat;
@@ -128,7 +143,14 @@ async function takeOver({
     const earlier = await readHeartbeats(store);
     if (!isForced) checkTakeover(earlier, { name: store.name, self: owner });
     await replay.catchUp(Math.max(0, ...earlier.map(({ position }) => position)));
-    const writer = new LogWriter({ store, writerId: crypto.randomUUID(), next: replay.next, log, monotonicNow });
+    const writer = new LogWriter({
+      store,
+      writerId: crypto.randomUUID(),
+      next: replay.next,
+      log,
+      monotonicNow,
+      onTakenOver,
+    });
     const heartbeat = new OwnerHeartbeat({ store, writer, owner, log, monotonicNow });
     // The heartbeat precedes the record, so that another process that starts now finds an owner.
     await heartbeat.send();

@@ -106,6 +106,8 @@ export class OwnerHeartbeat {
     const { store, writer, log } = this.#options;
     clearInterval(this.#timer);
     await this.#sending;
+    // While the store is away, the shutdown must not wait for the timeouts of further requests.
+    if (writer.outage) return;
     try {
       await store.delete(heartbeatKey(writer.writerId));
     } catch (error) {

@@ -208,6 +208,11 @@ export class SqliteInbox implements Inbox {
     worker.wake();
   }
 
+  /** Aborts the signals of running handlers, because another process can run their deliveries now. */
+  abortRuns(): void {
+    for (const worker of this.#workers.values()) worker.abortLost(() => false);
+  }
+
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
     return this.#file.committed.reader.list(options);
   }

@@ -167,13 +167,19 @@ describe("After a takeover", () => {
     expect(await later.accept(incoming("b"))).toEqual({ duplicate: false });
   });
 
-  test("deliveries that the earlier process was running run again", async () => {
+  test("deliveries that the earlier process was running run again, and its handlers are aborted", async () => {
     const store = new MemoryObjectStore();
     const { inbox: earlier } = await openMemoryInbox(store);
     await earlier.accept(incoming("a"));
-    const started = work(earlier, () => new Promise(() => {}));
-    await waitFor(() => expect(started).toHaveLength(1));
+    const signals: AbortSignal[] = [];
+    work(earlier, (_claimed, signal) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    });
+    await waitFor(() => expect(signals).toHaveLength(1));
     const { inbox: later } = await openMemoryInbox(store);
+    await expect(earlier.accept(incoming("b"))).rejects.toMatchObject({ status: 503 });
+    expect(signals[0]?.reason).toMatchObject({ code: "LEASE_LOST" });
     work(later, () => succeeded);
     expect((await waitForStatus(later, "a", "succeeded"))?.attempts).toMatchObject([
       { outcome: "abandoned" },
