@@ -32,6 +32,8 @@ export interface OpenInboxOptions {
    * Default: from the environment of this process.
    */
   readVariable?: (name: string) => string | undefined;
+  /** Stops the retries while a bucket is unavailable. */
+  signal?: AbortSignal;
 }
 
 /**

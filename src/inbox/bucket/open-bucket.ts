@@ -24,6 +24,8 @@ export interface OpenBucketOptions {
   takeOver?: boolean;
   /** Reads an environment variable. Default: from the environment of this process. */
   readVariable?: (name: string) => string | undefined;
+  /** Stops the retries. */
+  signal?: AbortSignal;
   /** Whether to fail if the bucket contains no inbox, instead of creating one. */
   mustExist: boolean;
 }
@@ -32,7 +34,7 @@ export interface OpenBucketOptions {
  * Opens the inbox at an `hf://` or `s3://` URL, and takes it over. Retries for 2 minutes while the bucket is unavailable, because a
  * Space whose program exits does not start again by itself.
  *
- * @throws `OPTION_INVALID`, `INBOX_IN_USE`, `INBOX_UNUSABLE`.
+ * @throws `OPTION_INVALID`, `INBOX_IN_USE`, `INBOX_UNUSABLE`, `AbortError`.
  */
 export async function openBucket({
   url,
@@ -41,6 +43,7 @@ export async function openBucket({
   readVariable = readEnvironment,
   takeOver = readVariable("INBOX_TAKE_OVER") === "1",
   mustExist,
+  signal,
 }: OpenBucketOptions): Promise<BucketInbox> {
   const store = await openStore(url, readVariable);
   const giveUpAt = performance.now() + maxOpenMs;
@@ -55,7 +58,7 @@ export async function openBucket({
       if (isFirst)
         log.warn({ err: error }, "The bucket of the inbox is unavailable. The server retries for 2 minutes.");
     }
-    await wait(pauseMs);
+    await wait(pauseMs, undefined, { ...(signal && { signal }) });
   }
 }
 

@@ -25,6 +25,8 @@ export class BackgroundWork {
    * The open inbox, which runs the deliveries of all background endpoints, including endpoints that are added later.
    */
   #inbox: Inbox | undefined;
+  /** Aborted by `close`. */
+  #stopOpening = new AbortController();
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
   /** The URL that overrides the `inbox` option. */
   #inboxUrl: string | undefined;
@@ -100,6 +102,8 @@ export class BackgroundWork {
    */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opening;
+    this.#stopOpening.abort();
+    this.#stopOpening = new AbortController();
     const inbox = await opened?.catch(() => undefined);
     const isFirstCall = this.#inbox !== undefined;
     this.#inbox = undefined;
@@ -148,7 +152,12 @@ export class BackgroundWork {
       return inbox;
     }
     const { openConfiguredInbox } = await import("../node/open-configured-inbox.ts");
-    const opened = await openConfiguredInbox({ url: this.#inboxUrl ?? inbox, log, now });
+    const opened = await openConfiguredInbox({
+      url: this.#inboxUrl ?? inbox,
+      log,
+      now,
+      signal: this.#stopOpening.signal,
+    });
     if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
     return opened.inbox;
   }

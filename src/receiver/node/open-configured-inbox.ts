@@ -12,6 +12,8 @@ interface ConfiguredInboxOptions {
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Stops the retries while a bucket is unavailable. */
+  signal: AbortSignal;
 }
 
 /** An open inbox, and the limit on retry waits that applies to it. */
@@ -29,13 +31,13 @@ const maxTestRetryWaitMs = 50;
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export async function openConfiguredInbox({ url, log, now }: ConfiguredInboxOptions): Promise<ConfiguredInbox> {
+export async function openConfiguredInbox({ url, log, now, signal }: ConfiguredInboxOptions): Promise<ConfiguredInbox> {
   const chosen = url ?? readEnvironment("INBOX_URL");
   if (chosen === undefined && isTestRun()) {
     return { inbox: await openTestInbox({ log, now }), maxRetryWaitMs: maxTestRetryWaitMs };
   }
   const wanted = chosen ?? defaultInboxUrl;
-  const inbox = await openInbox({ url: wanted, log, now });
+  const inbox = await openInbox({ url: wanted, log, now, signal });
   log.info({ inbox: maskUrl(wanted) }, "Opened the inbox for background deliveries.");
   return { inbox };
 }
