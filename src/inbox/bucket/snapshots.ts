@@ -70,7 +70,7 @@ export async function storeSnapshot({
     const key = manifestKey(number);
     await store.put(key, new TextEncoder().encode(JSON.stringify(manifest)));
     if ((await readManifest(store, number)) === undefined) throw new Error("The stored manifest is not readable.");
-    await deleteObsolete(store, { fences: new Set(fences) });
+    await deleteObsolete(store, { number, fences: new Set(fences) });
     return { number, bytes: storedBytes(manifest) };
   } finally {
     await rm(copy, { force: true });
@@ -89,7 +89,9 @@ async function copyDatabase(workerData: SnapshotThreadData, signal: AbortSignal)
     thread.on("error", reject);
     thread.on("exit", () => reject(new Error("The thread exited before the snapshot was written.")));
     thread.unref();
-    signal.addEventListener("abort", () => void thread.terminate());
+    const stop = () => void thread.terminate();
+    signal.addEventListener("abort", stop);
+    thread.on("exit", () => signal.removeEventListener("abort", stop));
   });
 }
 
@@ -197,8 +199,14 @@ async function readManifest(store: ObjectStore, number: number): Promise<Manifes
 /**
  * Deletes all but the newest snapshots, and the records that the oldest of these contains. The first record after the last one of
  * each earlier owner is kept. Otherwise, such a process could store a record at this number after a long pause.
+ *
+ * This process can be such a process too: it can be paused until a later owner has stored snapshots. It does not know the fences
+ * after its own snapshot, so it deletes no records after its own snapshot.
  */
-async function deleteObsolete(store: ObjectStore, { fences }: { fences: ReadonlySet<number> }): Promise<void> {
+async function deleteObsolete(
+  store: ObjectStore,
+  { number: ownSnapshot, fences }: { number: number; fences: ReadonlySet<number> },
+): Promise<void> {
   const kept = (await listSnapshots(store)).slice(0, keptSnapshots);
   const oldest = kept.at(-1);
   if (oldest === undefined || kept.length < keptSnapshots) return;
@@ -207,7 +215,7 @@ async function deleteObsolete(store: ObjectStore, { fences }: { fences: Readonly
     ...snapshots.filter(({ key }) => key < `${snapshotPrefix}${padded(oldest)}`),
     ...records.filter(({ key }) => {
       const number = recordNumber(key);
-      return number !== undefined && number <= oldest && !fences.has(number);
+      return number !== undefined && number <= Math.min(oldest, ownSnapshot) && !fences.has(number);
     }),
   ];
   for (let from = 0; from < obsolete.length; from += maxDeletes) {

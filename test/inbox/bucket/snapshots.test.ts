@@ -63,6 +63,51 @@ test("an earlier process that was paused for long cannot store a record at a del
   expect(await owner.get({ id: "lost", endpoint: "retrain" })).toBeUndefined();
 });
 
+test("an earlier process that was paused while it stored a snapshot does not delete the record that fences it", async () => {
+  const store = new MemoryObjectStore();
+  const { inbox: paused } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
+  const ids: string[] = [];
+  await storeUntilSnapshot(paused, store, ids);
+  const manifest = Promise.withResolvers<undefined>();
+  let isPaused = false;
+  store.intercept = ({ method, key }) => {
+    if (isPaused || method !== "put" || !/^snapshots\/.*\/manifest$/.test(key)) return undefined;
+    isPaused = true;
+    return manifest.promise;
+  };
+  while (!isPaused) {
+    const id = `d${ids.length}`;
+    await paused.accept(incoming(id));
+    ids.push(id);
+  }
+  const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
+  for (let snapshots = 0; snapshots < 3; snapshots += 1) await storeUntilSnapshot(owner, store, ids);
+  const requests = store.requests.length;
+  manifest.resolve(undefined);
+  await waitFor(() => expect(store.requests.slice(requests)).toContainEqual({ method: "list", key: "log/" }));
+  await expect(paused.accept(incoming("lost"))).rejects.toMatchObject({ status: 503 });
+  expect(await owner.get({ id: "lost", endpoint: "retrain" })).toBeUndefined();
+});
+
+test("a snapshot without a manifest is not used", async () => {
+  const store = new MemoryObjectStore();
+  const { inbox, logger } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
+  const ids: string[] = [];
+  await storeUntilSnapshot(inbox, store, ids);
+  const [first] = manifests(store);
+  store.intercept = ({ method, key }) => (method === "put" && key.endsWith("/manifest") ? "failed" : undefined);
+  while (!logger.lines.some(({ level }) => level === "warn")) {
+    const id = `d${ids.length}`;
+    await inbox.accept(incoming(id));
+    ids.push(id);
+  }
+  await inbox.close(0);
+  expect(manifests(store)).toEqual([first]);
+  expect(keysOf(store, "snapshots/").filter((key) => key.endsWith("/000000"))).toHaveLength(2);
+  const { inbox: next } = await openMemoryInbox(store);
+  expect(await listIds(next)).toEqual(ids);
+});
+
 test("a start reads the newest snapshot and only the records since then", async () => {
   const store = new MemoryObjectStore();
   const { inbox } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
