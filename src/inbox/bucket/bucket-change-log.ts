@@ -1,5 +1,6 @@
 import type { DatabaseSync, Session, StatementSync } from "node:sqlite";
 import type { ChangeLog } from "../sqlite/inbox-file.ts";
+import { schemaVersion } from "../sqlite/migrations.ts";
 import { applyChanges, dropTriggers } from "./apply-changes.ts";
 import type { LogWriter } from "./log-writer.ts";
 
@@ -65,6 +66,7 @@ export class BucketChangeLog implements ChangeLog {
     let changes = new Uint8Array();
     await this.#writer.append({
       kind,
+      schemaVersion,
       // The position is part of the changes, so that a snapshot of the database contains it.
       body: (number) => {
         this.#setPosition.run(number);

@@ -29,7 +29,7 @@ const headerSchema = z.object({
   bytes: z.number().check(z.int(), z.nonnegative()),
   /** The new owner. Only in `takeover` records. */
   owner: z.optional(ownerSchema),
-  /** The schema version of the owner's database. Only in `takeover` records. */
+  /** The schema version of the writer's database. */
   schemaVersion: z.optional(z.number()),
 });
 

@@ -48,6 +48,12 @@ export class LogReplay {
   constructor(options: LogReplayOptions) {
     this.#options = options;
     this.database = openPrivateDatabase(options.file);
+    try {
+      this.#checkVersion(schemaVersionOf(this.database));
+    } catch (error) {
+      this.database.close();
+      throw error;
+    }
     this.#next = readPosition(this.database) + 1;
     this.#createTriggers = dropTriggers(this.database);
   }
@@ -77,7 +83,7 @@ export class LogReplay {
     const { store } = this.#options;
     const listed = await store.list(recordPrefix, { after: recordKey(this.#next - 1) });
     const numbers = new Set(listed.map(({ key }) => recordNumber(key)).filter((number) => number !== undefined));
-    const last = Math.max(lastKnown, ...numbers);
+    const last = Math.max(lastKnown, [...numbers].at(-1) ?? 0);
     const reads: Promise<Uint8Array | undefined>[] = [];
     for (let number = this.#next; number <= last; number += 1) {
       while (reads.length < maxReads && number + reads.length <= last) {
@@ -114,15 +120,16 @@ export class LogReplay {
     if (record === undefined || record.number !== number) {
       this.#unreadable.push({ number, reason: bytes === undefined ? "missing" : "unreadable" });
       if (bytes !== undefined && !this.#options.isReadOnly) await this.#options.store.put(quarantineKey(number), bytes);
-    } else if (record.kind === "takeover") {
-      this.#migrate(record);
     } else {
-      this.#applyRecord(record);
+      this.#migrate(record);
+      if (record.kind !== "takeover") this.#applyRecord(record);
     }
   }
 
   #applyRecord({ number, kind, body }: LogRecord): void {
     if (!this.#isIncomplete && applyChanges(this.database, body)) {
+      // A gap record names the records whose changes are missing. It also fits if these records were at the end of the log.
+      if (kind === "gap") this.#unreadable = [];
       this.#skipUnreadable();
       return;
     }
@@ -150,18 +157,25 @@ export class LogReplay {
     this.#isIncomplete = true;
   }
 
-  /** A process with a newer release has taken over the inbox, so the later changes are those of its schema. */
+  /**
+   * Updates the database to the schema of the process that wrote the record. SQLite would ignore changes of tables and columns that
+   * the database does not have. The takeover of that process can be unreadable, so each record contains the version.
+   */
   #migrate({ schemaVersion: version = 0 }: LogRecord): void {
+    this.#checkVersion(version);
+    if (version <= schemaVersionOf(this.database)) return;
+    this.#createTriggers();
+    migrateDatabase(this.database, version);
+    this.#createTriggers = dropTriggers(this.database);
+  }
+
+  #checkVersion(version: number): void {
     if (version > schemaVersion) {
       throw new WebhookError(
         `The inbox ${this.#options.store.name} was written by a newer release of hub-webhooks. Update hub-webhooks, or set INBOX_URL to another inbox.`,
         { code: "INBOX_UNUSABLE" },
       );
     }
-    if (version <= schemaVersionOf(this.database)) return;
-    this.#createTriggers();
-    migrateDatabase(this.database, version);
-    this.#createTriggers = dropTriggers(this.database);
   }
 }
 

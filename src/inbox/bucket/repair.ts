@@ -5,7 +5,7 @@ import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
 import { applyPossibleChanges, dropTriggers } from "./apply-changes.ts";
 import { readOpenGaps } from "./gaps.ts";
 import { quarantineKey, recordKey } from "./log-keys.ts";
-import { decodeRecord } from "./log-record.ts";
+import { decodeRecord, type LogRecord } from "./log-record.ts";
 import type { ObjectStore } from "./object-store.ts";
 
 /** The result of a repair. */
@@ -40,7 +40,7 @@ export async function repairGaps({
     const found = (await store.get(recordKey(number))) ?? (await store.get(quarantineKey(number)));
     const record = found && (await decodeRecord(found.body));
     let recovered = 0;
-    for (const delivery of record ? readUnfinished(record.body) : []) {
+    for (const delivery of record ? readUnfinished(record) : []) {
       if ((await inbox.get(delivery)) !== undefined) continue;
       await inbox.accept(delivery);
       recovered += 1;
@@ -54,12 +54,14 @@ export async function repairGaps({
 }
 
 /** Returns the unfinished deliveries that the changes of a record add. */
-function readUnfinished(changes: Uint8Array): IncomingDelivery[] {
+function readUnfinished({ body: changes, schemaVersion: version }: LogRecord): IncomingDelivery[] {
   const scratch = new DatabaseSync(":memory:");
   try {
-    migrateDatabase(scratch);
-    dropTriggers(scratch);
+    migrateDatabase(scratch, version);
+    const createTriggers = dropTriggers(scratch);
     applyPossibleChanges(scratch, changes);
+    createTriggers();
+    migrateDatabase(scratch);
     return scratch
       .prepare("SELECT * FROM deliveries WHERE status <> 'succeeded' AND body IS NOT NULL ORDER BY sequence")
       .all()

@@ -1,0 +1,254 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { recordKey } from "../../../src/inbox/bucket/log-keys.ts";
+import { decodeRecord, encodeRecord, type LogRecord } from "../../../src/inbox/bucket/log-record.ts";
+import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
+import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import { migrateDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { type ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { schemaVersion } from "../../../src/inbox/sqlite/migrations.ts";
+import { dump, type LoggedTable, openLoggedTable, replayLog, temporaryFile } from "./logged-table.ts";
+import { MemoryObjectStore } from "./memory-object-store.ts";
+
+const writer = "00000000-0000-4000-8000-000000000000";
+
+function add({ table, write }: LoggedTable, id: string): Promise<boolean> {
+  const delivery = { id, endpoint: "retrain", body: `{"id":"${id}"}`, receivedAt: new Date(1_000) };
+  return write(() => table.add(delivery, { now: 1_000, maxQueued: 100 }));
+}
+
+async function readRecord(store: MemoryObjectStore, number: number): Promise<LogRecord> {
+  const record = await decodeRecord(store.objects.get(recordKey(number))?.body ?? new Uint8Array());
+  if (record === undefined) throw new Error(`There is no record ${number}.`);
+  return record;
+}
+
+async function replaceRecord(store: MemoryObjectStore, record: LogRecord): Promise<void> {
+  store.objects.set(recordKey(record.number), { body: await encodeRecord(record), storedAt: 0 });
+}
+
+function tear(store: MemoryObjectStore, number: number): void {
+  const found = store.objects.get(recordKey(number));
+  if (found) store.objects.set(recordKey(number), { ...found, body: found.body.slice(0, -5) });
+}
+
+function ids(database: DatabaseSync): unknown[] {
+  return database
+    .prepare("SELECT id FROM deliveries ORDER BY sequence")
+    .all()
+    .map(({ id }) => id);
+}
+
+/** Returns pseudorandom integers from 0 to below `limit` (mulberry32). */
+function createRandom(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  };
+}
+
+/** Returns every operation that an inbox writes, with random parameters. */
+function createOperations(table: DeliveryTable, random: (limit: number) => number) {
+  const hourMs = 3_600_000;
+  const policy = createRetryPolicy({}, () => 0.5);
+  const claimed: ClaimedRow[] = [];
+  let now = 100 * hourMs;
+  const endpoint = () => `endpoint ${random(2)}`;
+  const key = () => ({ endpoint: endpoint(), id: `delivery ${random(60)}` });
+  const claimant = () => ({ processId: `process ${random(2)}`, now });
+  const onDamage = (error: unknown) => {
+    throw error;
+  };
+  return {
+    add: () => {
+      now += 60_000;
+      const delivery = { ...key(), body: "é".repeat(random(900)), receivedAt: new Date(now) };
+      table.add(delivery, { now, maxQueued: 1_000 });
+    },
+    claim: () =>
+      void claimed.push(...table.claim(endpoint(), { limit: 1 + random(3), claimant: claimant(), onDamage })),
+    claimSuspect: () => {
+      const row = table.claimSuspect(endpoint(), { claimant: { ...claimant(), now: now + 24 * hourMs }, onDamage });
+      if (row) claimed.push(row);
+    },
+    recordEnd: () => {
+      const row = claimed.splice(random(claimed.length || 1), 1)[0];
+      if (row === undefined) return;
+      const outcome = random(2) === 0 ? ("succeeded" as const) : ("failed" as const);
+      const attempt = {
+        number: row.attempt,
+        startedAt: new Date(row.startedAt),
+        durationMs: random(1_000),
+        outcome,
+        ...(outcome === "failed" && { error: { code: "E", message: "ü" } }),
+      };
+      const failed = random(2) === 0 ? ({ status: "dead" } as const) : undefined;
+      const next =
+        outcome === "succeeded"
+          ? ({ status: "succeeded" } as const)
+          : (failed ?? { status: "queued" as const, dueAt: now + random(1_000), counts: random(2) === 0 });
+      table.recordEnd(row, { attempt, next }, claimant());
+    },
+    replay: () => void table.replay(key(), now),
+    replayDead: () => void table.replayDeadStep(endpoint(), { after: 0, last: table.lastSequence(), now }),
+    correctClock: () => table.correctClock(endpoint(), now - random(1_000)),
+    setRetention: () => table.setRetention(endpoint(), { bodiesMs: random(3) * hourMs, idsMs: random(9) * hourMs }),
+    release: () => {
+      const row = claimed.pop();
+      if (row) table.leases.release(row, claimant());
+    },
+    heartbeat: () => table.leases.addHeartbeat({ processId: `process ${random(4)}`, now }),
+    recover: () => {
+      for (const row of table.leases.running(endpoint(), onDamage).rows.slice(0, 2)) {
+        const heartbeats = table.leases.heartbeats().get(row.processId);
+        const marked = table.leases.markProcessGone(row.processId, { heartbeats });
+        if (marked) table.leases.recover(row, { ...marked, wasAlone: random(2) === 0, policy, now });
+      }
+    },
+    removeProcess: () => table.leases.removeProcess(`process ${random(4)}`),
+    removeProcesses: () => table.leases.removeProcessesBefore(now + 1),
+    addOwnActions: () => table.ownActions.add([`key ${random(500)}`, `key ${random(500)}`], now),
+    pruneOwnActions: () => table.ownActions.prune(now + random(2) * 1_000 * hourMs),
+    prune: () => void table.pruner.prune(endpoint(), { bodiesBefore: now - 2 * hourMs, idsBefore: now - 3 * hourMs }),
+  };
+}
+
+describe("The replay of a log", () => {
+  test("produces the database that its owner had, for random transactions", async () => {
+    const changed = new Set<string>();
+    const names = new Set<string>();
+    for (const seed of [1, 2]) {
+      const store = new MemoryObjectStore();
+      const random = createRandom(seed);
+      const owner = await openLoggedTable(store);
+      const operations = Object.entries(createOperations(owner.table, random));
+      const countChanged = owner.database.prepare("SELECT total_changes() AS changed");
+      for (let transaction = 0; transaction < 500; transaction += 1) {
+        await owner.write(() => {
+          for (let count = 1 + random(4); count > 0; count -= 1) {
+            // Deliveries are added more often than the rest.
+            const [name, run] = operations[Math.max(0, random(operations.length + 4) - 4)] ?? ["", () => {}];
+            const before = countChanged.get()?.changed;
+            run();
+            names.add(name);
+            if (countChanged.get()?.changed !== before) changed.add(name);
+          }
+        });
+      }
+      const { database, replay, logger } = await replayLog(store);
+      expect(dump(database)).toEqual(dump(owner.database));
+      expect({ newGaps: replay.newGaps, lines: logger.lines }).toEqual({ newGaps: [], lines: [] });
+      // The triggers that count deliveries exist again.
+      const schema = "SELECT sql FROM sqlite_schema ORDER BY name";
+      expect(database.prepare(schema).all()).toEqual(owner.database.prepare(schema).all());
+    }
+    expect([...names].filter((name) => !changed.has(name))).toEqual([]);
+  });
+
+  test("continues the sequence of deliveries that were removed", async () => {
+    const store = new MemoryObjectStore();
+    const owner = await openLoggedTable(store);
+    for (const id of ["a", "b"]) await add(owner, id);
+    await owner.write(() => owner.database.exec("DELETE FROM deliveries"));
+    const next = await openLoggedTable(store);
+    await add(next, "c");
+    expect(next.table.lastSequence()).toBe(3);
+  });
+
+  test("reads a limited number of records at the same time", async () => {
+    const store = new MemoryObjectStore();
+    const owner = await openLoggedTable(store);
+    const expected = Array.from({ length: 99 }, (_, index) => `delivery ${index}`);
+    for (const id of expected) await add(owner, id);
+    let [reads, most] = [0, 0];
+    store.intercept = async ({ method }) => {
+      if (method !== "get") return undefined;
+      reads += 1;
+      most = Math.max(most, reads);
+      await new Promise((resolve) => setImmediate(resolve));
+      reads -= 1;
+      return undefined;
+    };
+    const { database } = await replayLog(store);
+    expect(ids(database)).toEqual(expected);
+    expect(most).toBe(16);
+  });
+
+  test("starts with any number of records", async () => {
+    const store = new MemoryObjectStore();
+    for (let number = 1; number <= 150_000; number += 1)
+      store.objects.set(recordKey(number), { body: new Uint8Array(), storedAt: 0 });
+    store.intercept = ({ method }) => (method === "get" ? "failed" : undefined);
+    await expect(replayLog(store)).rejects.toThrow(ObjectStoreError);
+  });
+});
+
+test("every table has a primary key, because a changeset does not contain changes of other tables", () => {
+  const database = new DatabaseSync(":memory:");
+  migrateDatabase(database);
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+  const keys = database.prepare("SELECT 1 FROM pragma_table_info(?) WHERE pk > 0");
+  const names = tables.all().map(({ name }) => String(name));
+  expect(names).toContain("deliveries");
+  expect(names.filter((name) => keys.get(name) === undefined)).toEqual([]);
+});
+
+describe("A record that does not fit the earlier changes", () => {
+  test("is a gap, and later changes are applied", async () => {
+    const store = new MemoryObjectStore();
+    const owner = await openLoggedTable(store);
+    for (const id of ["a", "b", "c"]) await add(owner, id);
+    const { body } = await readRecord(store, 2);
+    await replaceRecord(store, { ...(await readRecord(store, 3)), body });
+    const { database, replay } = await replayLog(store);
+    expect(replay.newGaps).toEqual([{ number: 3, reason: "conflict" }]);
+    expect(ids(database)).toEqual(["a", "c"]);
+  });
+});
+
+describe("A log that was continued with a newer schema", () => {
+  /** Appends changes of a release whose schema has no `log_position`. */
+  async function appendOldChanges(store: MemoryObjectStore): Promise<void> {
+    const version = 5;
+    const old = new DatabaseSync(":memory:");
+    migrateDatabase(old, version);
+    const session = old.createSession();
+    const delivery = { id: "old", endpoint: "retrain", body: "{}", receivedAt: new Date(1_000) };
+    new DeliveryTable(old).add(delivery, { now: 1_000, maxQueued: 100 });
+    const fields = { writer, schemaVersion: version };
+    await replaceRecord(store, { ...fields, number: 1, kind: "takeover", body: new Uint8Array() });
+    await replaceRecord(store, { ...fields, number: 2, kind: "changes", body: session.changeset() });
+  }
+
+  test.each(["readable", "torn"])(
+    "is replayed with the schema of each record if the takeover is %s",
+    async (takeover) => {
+      const store = new MemoryObjectStore();
+      await appendOldChanges(store);
+      const owner = await openLoggedTable(store);
+      await add(owner, "new");
+      if (takeover === "torn") tear(store, 3);
+      const { database, replay } = await replayLog(store);
+      expect(dump(database)).toEqual(dump(owner.database));
+      expect(replay.newGaps).toEqual([]);
+    },
+  );
+
+  test.each(["takeover", "changes"] as const)("is refused if a %s record is newer than this release", async (kind) => {
+    const store = new MemoryObjectStore();
+    await replaceRecord(store, { writer, number: 1, kind, schemaVersion: schemaVersion + 1, body: new Uint8Array() });
+    await expect(replayLog(store)).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
+  });
+
+  test("is refused if the snapshot is newer than this release", async () => {
+    const file = temporaryFile();
+    const database = new DatabaseSync(file);
+    migrateDatabase(database);
+    database.exec(`PRAGMA user_version = ${schemaVersion + 1}`);
+    database.close();
+    await expect(replayLog(new MemoryObjectStore(), file)).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
+  });
+});
