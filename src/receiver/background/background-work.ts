@@ -25,7 +25,7 @@ export class BackgroundWork {
    * The open inbox, which runs the deliveries of all background endpoints, including endpoints that are added later.
    */
   #inbox: Inbox | undefined;
-  /** Aborted by `close`. */
+  /** Aborted by `stopOpening`. */
   #stopOpening = new AbortController();
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
   /** The URL that overrides the `inbox` option. */
@@ -96,14 +96,19 @@ export class BackgroundWork {
     this.#inboxUrl = url;
   }
 
+  /** Stops the retries of an inbox that is being opened. The call that opens the inbox then rejects. */
+  stopOpening(): void {
+    this.#stopOpening.abort();
+    this.#stopOpening = new AbortController();
+  }
+
   /**
    * Aborts the signals of running handlers and waits up to `graceMs` for these handlers. Deliveries whose handlers fail in
    * this time or do not finish go back to the queue, and their number is logged.
    */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opening;
-    this.#stopOpening.abort();
-    this.#stopOpening = new AbortController();
+    this.stopOpening();
     const inbox = await opened?.catch(() => undefined);
     const isFirstCall = this.#inbox !== undefined;
     this.#inbox = undefined;

@@ -96,6 +96,7 @@ export class ServerLifecycle {
   async close(): Promise<boolean> {
     const { background, server } = this.#options;
     this.#closing.abort();
+    background.stopOpening();
     const startedAt = performance.now();
     const launching = this.#launching;
     const launched = await launching?.catch(() => undefined);
