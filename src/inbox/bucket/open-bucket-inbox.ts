@@ -45,6 +45,7 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
   const { file, [Symbol.dispose]: removeFile } = createWorkingFolder(parentFolder);
   let replay: LogReplay | undefined;
   let opened: SqliteInbox | undefined;
+  let heartbeat: OwnerHeartbeat | undefined;
   try {
     const snapshot = await restoreSnapshot({ store, file, log });
     replay = new LogReplay({ store, file, log });
@@ -62,7 +63,8 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
       removeFile();
       return openBucketInbox(options);
     }
-    const { writer, heartbeat, earlier } = taken;
+    const { writer, earlier } = taken;
+    heartbeat = taken.heartbeat;
     replay.finish();
     const { database, newGaps } = replay;
     const snapshots = new SnapshotSchedule({
@@ -109,6 +111,7 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
       removeFile,
     });
   } catch (error) {
+    await heartbeat?.stop();
     replay?.database.close();
     removeFile();
     throw error;

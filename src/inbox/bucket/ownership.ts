@@ -14,7 +14,13 @@ const heartbeatMs = 20_000;
 /** If the last heartbeat of an owner is older than this time in milliseconds, another process may take over the inbox. */
 const maxHeartbeatAgeMs = 60_000;
 
-const heartbeatSchema = z.object({ owner: ownerSchema, position: z.number() });
+const heartbeatSchema = z.object({
+  owner: ownerSchema,
+  /** The number of the last record. If the log ends earlier, records are missing. */
+  position: z.number(),
+  /** Whether the process has stopped properly. */
+  isReleased: z.boolean(),
+});
 
 /** The last heartbeat of a process that owns an inbox or has owned it. */
 export interface Heartbeat extends z.infer<typeof heartbeatSchema> {
@@ -32,7 +38,7 @@ export function describeProcess({ spaceId, now }: { spaceId: string | undefined;
   };
 }
 
-/** Returns the last heartbeats of all processes that have not stopped properly. @throws `ObjectStoreError` */
+/** Returns the last heartbeats of all processes since the last takeover. @throws `ObjectStoreError` */
 export async function readHeartbeats(store: ObjectStore): Promise<Heartbeat[]> {
   const listed = await store.list(heartbeatPrefix);
   const found = await Promise.all(
@@ -53,7 +59,8 @@ export async function readHeartbeats(store: ObjectStore): Promise<Heartbeat[]> {
  */
 export function checkTakeover(heartbeats: readonly Heartbeat[], { name, self }: { name: string; self: Owner }): void {
   const other = heartbeats.find(
-    ({ owner, ageMs }) => ageMs <= maxHeartbeatAgeMs && (owner.spaceId === undefined || owner.spaceId !== self.spaceId),
+    ({ owner, ageMs, isReleased }) =>
+      !isReleased && ageMs <= maxHeartbeatAgeMs && (owner.spaceId === undefined || owner.spaceId !== self.spaceId),
   );
   if (other === undefined) return;
   const { owner, ageMs } = other;
@@ -95,13 +102,17 @@ export class OwnerHeartbeat {
   }
 
   /** Sends a heartbeat. @throws `ObjectStoreError` */
-  async send(): Promise<void> {
+  send(): Promise<void> {
+    return this.#store({ isReleased: false });
+  }
+
+  async #store({ isReleased }: { isReleased: boolean }): Promise<void> {
     const { store, writer, owner } = this.#options;
-    const heartbeat = { owner, position: writer.next - 1 };
+    const heartbeat: z.infer<typeof heartbeatSchema> = { owner, position: writer.next - 1, isReleased };
     await store.put(heartbeatKey(writer.writerId), new TextEncoder().encode(JSON.stringify(heartbeat)));
   }
 
-  /** Stops the heartbeats and removes the last one, so that another process can take over immediately. */
+  /** Stops the heartbeats and releases the inbox, so that another process can take over immediately. */
   async stop(): Promise<void> {
     const { store, writer, log } = this.#options;
     clearInterval(this.#timer);
@@ -109,11 +120,13 @@ export class OwnerHeartbeat {
     // While the store is away, the shutdown must not wait for the timeouts of further requests.
     if (writer.outage) return;
     try {
-      await store.delete(heartbeatKey(writer.writerId));
+      // After a takeover, only the heartbeat of the new owner counts.
+      if (writer.fencedBy) await store.delete(heartbeatKey(writer.writerId));
+      else await this.#store({ isReleased: true });
     } catch (error) {
       log.warn(
         { err: error },
-        `The last heartbeat of the inbox ${store.name} could not be removed. Another process can take over the inbox in 60 s.`,
+        `The inbox ${store.name} could not be released. Another process can take over the inbox in 60 s.`,
       );
     }
   }

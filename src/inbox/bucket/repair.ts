@@ -48,6 +48,8 @@ export async function repairGaps({
     await inbox.write(() =>
       database.prepare("UPDATE log_gaps SET repaired_at = ? WHERE number = ?").run(now(), number),
     );
+    // The rest of the record can contain payloads.
+    await store.delete(quarantineKey(number));
     repaired.push({ record: number, isReadable: record !== undefined, recovered });
   }
   return repaired;
