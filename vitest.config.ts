@@ -35,7 +35,9 @@ const takesLong = [
   "test/inbox/bullmq/lost-leases.test.ts",
   "test/inbox/bullmq/redis.test.ts",
   "test/inbox/sqlite/late-success.test.ts",
+  "test/server-file/server-process.test.ts",
   "test/tunnel/program.test.ts",
+  "test/tunnel/reconnecting-tunnel.test.ts",
   "test/tunnel/tunnel-failure.test.ts",
 ];
 const excluded = process.env.SLOW_TESTS === "1" ? [] : takesLong;
