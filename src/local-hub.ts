@@ -1,6 +1,6 @@
 export { WebhookError } from "./core/errors.ts";
 export type { Job, JobStage } from "./hub/jobs/schemas.ts";
-export type { BucketConnection, BucketVariables } from "./local-hub/buckets/bucket-connection.ts";
+export type { BucketConnection, BucketVariables } from "./local-hub/buckets/bucket-settings.ts";
 export type { BucketFault, BucketFaultSelection } from "./local-hub/buckets/faults.ts";
 export type { HubDelivery, HubDeliveryAttempt } from "./local-hub/delivery/hub-delivery.ts";
 export type { HubEvent } from "./local-hub/events/event-request.ts";

@@ -7,12 +7,8 @@ import { createSafeLogger } from "../core/logger.ts";
 import type { Job } from "../hub/jobs/schemas.ts";
 import { listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";
-import {
-  type BucketConnection,
-  type BucketVariables,
-  bucketConnection,
-  ensureBucket,
-} from "./buckets/bucket-connection.ts";
+import { bucketConnection, ensureBucket } from "./buckets/bucket-connection.ts";
+import type { BucketConnection, BucketVariables } from "./buckets/bucket-settings.ts";
 import { type BucketFault, BucketFaults } from "./buckets/faults.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import { HttpSender } from "./delivery/http-sender.ts";

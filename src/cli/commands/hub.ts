@@ -4,7 +4,7 @@ import { messageOf } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { plainJson } from "../../core/terminal-text.ts";
-import type { BucketVariables } from "../../local-hub/buckets/bucket-connection.ts";
+import type { BucketVariables } from "../../local-hub/buckets/bucket-settings.ts";
 import type { LocalHub } from "../../local-hub/local-hub.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
