@@ -4586,6 +4586,28 @@ declare function runJob(server: WebhooksServer, options?: RunJobOptions): Promis
 declare namespace job_d_exports {
   export { JobOutcome, RunJobOptions, runJob };
 }
+/** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */
+interface BucketConnection {
+  /** The endpoint of the namespace. Its URL contains the path `/s3/NAMESPACE`. */
+  endpoint: string;
+  region: "us-east-1";
+  /** The endpoint has no subdomains for buckets. */
+  forcePathStyle: true;
+  credentials: {
+    accessKeyId: string;
+    secretAccessKey: string;
+  };
+  /** As on the Hub, checksums after the body are not supported. */
+  requestChecksumCalculation: "WHEN_REQUIRED";
+  responseChecksumValidation: "WHEN_REQUIRED";
+}
+/** The environment variables with which a receiver stores its inbox in a bucket. */
+interface BucketVariables {
+  INBOX_URL: string;
+  AWS_ENDPOINT_URL_S3: string;
+  AWS_ACCESS_KEY_ID: string;
+  AWS_SECRET_ACCESS_KEY: string;
+}
 /** Selects the requests to which a fault applies. Default: all requests. */
 interface BucketFaultSelection {
   /** Default: all operations. `HEAD` and `LIST` include requests for the bucket itself. */
@@ -4676,28 +4698,6 @@ interface HubDeliveryAttempt {
   } | null;
   /** A readable reason why the attempt failed, or `null` if the attempt succeeded. */
   error: string | null;
-}
-/** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */
-interface BucketConnection {
-  /** The endpoint of the namespace. Its URL contains the path `/s3/NAMESPACE`. */
-  endpoint: string;
-  region: "us-east-1";
-  /** The endpoint has no subdomains for buckets. */
-  forcePathStyle: true;
-  credentials: {
-    accessKeyId: string;
-    secretAccessKey: string;
-  };
-  /** As on the Hub, checksums after the body are not supported. */
-  requestChecksumCalculation: "WHEN_REQUIRED";
-  responseChecksumValidation: "WHEN_REQUIRED";
-}
-/** The environment variables with which a receiver stores its inbox in a bucket. */
-interface BucketVariables {
-  INBOX_URL: string;
-  AWS_ENDPOINT_URL_S3: string;
-  AWS_ACCESS_KEY_ID: string;
-  AWS_SECRET_ACCESS_KEY: string;
 }
 /** An event to trigger: the repository, the event, and other fields of the payload. */
 declare const eventRequest: z.ZodMiniObject<{

@@ -36,7 +36,7 @@ beforeEach(() => {
 /** Starts a receiver whose inbox is in the bucket. Snapshots are stored after 20 records. */
 function start(ledger: Ledger, environment: Readonly<Record<string, unknown>> = {}): Promise<InboxReceiver> {
   const { INBOX_URL: url = "", ...others } = variables;
-  return startInboxReceiver({ url, ledger, SNAPSHOT_RECORDS: 20, MAX_WAIT_MS: 1_000, ...others, ...environment });
+  return startInboxReceiver({ url, ledger, SNAPSHOT_RECORDS: 20, MAX_WAIT_MS: 5_000, ...others, ...environment });
 }
 
 function newLedger(): Ledger {
@@ -176,7 +176,7 @@ test.each<{ name: string; faults: BucketFault[]; isRefusing: boolean }>([
   );
   expect([...statuses.keys()].filter((status) => status !== 202 && status !== 503)).toEqual([]);
   expect(statuses.has(503)).toBe(isRefusing);
-  // The receiver waits up to 1 s here, and up to 20 s by default. The Hub waits 30 s.
+  // The receiver waits up to 5 s here, and up to 20 s by default. The Hub waits 30 s.
   expect(longestMs).toBeLessThan(10_000);
 });
 
