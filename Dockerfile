@@ -5,7 +5,7 @@ FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
-COPY tsconfig.json tsdown.config.ts ./
+COPY tsconfig.json tsdown.config.ts vite.console.config.ts ./
 COPY src src
 RUN npm run build:js
 

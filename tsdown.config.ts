@@ -15,12 +15,12 @@ const programs = [
 
 /** Files that the "browser" field of package.json replaces, and their replacements. */
 const replacedInWorkers = [
-  "console/error-page",
-  "receiver/dashboard/dashboard",
-  "receiver/background/inbox-support",
+  "console/pages/error-page",
+  "receiver/console/no-receiver-console",
   "receiver/hub/hub-client",
   "receiver/landing/landing-page",
   "receiver/landing/worker-pages",
+  "receiver/recent/no-delivery-history",
   "receiver/routes/metrics",
   "receiver/node/open-configured-inbox",
   "receiver/node/start-server",
@@ -30,6 +30,9 @@ const replacedInWorkers = [
   "registration/register-server",
   "registration/register-unavailable",
 ];
+
+/** Chunks that `index.js` imports at its start, and that the "browser" field replaces. */
+const replacedChunks: readonly string[] = ["delivery-history", "inbox-support", "receiver-console"];
 
 export default defineConfig({
   entry: {
@@ -47,5 +50,21 @@ export default defineConfig({
   dts: { entry: publicEntries.map((name) => `src/${name}.ts`) },
   // The local Hub verifies signatures with this package, which is only an optional peer of the inbox.
   deps: { alwaysBundle: ["aws4fetch"] },
+  // Required by `includeDependenciesRecursively: false`.
+  inputOptions: { preserveEntrySignatures: "allow-extension" },
+  outputOptions: {
+    // The chunks that `index.js` imports have fixed names and unchanged exports, so that the "browser" field can replace them.
+    minifyInternalExports: false,
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      // The declarations (`.d.ts`) of these files must not get into the chunks.
+      groups: [
+        { name: "delivery-history", test: /src\/receiver\/recent\/(?!no-|recent-snapshot)[\w-]+\.ts$/ },
+        { name: "receiver-console", test: /src\/receiver\/console\/receiver-console\.ts$/ },
+        { name: "inbox-support", test: /src\/receiver\/background\/inbox-support\.ts$/ },
+      ],
+    },
+    chunkFileNames: ({ name }) => (replacedChunks.includes(name) ? "[name].js" : "[name]-[hash].js"),
+  },
   logLevel: "warn",
 });

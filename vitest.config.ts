@@ -47,7 +47,7 @@ if (excluded.length > 0) {
 
 const testsOf = (...folders: readonly string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
 /** Run in one process per worker, since their subjects keep no state in it. `npm run test:unit` runs these alone. */
-const unit = testsOf("console", "hub", "http-server", "payload", "receiver", "registration");
+const unit = testsOf("console", "hub", "http", "http-server", "payload", "receiver", "registration");
 /** The same, but with databases, local Hubs and command lines, which take longer. */
 const integration = testsOf("cli", "docs", "inbox", "local-hub");
 /** In these folders, the tests that need a process of their own: browsers, signal handlers, standard streams. */

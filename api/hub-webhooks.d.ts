@@ -43,11 +43,11 @@ interface WebhookErrorCodes {
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that cannot be converted to JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
-  /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
-  DASHBOARD_TOKEN_MISSING: "response";
-  /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
-  DASHBOARD_TOKEN_INVALID: "response";
-  /** 403: the page is only for the server's owner. Set `DASHBOARD_TOKEN` and sign in with its value. */
+  /** 401: the request has no password. Sign in with `CONSOLE_TOKEN`. */
+  CONSOLE_TOKEN_MISSING: "response";
+  /** 401: the password is not the value of `CONSOLE_TOKEN`. Check the value. */
+  CONSOLE_TOKEN_INVALID: "response";
+  /** 403: the page is only for the server's owner. Set `CONSOLE_TOKEN` and sign in with its value. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
   CROSS_SITE_REFUSED: "response";
@@ -114,6 +114,18 @@ interface WebhookErrorCodes {
   INBOX_IN_USE: "thrown";
   /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
+  /** 409: the delivery is running, so it cannot be discarded. Wait until the attempt ends, then try again. */
+  DELIVERY_RUNNING: "response" | "thrown";
+  /** The console requires a sign-in. Open the printed one-time link, or send `CONSOLE_TOKEN`. */
+  SIGN_IN_REQUIRED: "response";
+  /** The console token is wrong, or the one-time link was used or has expired. Check `CONSOLE_TOKEN`, or get a new link. */
+  SIGN_IN_INVALID: "response";
+  /** A change in the console was sent without a valid `X-CSRF-Token` header. Reload the console. */
+  CSRF_TOKEN_INVALID: "response";
+  /** Too many tabs of the console are open. Close some of them. */
+  TOO_MANY_STREAMS: "response";
+  /** The files of the console are missing. Build the package with `npm run build`. */
+  CONSOLE_NOT_BUILT: "response";
   /** The abort reason of a handler's signal: another process took over the delivery. Stop processing the delivery. */
   LEASE_LOST: "thrown";
   /** A handler threw a `NonRetriableError`. The delivery is not retried. */
@@ -3056,6 +3068,53 @@ type Outcome =
   readonly retryAt?: Date;
 };
 /**
+ * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
+ * that will be retried, and `dead` is one that will not.
+ */
+type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed" | "dead";
+/** Median and 95th percentile of handler durations, in milliseconds. */
+interface HandlerTime {
+  readonly p50: number;
+  readonly p95: number;
+  /** The number of handler runs from which the percentiles are computed. */
+  readonly runs: number;
+}
+/**
+ * Whether a webhook on the Hub is known to deliver to an endpoint. `unknown`: no delivery with an ID has arrived, and
+ * `register()` has not run in this process.
+ */
+type EndpointRegistration = "registered" | "missing" | "unknown";
+/** The state of one endpoint since the server started. Only {@link Activity} updates the counts. */
+declare class EndpointActivity {
+  #private;
+  registration: EndpointRegistration;
+  /** The number of received deliveries, excluding refused and duplicate deliveries. */
+  get deliveries(): number;
+  /** The latest outcome and its time, or `undefined` before the first outcome. */
+  get last(): {
+    readonly outcome: ActivityOutcome;
+    readonly at: Date;
+  } | undefined;
+  /** Percentiles of the latest 256 handler durations, or `undefined` before the first run. */
+  get handlerTime(): HandlerTime | undefined;
+  /** The number of deliveries and attempts with this outcome. */
+  countOf(outcome: ActivityOutcome): number;
+  addArrival(at: number): void;
+  addRun(milliseconds: number, at: number): void;
+  addEnd(outcome: ActivityOutcome, at: number): void;
+  /**
+   * Returns the counts in one slot of time: new deliveries, failed deliveries that this server does not retry, handler runs, and
+   * failed runs. Returns an empty array if nothing was counted.
+   */
+  countsIn(size: SlotSize, slot: number): Uint32Array;
+}
+/** A division of time in which an endpoint's activity is counted. */
+interface SlotSize {
+  slotMs: number;
+  /** The number of slots that are kept. */
+  slots: number;
+}
+/**
  * The changes on the Hub that the servers of this inbox made, by key. A server uses them to recognize the events that it caused
  * itself (`ignoreSelf`). Keys are short texts without secrets, such as `comment 6123…`.
  */
@@ -3092,9 +3151,12 @@ interface RetryPolicy {
 /** The fields that identify a delivery. */
 type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
 /** A delivery to store, before its first attempt. */
-type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
+interface IncomingDelivery extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
+  /** The request headers without secrets, by lower-case name. At most 4 KiB of JSON text, otherwise the last headers are not stored. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
 /** A delivery that this process has claimed for an attempt. While the lease lasts, no other process runs the delivery. */
-interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
+interface ClaimedDelivery extends Omit<IncomingDelivery, "headers">, Pick<Delivery, "attempt"> {
   /** Whether the delivery becomes dead if this attempt fails. */
   readonly isLastAttempt: boolean;
   /** Milliseconds until the next attempt if this attempt fails, unless the handler sets `retryAt`. */
@@ -3102,9 +3164,32 @@ interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
 }
 /**
  * The status of a delivery. `queued`: waiting for an attempt. `running`: an attempt is in progress. `succeeded`: an attempt has
- * succeeded. `dead`: the delivery failed and is not retried, but can be replayed.
+ * succeeded. `dead`: the delivery failed and is not retried, but can be replayed. `cancelled`: the delivery was discarded. It does not
+ * run, but can be replayed.
  */
-type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
+type DeliveryStatus = "queued" | "running" | "succeeded" | "dead" | "cancelled";
+/** What is recorded of one attempt, at most 16 KiB of JSON text. If it is larger, the inbox cuts it and sets `isTruncated`. */
+interface AttemptDetails {
+  /** The handler's result as JSON text. Missing if the handler returned `undefined`. */
+  result?: string;
+  /** The stack of the thrown error, with its causes. */
+  stack?: string;
+  /** The lines that the handler logged with `context.log`, oldest first. */
+  logs?: readonly AttemptLog[];
+  /** Why a condition of the endpoint ignored the delivery. */
+  ignoredReason?: string;
+  /** Whether something was cut to fit the limit. */
+  isTruncated?: boolean;
+}
+/** A line that a handler logged during an attempt. */
+interface AttemptLog {
+  /** Milliseconds since the epoch. */
+  at: number;
+  level: "debug" | "info" | "warn" | "error";
+  message: string;
+  /** The JSON text of an object. */
+  fields?: string;
+}
 /** One run of a handler for a delivery. */
 interface DeliveryAttempt {
   /** The number of the attempt, starting at 1. */
@@ -3123,6 +3208,8 @@ interface DeliveryAttempt {
     code: string;
     message: string;
   };
+  /** Only returned by `Inbox.get`. Deleted with the body after the retention period. */
+  details?: AttemptDetails;
 }
 /** A delivery in the inbox. */
 interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
@@ -3131,10 +3218,12 @@ interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
   dueAt?: Date;
   /** When the current attempt of a running delivery started. */
   startedAt?: Date;
-  /** When the delivery succeeded or became dead. */
+  /** When the delivery succeeded, became dead, or was discarded. */
   finishedAt?: Date;
   /** The body as it was received. Missing after the retention period, when only the ID is kept to detect duplicates. */
   body?: string;
+  /** The request headers without secrets. Only returned by `Inbox.get`. Deleted with the body after the retention period. */
+  headers?: Readonly<Record<string, string>>;
   attempts: readonly DeliveryAttempt[];
 }
 /** An endpoint's handler and the settings with which the inbox runs the handler. */
@@ -3147,14 +3236,34 @@ interface EndpointQueue {
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
+   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`). `details` is
+   * stored with the attempt.
    */
-  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
+  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome & {
+    readonly details?: AttemptDetails;
+  }>;
+  /** Called after the end of an attempt was stored in this process. Must not throw. */
+  onAttemptStored?: ((key: DeliveryKey) => void) | undefined;
 }
-/** Filters and pagination for a list of deliveries. */
+/** Filters and pagination for a list of deliveries. A delivery must match all filters. */
 interface ListOptions {
   endpoint?: string;
   status?: DeliveryStatus;
+  /** The exact name of a repository with or without its type, such as `dataset:acme/data` or `acme/data`. */
+  repository?: string;
+  /** The exact scope of the event, such as `repo.content`. */
+  scope?: string;
+  /** The exact action of the event, such as `update`. */
+  action?: string;
+  /** Only deliveries that were received at this time or later. */
+  receivedFrom?: Date;
+  /** Only deliveries that were received before this time. */
+  receivedUntil?: Date;
+  /**
+   * Words to find in the ID, the repository, and the error codes and messages of the attempts. Each word must be the start of a word
+   * in this text. Case and accents are ignored.
+   */
+  search?: string;
   /** The maximum number of deliveries on the page, from 1 to 1,000. Default `50`. */
   limit?: number;
   /** The `next` field of the previous page. */
@@ -3163,8 +3272,21 @@ interface ListOptions {
 /** A page of deliveries, newest first. A delivery whose status changes between two requests can appear on both pages or on neither. */
 interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
-  /** The cursor of the next page. Missing on the last page. */
+  /**
+   * The cursor of the next page. Missing on the last page. With filters, a page can contain fewer deliveries than `limit`, or none,
+   * and still have a next page, because the number of deliveries that one request examines is limited.
+   */
   next?: string;
+  /**
+   * Present if the filters other than `endpoint` and `status` were applied only to this number of newest deliveries, because the inbox
+   * has no search index.
+   */
+  searchedNewest?: number;
+  /**
+   * The number of deliveries and failed attempts that the search index does not contain yet. A search also finds the newest of these,
+   * but not all. Missing if there are none, or if the list did not use the index.
+   */
+  unindexed?: number;
 }
 /** The number of an endpoint's deliveries in each status. */
 type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
@@ -3202,6 +3324,21 @@ interface Inbox {
   replay(key: DeliveryKey): Promise<void>;
   /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
   replayDead(endpoint: string): Promise<number>;
+  /**
+   * Discards a queued or dead delivery, which becomes `cancelled`. Has no effect if the delivery has succeeded or was discarded.
+   *
+   * @throws `DELIVERY_UNKNOWN` if the delivery is not stored, `DELIVERY_RUNNING` while it is running.
+   */
+  discard(key: DeliveryKey): Promise<void>;
+  /**
+   * Pauses an endpoint in all processes of the inbox, also after restarts. The inbox still accepts and stores the endpoint's deliveries,
+   * but no process claims them. Running deliveries finish. Has no effect if the endpoint is paused.
+   */
+  pause(endpoint: string): Promise<void>;
+  /** Resumes an endpoint. Within a second, all processes claim its deliveries again. Has no effect if the endpoint is not paused. */
+  resume(endpoint: string): Promise<void>;
+  /** Returns the names of the paused endpoints, sorted. */
+  pausedEndpoints(): Promise<readonly string[]>;
   /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries whose body was deleted after the retention period. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
@@ -3287,34 +3424,6 @@ interface Scoped<Wanted extends string> {
  * ```
  */
 declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
-/**
- * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
- * that will be retried, and `dead` is one that will not.
- */
-type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed" | "dead";
-/** Median and 95th percentile of handler durations, in milliseconds. */
-interface HandlerTime {
-  readonly p50: number;
-  readonly p95: number;
-  /** The number of handler runs from which the percentiles are computed. */
-  readonly runs: number;
-}
-/** The counts of one endpoint since the server started. Only {@link Activity} updates them. */
-declare class EndpointActivity {
-  #private;
-  /** The number of received deliveries, excluding refused and duplicate deliveries. */
-  get deliveries(): number;
-  /** The latest outcome and its time, or `undefined` before the first outcome. */
-  get last(): {
-    readonly outcome: ActivityOutcome;
-    readonly at: Date;
-  } | undefined;
-  /** The number of deliveries and attempts with this outcome. */
-  countOf(outcome: ActivityOutcome): number;
-  addArrival(at: number): void;
-  addEnd(outcome: ActivityOutcome, at: number): void;
-  arrivalsUntil(now: number): number;
-}
 /** Selects deliveries by the files that changed. */
 interface PathFilter {
   /** The paths, for messages. */
@@ -3470,6 +3579,98 @@ interface ParsedDelivery {
   readonly hubPayload?: WebhookPayload;
   /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
   readonly ignored?: string | undefined;
+}
+interface AttemptRecorderOptions {
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Removes secrets from a text. */
+  redact: (text: string) => string;
+}
+/** The headers of a request, as they arrived. */
+type HeaderEntries = Iterable<readonly [name: string, value: string]>;
+/** What is known of a run that has ended. */
+interface RunEnd {
+  durationMs: number;
+  outcome: Outcome;
+  /** The status of the response. Missing if no client waits for one. */
+  responseStatus?: number | undefined;
+}
+/** A run of an inline delivery, as the console shows it. */
+interface RecentAttempt {
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** Missing while the handler runs. */
+  end?: RunEnd & {
+    details: () => AttemptDetails | undefined;
+  };
+}
+/** What a run starts with. */
+interface RunStart extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
+  headers?: (() => HeaderEntries) | undefined;
+  replayOf?: string | undefined;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+}
+/**
+ * One run of a delivery that no inbox stores. It is one object, whose parts are only created when the console reads them or the
+ * handler logs, because every inline delivery creates one.
+ */
+declare class RecentRun implements RunStart {
+  #private;
+  readonly id: string;
+  readonly endpoint: string;
+  readonly body: string;
+  readonly receivedAt: Date;
+  readonly headers: (() => HeaderEntries) | undefined;
+  readonly replayOf: string | undefined;
+  readonly startedAt: number;
+  /** The memory of the run. Only `RecentDeliveries` changes it. */
+  bytes: number;
+  /** Whether the run is kept. Only `RecentDeliveries` changes it. */
+  isKept: boolean;
+  constructor(start: RunStart, recording: AttemptRecorderOptions | undefined);
+  /** Returns a logger that writes to `log` and records each line. */
+  wrap(log: Logger): Logger;
+  /** Records the end of the run. Returns the memory that the run needs in addition, in bytes. */
+  finish(end: RunEnd, resultText: string | null): number;
+  /** Restores a run of another process, which has ended. */
+  restore(end: RunEnd, details: AttemptDetails | undefined): void;
+  /** Describes the run. */
+  get attempt(): RecentAttempt;
+}
+/** A delivery that no inbox stores: a delivery of an inline endpoint, or one that the filter ignored. */
+interface RecentDelivery extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
+  /** The request headers. Read on demand, because most deliveries are never looked at. */
+  headers?: (() => HeaderEntries) | undefined;
+  /** The ID of the delivery that this one repeats. */
+  replayOf?: string | undefined;
+  /** Oldest first. */
+  attempts: readonly RecentAttempt[];
+}
+/**
+ * The latest deliveries that no inbox stores, for the console: at most 500 runs, and at most 16 MiB. They are lost when the process
+ * exits.
+ *
+ * The runs are in a ring of fixed size, and are only grouped into deliveries when they are read: a map of deliveries took four
+ * times as long per delivery, mostly to find its oldest entry after many deletions.
+ */
+declare class RecentDeliveries {
+  #private;
+  /** The kept deliveries, oldest first. A delivery that was sent again has several attempts, and the position of the last. */
+  values(): Iterable<RecentDelivery>;
+  get({ endpoint, id }: {
+    endpoint: string;
+    id: string;
+  }): RecentDelivery | undefined;
+  /**
+   * Whether all kept runs started within the last second before `now` (milliseconds since the epoch). Nobody can read a list that is
+   * replaced several times per second, and keeping each run for a moment costs the garbage collector 2 µs per delivery.
+   */
+  isFlooded(now: number): boolean;
+  /** Adds a run, and drops the oldest runs beyond the limits. */
+  add(run: RecentRun): void;
+  /** Counts the memory that a run needs in addition, after it has ended. */
+  grow(run: RecentRun, bytes: number): void;
 }
 /** The tunnel providers. */
 declare const providerNames: readonly ["localtunnel", "cloudflared", "ngrok"];
@@ -3687,8 +3888,17 @@ interface ServerControl {
    * with a warning. Call this method before the launch.
    */
   useInbox(url: string): void;
+  /**
+   * Sets the token with which a tool reads and controls the server through the API of its console. Call this method before the
+   * launch. The server then logs no sign-in link.
+   */
+  useConsoleToken(token: string): void;
+  /** The deliveries that no inbox stores. A dev session copies them to the next process after a reload. */
+  readonly recent: RecentDeliveries;
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
+  /** Sets whether webhooks on the Hub deliver to the endpoints, by endpoint. The landing page shows it. */
+  setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void;
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
   /**
@@ -3887,8 +4097,8 @@ interface DevState {
     url: string;
   };
   endpoints: readonly DevEndpoint[];
-  /** The URL of the dashboard for deliveries of background endpoints. Absent if no endpoint runs in the background. */
-  dashboardUrl?: string;
+  /** The URL of the console. Opening it requires a sign-in link. */
+  consoleUrl: string;
   /** The URL of the session's inbox, with a masked password. Absent if no endpoint runs in the background. */
   inbox?: string;
 }
@@ -3943,6 +4153,10 @@ type DevEvent =
 {
   event: "webhooks";
   steps: readonly string[];
+} |
+/** A sign-in link of the console was used. Create another one with `createConsoleLink()`. */
+{
+  event: "signedIn";
 } |
 /** A problem that does not end the session. `message` describes the problem and, where you can act, how to fix it. */
 {
@@ -4039,6 +4253,8 @@ interface StartDevOptions {
 interface DevSession extends AsyncDisposable {
   /** The current URLs and endpoints. */
   readonly state: DevState;
+  /** Creates a link that opens the console and signs in. The link is valid once, for one hour. */
+  createConsoleLink(): string;
   /**
    * The secret that was generated for this session. `undefined` if the server has its own secret or the session has a
    * public URL. Set the header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and
@@ -4107,6 +4323,22 @@ declare class ServerInbox {
   replay(id: string, lookup?: DeliveryLookup): Promise<void>;
   /** Runs every dead delivery of an endpoint again. Returns the number of these deliveries. */
   replayDead(endpoint: string): Promise<number>;
+  /**
+   * Discards a queued or dead delivery. It does not run, but can be replayed. Has no effect if the delivery has succeeded or was
+   * discarded.
+   *
+   * @throws `DELIVERY_UNKNOWN` when the inbox does not contain the delivery, `DELIVERY_RUNNING` while the delivery is running.
+   */
+  discard(id: string, lookup?: DeliveryLookup): Promise<void>;
+  /**
+   * Pauses an endpoint in all processes of the inbox, also after restarts. The server still accepts and stores the endpoint's
+   * deliveries, but does not run them. Running deliveries finish.
+   */
+  pause(endpoint: string): Promise<void>;
+  /** Resumes an endpoint, whose deliveries run again within a second. */
+  resume(endpoint: string): Promise<void>;
+  /** Returns the names of the paused endpoints, sorted. */
+  pausedEndpoints(): Promise<readonly string[]>;
   /** Returns the number of deliveries by endpoint and status. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /**
@@ -4200,44 +4432,52 @@ interface LandingEndpoint {
   url: string;
   /** Always `POST`, the only method that the Hub uses. */
   method: "POST";
-  /** Whether the handler runs in the background. The dashboard lists the deliveries of such endpoints. */
+  /** Whether deliveries are stored and the handler runs in the background. */
   background: boolean;
   /** The scopes that match the filter of the endpoint. Empty: every scope. */
   scopes: readonly string[];
-  /** The number of deliveries since the process started. */
+  /**
+   * Whether a webhook on the Hub is known to deliver to the endpoint, without a request to the Hub. `registered`: a delivery
+   * with a `Webhook-Id` has arrived since the process started, or `register()` found or created the webhook. `missing`:
+   * `register()` did not create the webhook. Otherwise `unknown`.
+   */
+  registration?: EndpointRegistration;
+  /** The number of new deliveries since the process started, without refused and duplicate deliveries. */
   deliveries: number;
   /**
-   * The number of deliveries in the current clock hour and the 23 before it. The Hub triggers a webhook at most 1,000
+   * The number of new deliveries in the current clock hour and the 23 before it. The Hub triggers a webhook at most 1,000
    * times in 24 hours.
    */
   lastDay: number;
-  /** The outcome of the latest delivery or attempt, and its time (ISO 8601). Absent before the first. */
+  /** The outcome of the latest delivery or background attempt, and its time (ISO 8601). Absent before the first. */
   last?: {
     outcome: LandingOutcome;
     at: string;
   };
 }
-/** The number of deliveries and attempts with each outcome in one clock hour. */
+/**
+ * The counts of one clock hour. `succeeded`, `ignored`, and `failed` count finished deliveries, where `failed` includes dead
+ * background deliveries. A replayed delivery counts again. `retrying` does not count deliveries, but failed background attempts
+ * with a retry left.
+ */
 interface LandingHour extends Readonly<Record<LandingOutcome, number>> {
   /** The start of the hour (ISO 8601). */
   startedAt: string;
 }
 /** The activity of all endpoints since the process started. It is kept in memory, so a restart clears it. */
 interface LandingActivity {
-  /**
-   * The current clock hour and up to 23 before it, oldest first, without hours before the start. `retrying` counts
-   * failed background attempts with a retry left, `failed` failed inline deliveries and dead background deliveries.
-   */
+  /** The current clock hour and up to 23 before it, oldest first, without hours before the start. */
   hours: readonly LandingHour[];
   /** The duration of the latest handler runs (at most 1,024), in milliseconds. Absent before the first run. */
   handlerTime?: HandlerTime;
   /**
-   * The number of queued and running deliveries in the inbox; `unknown` if the inbox does not respond. Absent without
+   * The number of queued, running, and dead deliveries in the inbox; `unknown` if the inbox does not respond. Absent without
    * a background endpoint, and before the inbox is open.
    */
   queue?: {
     queued: number;
     running: number;
+    dead: number;
   } | "unknown";
 }
 /**
@@ -4356,11 +4596,12 @@ interface WebhooksServerOptions {
    */
   secretInQuery?: boolean;
   /**
-   * The password of the dashboard (HTTP Basic authentication with any username). Default `DASHBOARD_TOKEN`. Without a
-   * password, the dashboard is only available in a browser on this machine, and never in a Space or with a public URL
-   * (`PUBLIC_URL`, `launch({ publicUrl })`).
+   * The token that signs in to the console at `/_console/`, and the password of `/metrics` and the details of `/ready` (HTTP Basic
+   * authentication with any username). Default `CONSOLE_TOKEN`. Without a token, `launch()` logs a one-time link to the console,
+   * and the metrics are only available on this machine, and never in a Space or with a public URL (`PUBLIC_URL`,
+   * `launch({ publicUrl })`).
    */
-  dashboardToken?: string;
+  consoleToken?: string;
   /**
    * The inbox that stores the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or an `Inbox` object,
    * which the server closes when it closes. Default: `INBOX_URL`, else an inbox in memory under a test runner (vitest, `node
@@ -4375,7 +4616,7 @@ interface WebhooksServerOptions {
   /**
    * A Hono app with middleware, such as a rate limit, an allow list, or tracing. The built-in routes are added after
    * the routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page,
-   * `/health`, `/metrics`, and the dashboard, and the app's routes take precedence. The app keeps its `onError` and
+   * `/health`, `/metrics`, and the console, and the app's routes take precedence. The app keeps its `onError` and
    * `notFound` handlers. Add middleware before you create the server: afterward, `app.use()` throws
    * `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
    *
@@ -4415,6 +4656,13 @@ interface WebhooksServerOptions {
    * built-in page.
    */
   landingPage?: LandingPage;
+  /**
+   * Whether to record, for the console, the request headers of each delivery (at most 4 KiB, secrets redacted), and the handler's
+   * log lines, result, and stack of each attempt (at most 16 KiB). The inbox stores them with the delivery, until its retention
+   * period ends. Deliveries of inline endpoints are kept in memory: the latest 500 runs, at most 16 MiB. If more than 500 arrive in
+   * one second, only failures are added. Default `true`.
+   */
+  recordDetails?: boolean;
   /**
    * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: `true` if
    * `METRICS` is `1`, else `false`.
@@ -4544,7 +4792,7 @@ declare class WebhooksServer {
   get [serverControl](): ServerControl;
 }
 declare namespace index_d_exports {
-  export { Action, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, OwnActions, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
+  export { Action, AttemptDetails, AttemptLog, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, OwnActions, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
 }
 /** The options of {@link runJob}. */
 interface RunJobOptions {
@@ -4860,6 +5108,17 @@ declare class LocalHub {
    * ```
    */
   setBucketFaults(faults: readonly BucketFault[]): void;
+  /**
+   * Creates a link that signs a browser in to the web console once. The console shows the webhooks, events, repositories, and jobs,
+   * and sends events. The link is valid for an hour. After a link was used, the local Hub logs a new one.
+   *
+   * @throws `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * console.log(`Console: ${localHub.createConsoleLink()}`); // http://127.0.0.1:…/_console/#/sign-in/…
+   * ```
+   */
+  createConsoleLink(): string;
   /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */
   reset(): void;
   /**

@@ -52,3 +52,10 @@ export interface Payload {
 export function isPayload(value: object): value is Payload {
   return "event" in value && "repo" in value;
 }
+
+/** Returns a delivery of one of 20,000 repositories of 500 owners. */
+export function variedDelivery(number: number): { id: string; body: string; name: string } {
+  const name = `owner-${number % 500}/data-${number % 20_000}`;
+  const repo = { ...payload.repo, name, url: { ...payload.repo.url, web: `https://huggingface.co/datasets/${name}` } };
+  return { id: crypto.randomUUID(), body: JSON.stringify({ ...payload, repo }), name };
+}

@@ -22,7 +22,9 @@ export async function storedInbox(count: number): Promise<string> {
     `INSERT INTO deliveries (endpoint, id, status, body, received_at, attempts, scheduled_at, finished_at)
      VALUES (?, ?, 'succeeded', ?, ?, 1, ?, ?)`,
   );
-  const attempt = database.prepare("INSERT INTO attempts VALUES (?, 1, ?, 5, 'succeeded', NULL, NULL)");
+  const attempt = database.prepare(
+    "INSERT INTO attempts (delivery, number, started_at, duration_ms, outcome) VALUES (?, 1, ?, 5, 'succeeded')",
+  );
   for (let number = 0; number < count; number += 1) {
     // Stores deliveries of this endpoint and of another one, with random IDs like the Hub's.
     const endpoint = number % 2 === 0 ? "bench" : "other";

@@ -7,6 +7,8 @@ export {
 } from "./core/errors.ts";
 export type { Logger, LogMethod } from "./core/logger.ts";
 export type {
+  AttemptDetails,
+  AttemptLog,
   ClaimedDelivery,
   DeliveryAttempt,
   DeliveryCounts,

@@ -50,16 +50,16 @@ const script = `
     }
   }
   export async function metrics() {
-    const other = new WebhooksServer({ metrics: true, dashboardToken: "t0ken" });
+    const other = new WebhooksServer({ metrics: true, consoleToken: "t0ken" });
     const headers = { authorization: "Basic " + btoa("owner:t0ken") };
     const response = await other.fetch(new Request("https://worker.example/metrics", { headers }));
     return (await response.json()).code;
   }
-  export async function dashboard() {
-    const other = new WebhooksServer({ inbox: {}, dashboardToken: "t0ken" });
+  export async function openConsole() {
+    const other = new WebhooksServer({ inbox: {}, consoleToken: "t0ken" });
     other.webhook("later", { background: true }, () => {});
-    const headers = { authorization: "Basic " + btoa("owner:t0ken") };
-    const response = await other.fetch(new Request("https://worker.example/_deliveries", { headers }));
+    const headers = { authorization: "Bearer t0ken" };
+    const response = await other.fetch(new Request("https://worker.example/_console/api/deliveries", { headers }));
     return { status: response.status, code: (await response.json()).code };
   }
   export async function hub() {
@@ -201,9 +201,9 @@ describe("In a runtime without Node", () => {
     expect(await run("worker.metrics()")).toBe("OPTION_INVALID");
   });
 
-  test("the dashboard is not included, which would increase the bundle by a sixth", async () => {
+  test("the console is not included, because it requires files and an inbox", async () => {
     const { run } = createWorker();
-    expect(await run("worker.dashboard()")).toEqual({ status: 404, code: "NOT_FOUND" });
+    expect(await run("worker.openConsole()")).toEqual({ status: 404, code: "NOT_FOUND" });
   });
 
   test("the Hub client is available if it is passed to the server, and is not included else", async () => {

@@ -78,6 +78,11 @@ export const sections: readonly Section[] = [
         about: "Run a server with reload on the local Hub, send test events, and open a tunnel from the real Hub.",
       },
       {
+        title: "Console",
+        path: "guides/console",
+        about: "Find, inspect, edit, and replay deliveries in a browser, pause endpoints, and send events.",
+      },
+      {
         title: "The local Hub",
         path: "guides/local-hub",
         about: "Run a Hub on your machine for development, tests and CI.",
@@ -135,7 +140,7 @@ export const sections: readonly Section[] = [
       {
         title: "Observe",
         path: "guides/observe",
-        about: "Read the log, the landing page, the dashboard, health checks and metrics.",
+        about: "Read the log, the landing page, health checks and metrics.",
       },
       {
         title: "Scale",
@@ -206,6 +211,11 @@ export const sections: readonly Section[] = [
         title: "Decisions",
         path: "contribute/decisions",
         about: "Why the package is built as it is.",
+      },
+      {
+        title: "Extend the console",
+        path: "contribute/console",
+        about: "Add a status, a column, a filter, a view, a live message, or an action to the console.",
       },
       {
         title: "Test the package",

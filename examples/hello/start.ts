@@ -71,7 +71,8 @@ if (once) {
   process.exitCode = asExpected ? 0 : 1;
 } else {
   if (!yourSecret) console.log(`WEBHOOK_SECRET is not set, so this run uses a random secret: ${secret}`);
-  console.log(`\nOpen ${hub.url} and ${url}\nPress Ctrl+C to stop.`);
+  console.log(`\nConsole of the local Hub (this link is valid once): ${hub.createConsoleLink()}`);
+  console.log(`Page of the receiver: ${url}\nPress Ctrl+C to stop.`);
 }
 
 /** Launches the local Hub at the port of `hub-webhooks hub`, or at any free port if that one is in use. */

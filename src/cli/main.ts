@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { messageOf } from "../core/describe-error.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
+import { packageVersion } from "../core/package-version.ts";
 import { plainText } from "../core/terminal-text.ts";
 import { maskUrl } from "../core/urls.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
@@ -14,7 +15,6 @@ import { addWebhookCommands } from "./commands/webhooks.ts";
 import { type GlobalOptions, Invocation } from "./invocation.ts";
 import { extraStackLines, formats } from "./output.ts";
 import { processShell, type Shell } from "./shell.ts";
-import { readVersion } from "./shipped-files.ts";
 import { examples, helpHint } from "./usage.ts";
 
 /** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */
@@ -58,7 +58,7 @@ export async function run(argv: readonly string[], shell: Shell = processShell()
 function createProgram(shell: Shell): Command {
   return new Command("hub-webhooks")
     .description("Manage webhooks of the Hugging Face Hub, and develop webhook servers with a local Hub.")
-    .version(readVersion(), "-V, --version", "show the version")
+    .version(packageVersion(), "-V, --version", "show the version")
     .helpOption("-h, --help", "show this help")
     .helpCommand("help [command]", "show the help of a command")
     .option("--token <token>", "Hub access token (default: HF_TOKEN, else the token of `hf auth login`)", parseToken)

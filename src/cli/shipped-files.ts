@@ -1,11 +1,4 @@
-import { readFileSync } from "node:fs";
 import { packageRoot } from "../core/package-root.ts";
-
-/** Returns the version in package.json. */
-export function readVersion(): string {
-  const { version }: { version: string } = JSON.parse(readFileSync(new URL("package.json", packageRoot), "utf8"));
-  return version;
-}
 
 /** Returns the folder of a template as a URL with a trailing slash. */
 export function templateFolder(name: string): URL {

@@ -58,7 +58,7 @@ function isUnit(text: string | undefined): text is Unit {
 }
 
 /** Units of time for {@link formatDuration}, largest first. */
-export const timeUnits = [
+const timeUnits = [
   { name: "d", milliseconds: unitMs.d },
   { name: "h", milliseconds: unitMs.h },
   { name: "min", milliseconds: unitMs.m },

@@ -40,11 +40,11 @@ export interface WebhookErrorCodes {
   HANDLER_TIMED_OUT: "response" | "thrown";
   /** 500: the handler returned a value that cannot be converted to JSON. Return plain data, or nothing. */
   RESULT_NOT_JSON: "response" | "thrown";
-  /** 401: the request has no password. Sign in with `DASHBOARD_TOKEN`. */
-  DASHBOARD_TOKEN_MISSING: "response";
-  /** 401: the password is not the value of `DASHBOARD_TOKEN`. Check the value. */
-  DASHBOARD_TOKEN_INVALID: "response";
-  /** 403: the page is only for the server's owner. Set `DASHBOARD_TOKEN` and sign in with its value. */
+  /** 401: the request has no password. Sign in with `CONSOLE_TOKEN`. */
+  CONSOLE_TOKEN_MISSING: "response";
+  /** 401: the password is not the value of `CONSOLE_TOKEN`. Check the value. */
+  CONSOLE_TOKEN_INVALID: "response";
+  /** 403: the page is only for the server's owner. Set `CONSOLE_TOKEN` and sign in with its value. */
   OWNER_ONLY: "response";
   /** 403: a page of another site sent the request. Set a webhook secret, or open the page directly. */
   CROSS_SITE_REFUSED: "response";
@@ -111,6 +111,18 @@ export interface WebhookErrorCodes {
   INBOX_IN_USE: "thrown";
   /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
+  /** 409: the delivery is running, so it cannot be discarded. Wait until the attempt ends, then try again. */
+  DELIVERY_RUNNING: "response" | "thrown";
+  /** The console requires a sign-in. Open the printed one-time link, or send `CONSOLE_TOKEN`. */
+  SIGN_IN_REQUIRED: "response";
+  /** The console token is wrong, or the one-time link was used or has expired. Check `CONSOLE_TOKEN`, or get a new link. */
+  SIGN_IN_INVALID: "response";
+  /** A change in the console was sent without a valid `X-CSRF-Token` header. Reload the console. */
+  CSRF_TOKEN_INVALID: "response";
+  /** Too many tabs of the console are open. Close some of them. */
+  TOO_MANY_STREAMS: "response";
+  /** The files of the console are missing. Build the package with `npm run build`. */
+  CONSOLE_NOT_BUILT: "response";
   /** The abort reason of a handler's signal: another process took over the delivery. Stop processing the delivery. */
   LEASE_LOST: "thrown";
   /** A handler threw a `NonRetriableError`. The delivery is not retried. */

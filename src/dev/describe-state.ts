@@ -1,8 +1,7 @@
-import { webhooksPath } from "../core/paths.ts";
+import { consolePath, webhooksPath } from "../core/paths.ts";
 import { maskUrl } from "../core/urls.ts";
 import { triggerArguments } from "../local-hub/trigger-arguments.ts";
 import { formatWatched } from "../payload/watch.ts";
-import { dashboardPath } from "../receiver/dashboard/serve.ts";
 import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
 import type { DevEndpoint, DevState } from "./dev-event.ts";
 import type { DevConfig } from "./dev-options.ts";
@@ -27,7 +26,8 @@ export function describeState({ config, url, publicUrl, hubUrl, inbox, endpoints
     url,
     publicUrl,
     hub: { kind: config.isReal ? "real" : "local", url: hubUrl },
-    ...(hasBackground && { dashboardUrl: `${url}${dashboardPath}`, inbox: maskUrl(inbox) }),
+    consoleUrl: `${url}${consolePath}/`,
+    ...(hasBackground && { inbox: maskUrl(inbox) }),
     endpoints: endpoints.map((endpoint) => describeEndpoint(endpoint, { config, publicUrl })),
   };
 }

@@ -26,8 +26,8 @@ export interface DevState {
     url: string;
   };
   endpoints: readonly DevEndpoint[];
-  /** The URL of the dashboard for deliveries of background endpoints. Absent if no endpoint runs in the background. */
-  dashboardUrl?: string;
+  /** The URL of the console. Opening it requires a sign-in link. */
+  consoleUrl: string;
   /** The URL of the session's inbox, with a masked password. Absent if no endpoint runs in the background. */
   inbox?: string;
 }
@@ -62,6 +62,8 @@ export type DevEvent =
   | ({ event: "delivery" } & ProxiedDelivery)
   /** The session changed its webhooks. `steps` describes the changes for display. */
   | { event: "webhooks"; steps: readonly string[] }
+  /** A sign-in link of the console was used. Create another one with `createConsoleLink()`. */
+  | { event: "signedIn" }
   /** A problem that does not end the session. `message` describes the problem and, where you can act, how to fix it. */
   | { event: "problem"; code: string; message: string }
   /** A line of the server's output: JSON from the logger, or text that your code prints. */

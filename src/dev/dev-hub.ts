@@ -14,6 +14,8 @@ const clientLimits = { timeout: "10s", attempts: 2 } as const;
 /** The real Hub or local Hub that a session uses. */
 export interface DevHub {
   client: HubClient;
+  /** Missing on the real Hub. */
+  localHub?: LocalHub;
   /** Environment variables for the server process. */
   environment: Readonly<Record<string, string>>;
   close(): Promise<void>;
@@ -44,6 +46,7 @@ export async function openDevHub(
   const token = developmentTokens[0]?.token;
   return {
     client: new HubClient({ hubUrl: hub.url, token }),
+    localHub: hub,
     // Handlers also use the local Hub, unless the user has set HF_ENDPOINT.
     environment: process.env.HF_ENDPOINT || token === undefined ? {} : { HF_ENDPOINT: hub.url, HF_TOKEN: token },
     close: () => hub.close(),

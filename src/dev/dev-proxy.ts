@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
-import { renderErrorPage } from "../console/error-page.ts";
+import { renderErrorPage } from "../console/pages/error-page.ts";
 import { defaultPort } from "../core/defaults.ts";
 import { wantsHtml } from "../core/http-headers.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
-import { webhooksPath } from "../core/paths.ts";
+import { consolePath, webhooksPath } from "../core/paths.ts";
 import { malformedRefused } from "../http-server/client-errors.ts";
 import { defaultLimits } from "../http-server/connection.ts";
 import { createHttpServer } from "../http-server/http-server.ts";
@@ -24,6 +24,8 @@ import {
 export interface DevProxyOptions extends ProxyOptions {
   /** The local port. Default: 7860, or the next free port. */
   port: number | undefined;
+  /** Answers requests for the console, which is only served on the local port. */
+  console?: (exchange: ProxiedExchange) => Promise<void>;
   /** Whether to accept requests with any `Host`. By default, only hosts of this machine are accepted. */
   allowAnyHost?: boolean;
   /** Called once for each foreign host whose requests are rejected. */
@@ -78,11 +80,11 @@ export class DevProxy {
     const context = { agent: new Agent({ keepAlive: true }), observer: new DeliveryObserver() };
     const showsErrorDetails = !options.allowAnyHost;
     const isForeign = createHostCheck(options);
-    const local = createProxyServer(options, {}, (exchange) =>
-      isForeign(exchange.incoming)
-        ? rejectHost(exchange)
-        : proxyRequest({ options, context, showsErrorDetails }, exchange),
-    );
+    const local = createProxyServer(options, {}, (exchange) => {
+      if (isForeign(exchange.incoming)) return rejectHost(exchange);
+      if (options.console && isForConsole(exchange.incoming)) return options.console(exchange);
+      return proxyRequest({ options, context, showsErrorDetails }, exchange);
+    });
     // A tunnel server opens connections in advance, so idle connections are normal.
     const noTimeouts = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
     const tunnel = createProxyServer(options, noTimeouts, (exchange) => {
@@ -188,6 +190,12 @@ function createProxyServer(
     warn: (_fields, message) => onProblem(`${message}.`),
   });
   return server;
+}
+
+/** Whether a request is for the console. */
+function isForConsole({ url = "" }: IncomingMessage): boolean {
+  const [path = ""] = url.split("?", 1);
+  return path === consolePath || path.startsWith(`${consolePath}/`);
 }
 
 /**

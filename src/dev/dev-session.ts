@@ -2,10 +2,15 @@ import { inspect } from "node:util";
 import { defaultHubPort, defaultPort } from "../core/defaults.ts";
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
+import { webhooksPath } from "../core/paths.ts";
 import type { ServerDescription } from "../receiver/lifecycle/server-control.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
 import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
+import { sourceFolder } from "./console/code-frame.ts";
+import { ConsoleState } from "./console/console-state.ts";
+import { DevConsole } from "./console/dev-console.ts";
+import { localHubParts, noConsoleHub } from "./console/hub-parts.ts";
 import { describeState } from "./describe-state.ts";
 import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
 import { type DevHub, openDevHub } from "./dev-hub.ts";
@@ -25,6 +30,8 @@ import { WebhookReconciler } from "./webhook-reconciler.ts";
 export interface DevSession extends AsyncDisposable {
   /** The current URLs and endpoints. */
   readonly state: DevState;
+  /** Creates a link that opens the console and signs in. The link is valid once, for one hour. */
+  createConsoleLink(): string;
   /**
    * The secret that was generated for this session. `undefined` if the server has its own secret or the session has a
    * public URL. Set the header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and
@@ -80,6 +87,8 @@ export async function startDev(options: StartDevOptions = {}): Promise<DevSessio
 class Session implements DevSession {
   readonly #config: DevConfig;
   readonly #parts = new OpenParts();
+  readonly #console: DevConsole;
+  readonly #consoleState: ConsoleState;
   readonly #check = createReachabilityCheck();
   readonly #firstServing = Promise.withResolvers<void>();
   #proxy: DevProxy | undefined;
@@ -94,6 +103,23 @@ class Session implements DevSession {
 
   constructor(config: DevConfig) {
     this.#config = config;
+    this.#consoleState = new ConsoleState({
+      path: config.path,
+      hasTunnel: config.tunnel !== false,
+      session: () => this.state,
+      onChange: () => this.#console.stateChanged(),
+    });
+    this.#console = new DevConsole({
+      describe: () => this.#consoleState.describe(),
+      serverPort: () => requireOpen(this.#server).waitForPort(),
+      folder: sourceFolder(config.path),
+      onProblem: (error) => {
+        // The console shows the errors of this package itself.
+        if (WebhookError.isInstance(error)) return;
+        this.#emitProblem({ code: "INTERNAL", message: `The console failed. ${messageOf(error)}` });
+      },
+      onLinkUsed: () => this.#emit({ event: "signedIn" }),
+    });
     this.#firstServing.promise.catch(() => {});
   }
 
@@ -112,6 +138,10 @@ class Session implements DevSession {
   get secret(): string | undefined {
     const { text, mode } = this.#config.secret;
     return mode === "fallback" && this.#description.secret === text ? text : undefined;
+  }
+
+  createConsoleLink(): string {
+    return this.#console.createSignInLink(requireOpen(this.#proxy).url);
   }
 
   open(): Promise<void> {
@@ -145,6 +175,7 @@ class Session implements DevSession {
     const proxy = await DevProxy.open({
       port: this.#config.port,
       reachabilityCheck: this.#check,
+      console: ({ incoming, outgoing }) => this.#console.handle(incoming, outgoing),
       // The user's own public URL can have any host.
       allowAnyHost: this.#config.publicUrl !== undefined,
       onForeignHost: (host) => this.#emitProblem(foreignHost(host, requireOpen(this.#proxy).url)),
@@ -159,6 +190,7 @@ class Session implements DevSession {
     });
     this.#proxy = proxy;
     await this.#parts.add(proxy);
+    await this.#parts.add(this.#console);
     return proxy;
   }
 
@@ -167,6 +199,15 @@ class Session implements DevSession {
     const hub = await openDevHub({ ...this.#config, allowRemote: isPublic, signal: this.#parts.signal });
     this.#hub = hub;
     await this.#parts.add(hub);
+    this.#console.open(
+      hub.localHub
+        ? localHubParts(hub.localHub, {
+            events: this.#console.events,
+            endpoints: () => this.#description.endpoints,
+            urlOf: (endpoint) => `${this.state.publicUrl}${webhooksPath}${endpoint}`,
+          })
+        : noConsoleHub,
+    );
     return hub;
   }
 
@@ -176,11 +217,18 @@ class Session implements DevSession {
       path,
       secret,
       inbox: this.#inboxUrl(proxy.port),
+      consoleToken: this.#console.serverToken,
       launchResult: { port: proxy.port, url: proxy.url, publicUrl: proxy.url },
-      // With the user's own public URL, the whole server is public, including the dashboard.
+      // With the user's own public URL, the whole server is public, including the console.
       environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
-      onOutput: (line) => this.#emit({ event: "output", ...line }),
-      onReload: (files) => this.#emit({ event: "reloading", files }),
+      onOutput: (line) => {
+        this.#console.addOutput(line);
+        this.#emit({ event: "output", ...line });
+      },
+      onReload: (files) => {
+        this.#consoleState.setServer("loading");
+        this.#emit({ event: "reloading", files });
+      },
       onServing: (description) => this.#handleServing(description, proxy),
       onBroken: ({ error, isRestarted }) => this.#handleBroken(error, isRestarted),
     });
@@ -203,7 +251,10 @@ class Session implements DevSession {
     );
     this.#tunnel = tunnel;
     await this.#parts.add(tunnel);
-    tunnel.on("down", (error) => this.#emit({ event: "down", reason: error.message }));
+    tunnel.on("down", (error) => {
+      this.#consoleState.setTunnelProblem(error.message);
+      this.#emit({ event: "down", reason: error.message });
+    });
     tunnel.on("error", (error) => {
       if (tunnel.status === "up") this.#emitProblem(error);
     });
@@ -214,6 +265,7 @@ class Session implements DevSession {
     // Update the webhooks, because the Hub may have suspended them while the tunnel was down, and the public URL may
     // have changed.
     tunnel.on("up", () => {
+      this.#consoleState.setTunnelProblem(undefined);
       this.#emit({ event: "up", publicUrl: tunnel.url });
       void this.#updateWebhooks();
     });
@@ -291,6 +343,11 @@ class Session implements DevSession {
 
   #handleServing(description: ServerDescription, { port }: DevProxy): void {
     this.#description = description;
+    this.#consoleState.setServer("serving");
+    void this.#server?.waitForPort().then(
+      (serverPort) => this.#console.relay(serverPort),
+      () => {},
+    );
     this.#storeSession(port);
     this.#firstServing.resolve();
     void this.#updateWebhooks().then(() => {
@@ -325,6 +382,7 @@ class Session implements DevSession {
   }
 
   #handleBroken(error: WebhookError, isRestarted: boolean): void {
+    this.#consoleState.setServer("broken", { error, isRestarted });
     if (!this.#isReady && !this.#config.waitForFile) this.#firstServing.reject(error);
     else {
       const stack = error.cause instanceof Error ? error.cause.stack : undefined;

@@ -1,5 +1,5 @@
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
-import { type ErrorPage, renderErrorPage } from "../console/error-page.ts";
+import { type ErrorPage, renderErrorPage } from "../console/pages/error-page.ts";
 import { describeError } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";

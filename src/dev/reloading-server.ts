@@ -14,6 +14,8 @@ export interface ReloadingServerOptions
   secret: SessionSecret | undefined;
   /** The URL of the inbox. Overrides a URL in the server file, but not an `Inbox` object. */
   inbox?: string | undefined;
+  /** The token with which the session reads the API of the server's console. */
+  consoleToken?: string;
   /** Called each time the server starts, including the first time. */
   onServing: (description: ServerDescription) => void;
   /** Called with the changed files before the server is reloaded. */
@@ -52,6 +54,8 @@ export class ReloadingServer {
   #isClosed = false;
   #restart: NodeJS.Timeout | undefined;
   #publicUrl: string;
+  /** The recent deliveries of the last process that stopped. */
+  #recent: readonly unknown[] = [];
 
   constructor(options: ReloadingServerOptions) {
     this.#options = options;
@@ -125,12 +129,14 @@ export class ReloadingServer {
   }
 
   async #startProcess(): Promise<void> {
-    const { path, launchResult, environment, onOutput, secret, inbox } = this.#options;
+    const { path, launchResult, environment, onOutput, secret, inbox, consoleToken } = this.#options;
     const started = ServerProcess.serve({
       path,
       launchResult: { ...launchResult, publicUrl: this.#publicUrl },
-      secret,
-      inbox,
+      ...{ secret, inbox, consoleToken, recent: this.#recent },
+      onRecent: (deliveries) => {
+        this.#recent = deliveries;
+      },
       onLoading: (loaded) => this.#watcher.add(loaded),
       ...(environment && { environment }),
       ...(onOutput && { onOutput }),

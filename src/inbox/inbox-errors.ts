@@ -33,13 +33,25 @@ export function inboxTakenOver(): WebhookError {
   });
 }
 
-export function deliveryUnknown({ id, endpoint }: DeliveryKey): WebhookError {
+export function deliveryUnknown(
+  { id, endpoint }: DeliveryKey,
+  action: "replayed" | "discarded" = "replayed",
+): WebhookError {
+  const missing = action === "replayed" ? "the delivery or its body" : "the delivery";
   return new WebhookError(
-    `Delivery "${id}" of endpoint "${endpoint}" cannot be replayed, because the delivery or its body is not stored. Choose a delivery from the list of deliveries.`,
+    `Delivery "${id}" of endpoint "${endpoint}" cannot be ${action}, because ${missing} is not stored. Choose a delivery from the list of deliveries.`,
     {
       code: "DELIVERY_UNKNOWN",
       status: 404,
     },
+  );
+}
+
+/** Returns the error for discarding a running delivery. */
+export function deliveryRunning({ id, endpoint }: DeliveryKey): WebhookError {
+  return new WebhookError(
+    `Delivery "${id}" of endpoint "${endpoint}" cannot be discarded while it is running. Wait until the attempt ends, then try again.`,
+    { code: "DELIVERY_RUNNING", status: 409 },
   );
 }
 

@@ -7,10 +7,13 @@ import type { RetryPolicy } from "./retry-policy.ts";
 export type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
 
 /** A delivery to store, before its first attempt. */
-export type IncomingDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
+export interface IncomingDelivery extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
+  /** The request headers without secrets, by lower-case name. At most 4 KiB of JSON text, otherwise the last headers are not stored. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** A delivery that this process has claimed for an attempt. While the lease lasts, no other process runs the delivery. */
-export interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attempt"> {
+export interface ClaimedDelivery extends Omit<IncomingDelivery, "headers">, Pick<Delivery, "attempt"> {
   /** Whether the delivery becomes dead if this attempt fails. */
   readonly isLastAttempt: boolean;
   /** Milliseconds until the next attempt if this attempt fails, unless the handler sets `retryAt`. */
@@ -19,9 +22,37 @@ export interface ClaimedDelivery extends IncomingDelivery, Pick<Delivery, "attem
 
 /**
  * The status of a delivery. `queued`: waiting for an attempt. `running`: an attempt is in progress. `succeeded`: an attempt has
- * succeeded. `dead`: the delivery failed and is not retried, but can be replayed.
+ * succeeded. `dead`: the delivery failed and is not retried, but can be replayed. `cancelled`: the delivery was discarded. It does not
+ * run, but can be replayed.
  */
-export type DeliveryStatus = "queued" | "running" | "succeeded" | "dead";
+export type DeliveryStatus = "queued" | "running" | "succeeded" | "dead" | "cancelled";
+
+/** All statuses, in the order of a delivery's lifecycle. */
+export const deliveryStatuses: readonly DeliveryStatus[] = ["queued", "running", "succeeded", "dead", "cancelled"];
+
+/** What is recorded of one attempt, at most 16 KiB of JSON text. If it is larger, the inbox cuts it and sets `isTruncated`. */
+export interface AttemptDetails {
+  /** The handler's result as JSON text. Missing if the handler returned `undefined`. */
+  result?: string;
+  /** The stack of the thrown error, with its causes. */
+  stack?: string;
+  /** The lines that the handler logged with `context.log`, oldest first. */
+  logs?: readonly AttemptLog[];
+  /** Why a condition of the endpoint ignored the delivery. */
+  ignoredReason?: string;
+  /** Whether something was cut to fit the limit. */
+  isTruncated?: boolean;
+}
+
+/** A line that a handler logged during an attempt. */
+export interface AttemptLog {
+  /** Milliseconds since the epoch. */
+  at: number;
+  level: "debug" | "info" | "warn" | "error";
+  message: string;
+  /** The JSON text of an object. */
+  fields?: string;
+}
 
 /** One run of a handler for a delivery. */
 export interface DeliveryAttempt {
@@ -38,6 +69,8 @@ export interface DeliveryAttempt {
   outcome: "succeeded" | "failed" | "abandoned";
   /** The error of a failed or abandoned attempt. */
   error?: { code: string; message: string };
+  /** Only returned by `Inbox.get`. Deleted with the body after the retention period. */
+  details?: AttemptDetails;
 }
 
 /** A delivery in the inbox. */
@@ -47,10 +80,12 @@ export interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"
   dueAt?: Date;
   /** When the current attempt of a running delivery started. */
   startedAt?: Date;
-  /** When the delivery succeeded or became dead. */
+  /** When the delivery succeeded, became dead, or was discarded. */
   finishedAt?: Date;
   /** The body as it was received. Missing after the retention period, when only the ID is kept to detect duplicates. */
   body?: string;
+  /** The request headers without secrets. Only returned by `Inbox.get`. Deleted with the body after the retention period. */
+  headers?: Readonly<Record<string, string>>;
   attempts: readonly DeliveryAttempt[];
 }
 
@@ -64,15 +99,33 @@ export interface EndpointQueue {
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
+   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`). `details` is
+   * stored with the attempt.
    */
-  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
+  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome & { readonly details?: AttemptDetails }>;
+  /** Called after the end of an attempt was stored in this process. Must not throw. */
+  onAttemptStored?: ((key: DeliveryKey) => void) | undefined;
 }
 
-/** Filters and pagination for a list of deliveries. */
+/** Filters and pagination for a list of deliveries. A delivery must match all filters. */
 export interface ListOptions {
   endpoint?: string;
   status?: DeliveryStatus;
+  /** The exact name of a repository with or without its type, such as `dataset:acme/data` or `acme/data`. */
+  repository?: string;
+  /** The exact scope of the event, such as `repo.content`. */
+  scope?: string;
+  /** The exact action of the event, such as `update`. */
+  action?: string;
+  /** Only deliveries that were received at this time or later. */
+  receivedFrom?: Date;
+  /** Only deliveries that were received before this time. */
+  receivedUntil?: Date;
+  /**
+   * Words to find in the ID, the repository, and the error codes and messages of the attempts. Each word must be the start of a word
+   * in this text. Case and accents are ignored.
+   */
+  search?: string;
   /** The maximum number of deliveries on the page, from 1 to 1,000. Default `50`. */
   limit?: number;
   /** The `next` field of the previous page. */
@@ -82,8 +135,21 @@ export interface ListOptions {
 /** A page of deliveries, newest first. A delivery whose status changes between two requests can appear on both pages or on neither. */
 export interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
-  /** The cursor of the next page. Missing on the last page. */
+  /**
+   * The cursor of the next page. Missing on the last page. With filters, a page can contain fewer deliveries than `limit`, or none,
+   * and still have a next page, because the number of deliveries that one request examines is limited.
+   */
   next?: string;
+  /**
+   * Present if the filters other than `endpoint` and `status` were applied only to this number of newest deliveries, because the inbox
+   * has no search index.
+   */
+  searchedNewest?: number;
+  /**
+   * The number of deliveries and failed attempts that the search index does not contain yet. A search also finds the newest of these,
+   * but not all. Missing if there are none, or if the list did not use the index.
+   */
+  unindexed?: number;
 }
 
 /** The number of an endpoint's deliveries in each status. */
@@ -122,6 +188,21 @@ export interface Inbox {
   replay(key: DeliveryKey): Promise<void>;
   /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
   replayDead(endpoint: string): Promise<number>;
+  /**
+   * Discards a queued or dead delivery, which becomes `cancelled`. Has no effect if the delivery has succeeded or was discarded.
+   *
+   * @throws `DELIVERY_UNKNOWN` if the delivery is not stored, `DELIVERY_RUNNING` while it is running.
+   */
+  discard(key: DeliveryKey): Promise<void>;
+  /**
+   * Pauses an endpoint in all processes of the inbox, also after restarts. The inbox still accepts and stores the endpoint's deliveries,
+   * but no process claims them. Running deliveries finish. Has no effect if the endpoint is paused.
+   */
+  pause(endpoint: string): Promise<void>;
+  /** Resumes an endpoint. Within a second, all processes claim its deliveries again. Has no effect if the endpoint is not paused. */
+  resume(endpoint: string): Promise<void>;
+  /** Returns the names of the paused endpoints, sorted. */
+  pausedEndpoints(): Promise<readonly string[]>;
   /** Counts deliveries by endpoint and status. Unlike `list`, includes deliveries whose body was deleted after the retention period. */
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */

@@ -1,14 +1,14 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
+import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import { consolePath } from "../core/paths.ts";
 import { deriveTokenId, developmentTokens } from "./accounts.ts";
 import { CodedException, errorResponse } from "./error-response.ts";
 import type { HubContext } from "./hub-context.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
-import { hubPage, hubPageAsset } from "./page/page.ts";
-import { readPageInfo } from "./read-page-info.ts";
 import { avatarResponse } from "./resources/avatars.ts";
 import { type ApiEnvironment, authenticate, requireToken } from "./routes/authentication.ts";
 import { commitPath } from "./routes/commits.ts";
@@ -32,8 +32,8 @@ function isUpload({ method, path }: { method: string; path: string }): boolean {
   return method === "PUT" ? path.startsWith(uploadPath) : method === "POST" && commitPath.test(path);
 }
 
-/** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document, and the page. */
-export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
+/** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document, and the console. */
+export function createHubApp(hub: HubContext, { console }: { console: Console }): Hono<ApiEnvironment> {
   const { hubUrl, createId, log } = hub;
   const app = new Hono<ApiEnvironment>();
 
@@ -62,6 +62,10 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
   });
   app.use((context, next) => (isUpload(context.req) ? next() : limitBody(context, next)));
 
+  for (const path of [consolePath, `${consolePath}/*`]) {
+    app.all(path, (context) => console.fetch(context.req.raw, context.env));
+  }
+
   app.use(authenticate);
   for (const api of resourceApis) api.serve(app, hub);
   // Unknown paths also require a token.
@@ -73,7 +77,12 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
   app.route("/", s3Gateway(hub));
 
   app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: hubUrl })));
-  app.get("/", (context) => hubPage(readPageInfo(hub, { theme: context.req.query("__theme") })));
+  app.get("/", (context) => context.redirect(`${consolePath}/${new URL(context.req.url).search}`));
+  // The console of a receiver links to these pages of the Hub.
+  app.get("/settings/webhooks", (context) => context.redirect(`${consolePath}/#/webhooks`));
+  app.get("/settings/webhooks/:id", (context) =>
+    context.redirect(`${consolePath}/#/webhooks/one?id=${encodeURIComponent(context.req.param("id"))}`),
+  );
   // Error messages from `HubClient` link to this page.
   app.get("/settings/tokens", (context) =>
     context.text(
@@ -83,7 +92,6 @@ export function createHubApp(hub: HubContext): Hono<ApiEnvironment> {
     ),
   );
   app.get("/avatars/:file", (context) => avatarResponse(context.req.param("file")) ?? context.notFound());
-  app.get("/_page/:name", (context) => hubPageAsset(context.req.param("name")) ?? context.notFound());
 
   app.notFound((context) => {
     const { method, path } = context.req;

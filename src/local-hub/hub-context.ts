@@ -6,7 +6,7 @@ import type { JobRunner } from "./jobs/job-runner.ts";
 import type { AuditLog } from "./resources/organizations/audit-log.ts";
 import type { Store } from "./store/store.ts";
 
-/** The parts and settings of a local Hub that the events, routes, and page share. */
+/** The parts and settings of a local Hub that the events, routes, and console share. */
 export interface HubContext {
   store: Store;
   dispatcher: Dispatcher;

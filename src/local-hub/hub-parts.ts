@@ -1,3 +1,4 @@
+import type { Console } from "../console/server/console.ts";
 import type { Listener } from "../receiver/node/listen.ts";
 import type { HttpSender } from "./delivery/http-sender.ts";
 import type { HubContext } from "./hub-context.ts";
@@ -9,6 +10,7 @@ export interface Parts {
   context: HubContext;
   listener: Listener;
   sender: HttpSender;
+  console: Console;
 }
 
 /** Restores the initial data, and removes all faults. */
@@ -24,7 +26,8 @@ export function resetStore({ store, dispatcher, jobs, bucketFaults, now }: HubCo
 const closeGraceMs = 5_000;
 
 /** Stops the server, the deliveries, and the jobs, and closes the store. */
-export async function closeParts({ context, listener, sender }: Parts): Promise<void> {
+export async function closeParts({ context, listener, sender, console }: Parts): Promise<void> {
+  console.close();
   const listenerClosed = listener.close(closeGraceMs);
   context.bucketFaults.close();
   await Promise.all([context.dispatcher.close(), context.jobs.close()]);

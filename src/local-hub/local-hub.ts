@@ -10,6 +10,8 @@ import { createHubApp } from "./app.ts";
 import { bucketConnection, ensureBucket } from "./buckets/bucket-connection.ts";
 import type { BucketConnection, BucketVariables } from "./buckets/bucket-settings.ts";
 import { type BucketFault, BucketFaults } from "./buckets/faults.ts";
+import { createHubConsole } from "./console/hub-console.ts";
+import { registerContext } from "./contexts.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import { HttpSender } from "./delivery/http-sender.ts";
 import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts";
@@ -88,6 +90,7 @@ export class LocalHub {
 
   private constructor(parts: Parts) {
     this.#parts = parts;
+    registerContext(this, () => this.#context());
     this.url = parts.context.hubUrl;
     this.port = parts.listener.port;
   }
@@ -142,8 +145,9 @@ export class LocalHub {
       startedAt: new Date(now()),
       reset: () => resetStore(context),
     };
-    app = createHubApp(context);
-    return new LocalHub({ context, listener, sender });
+    const console = createHubConsole(context);
+    app = createHubApp(context, { console });
+    return new LocalHub({ context, listener, sender, console });
   }
 
   /**
@@ -246,6 +250,21 @@ export class LocalHub {
    */
   setBucketFaults(faults: readonly BucketFault[]): void {
     this.#context().bucketFaults.set(faults);
+  }
+
+  /**
+   * Creates a link that signs a browser in to the web console once. The console shows the webhooks, events, repositories, and jobs,
+   * and sends events. The link is valid for an hour. After a link was used, the local Hub logs a new one.
+   *
+   * @throws `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * console.log(`Console: ${localHub.createConsoleLink()}`); // http://127.0.0.1:…/_console/#/sign-in/…
+   * ```
+   */
+  createConsoleLink(): string {
+    this.#context();
+    return this.#parts.console.createSignInLink(this.url);
   }
 
   /** Restores the initial state: deletes all webhooks, deliveries, jobs, and other changes. */

@@ -7,7 +7,7 @@ import { schemaOf, type WebhookPayload } from "./schema.ts";
 const maxListedProblems = 3;
 
 /** A validation issue in the format of Standard Schema, which zod also uses. */
-interface Problem {
+export interface Issue {
   readonly message: string;
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
@@ -40,15 +40,27 @@ function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
   };
 }
 
+const issuesOfErrors = new WeakMap<WebhookError, readonly Issue[]>();
+
+/** Returns the issues behind an error of {@link payloadInvalid}, or `undefined` for other errors. */
+export function issuesOf(error: WebhookError): readonly Issue[] | undefined {
+  return issuesOfErrors.get(error);
+}
+
 /** Creates the error for an invalid payload. The message lists the first problems. */
-export function payloadInvalid(problems: readonly Problem[]): WebhookError {
+export function payloadInvalid(problems: readonly Issue[]): WebhookError {
   const named = problems
     .slice(0, maxListedProblems)
     .map((problem) => `${pathOf(problem) || "payload"}: ${problem.message.slice(0, 120)}`);
   const more = problems.length > maxListedProblems ? ` (and ${problems.length - maxListedProblems} more)` : "";
-  return new WebhookError(`Invalid payload: ${named.join("; ")}${more}.`, { code: "PAYLOAD_INVALID", status: 422 });
+  const error = new WebhookError(`Invalid payload: ${named.join("; ")}${more}.`, {
+    code: "PAYLOAD_INVALID",
+    status: 422,
+  });
+  issuesOfErrors.set(error, problems);
+  return error;
 }
 
-function pathOf(problem: Problem): string {
+function pathOf(problem: Issue): string {
   return (problem.path ?? []).map((part) => String(typeof part === "object" ? part.key : part).slice(0, 60)).join(".");
 }

@@ -21,11 +21,12 @@ export interface WebhooksServerOptions {
    */
   secretInQuery?: boolean;
   /**
-   * The password of the dashboard (HTTP Basic authentication with any username). Default `DASHBOARD_TOKEN`. Without a
-   * password, the dashboard is only available in a browser on this machine, and never in a Space or with a public URL
-   * (`PUBLIC_URL`, `launch({ publicUrl })`).
+   * The token that signs in to the console at `/_console/`, and the password of `/metrics` and the details of `/ready` (HTTP Basic
+   * authentication with any username). Default `CONSOLE_TOKEN`. Without a token, `launch()` logs a one-time link to the console,
+   * and the metrics are only available on this machine, and never in a Space or with a public URL (`PUBLIC_URL`,
+   * `launch({ publicUrl })`).
    */
-  dashboardToken?: string;
+  consoleToken?: string;
   /**
    * The inbox that stores the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or an `Inbox` object,
    * which the server closes when it closes. Default: `INBOX_URL`, else an inbox in memory under a test runner (vitest, `node
@@ -40,7 +41,7 @@ export interface WebhooksServerOptions {
   /**
    * A Hono app with middleware, such as a rate limit, an allow list, or tracing. The built-in routes are added after
    * the routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page,
-   * `/health`, `/metrics`, and the dashboard, and the app's routes take precedence. The app keeps its `onError` and
+   * `/health`, `/metrics`, and the console, and the app's routes take precedence. The app keeps its `onError` and
    * `notFound` handlers. Add middleware before you create the server: afterward, `app.use()` throws
    * `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
    *
@@ -81,6 +82,13 @@ export interface WebhooksServerOptions {
    */
   landingPage?: LandingPage;
   /**
+   * Whether to record, for the console, the request headers of each delivery (at most 4 KiB, secrets redacted), and the handler's
+   * log lines, result, and stack of each attempt (at most 16 KiB). The inbox stores them with the delivery, until its retention
+   * period ends. Deliveries of inline endpoints are kept in memory: the latest 500 runs, at most 16 MiB. If more than 500 arrive in
+   * one second, only failures are added. Default `true`.
+   */
+  recordDetails?: boolean;
+  /**
    * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: `true` if
    * `METRICS` is `1`, else `false`.
    */
@@ -113,7 +121,7 @@ export interface WebhooksServerOptions {
 const publicOptionNames = {
   secret: true,
   secretInQuery: true,
-  dashboardToken: true,
+  consoleToken: true,
   inbox: true,
   logger: true,
   app: true,
@@ -121,6 +129,7 @@ const publicOptionNames = {
   trustProxy: true,
   bodyLimit: true,
   landingPage: true,
+  recordDetails: true,
   metrics: true,
   hub: true,
   hubSignature: true,

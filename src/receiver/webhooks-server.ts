@@ -2,12 +2,13 @@ import type { Hono } from "hono";
 import { createForwardingLogger, type Logger } from "../core/logger.ts";
 import { webhooksPath } from "../core/paths.ts";
 import { toResponse } from "../http/answer.ts";
+import { readBodyLimit } from "../http/hono-body.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/delivery.ts";
 import { BackgroundWork } from "./background/background-work.ts";
 import { InboxCountsReader } from "./background/inbox-counts.ts";
 import { ServerInbox } from "./background/server-inbox.ts";
-import { serveDashboard } from "./dashboard/serve.ts";
+import { ReceiverConsole } from "./console/receiver-console.ts";
 import { Activity } from "./endpoint/activity.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
 import { EndpointRegistry } from "./endpoint/endpoint-registry.ts";
@@ -24,8 +25,8 @@ import { ServerLifecycle } from "./lifecycle/server-lifecycle.ts";
 import { createReadyLogger, createServerLogger } from "./lifecycle/server-logger.ts";
 import { StartupReport } from "./lifecycle/startup-report.ts";
 import { RoutedRequest } from "./pipeline/delivery-request.ts";
-import { readBodyLimit } from "./pipeline/hono-body.ts";
 import { DeliveryPipeline } from "./pipeline/pipeline.ts";
+import { DeliveryHistory } from "./recent/delivery-history.ts";
 import { MetricsRoute } from "./routes/metrics-route.ts";
 import { ReadyRoute } from "./routes/ready-route.ts";
 import { ServerApp } from "./routes/server-app.ts";
@@ -75,13 +76,18 @@ export class WebhooksServer {
   readonly #pipeline: DeliveryPipeline;
   readonly #backgroundWork: BackgroundWork;
   readonly #activity: Activity;
+  readonly #history: DeliveryHistory;
   readonly #inboxCounts: InboxCountsReader;
   readonly #metrics: MetricsRoute;
+  readonly #console: ReceiverConsole;
   readonly #report: StartupReport;
   readonly #refusalLog: RefusalLog;
   readonly #lifecycle: ServerLifecycle;
+  readonly #redact = (text: string): string => this.#redaction.text(text);
   /** Returns the current time, in milliseconds since the epoch. */
   readonly #now: () => number;
+  /** The token of a tool that shows this server in its own console. Overrides the owner's token. */
+  #consoleToken: string | undefined;
   #logger: Logger;
   /** Forwards to `#logger`, which changes when the server starts. */
   readonly #log: Logger = createForwardingLogger(() => this.#logger);
@@ -107,6 +113,11 @@ export class WebhooksServer {
       trackDecoratorCall: (call) => this.#report.trackDecoratorCall(call),
     });
     this.#activity = new Activity(this.#now);
+    this.#history = new DeliveryHistory({
+      recordDetails: options.recordDetails ?? true,
+      now: this.#now,
+      redact: this.#redact,
+    });
     this.#secretCheck = new SecretCheck({
       secret: options.secret,
       isSecretGiven: "secret" in options,
@@ -115,7 +126,7 @@ export class WebhooksServer {
       onSecret: (secret) => this.#redaction.add([secret]),
     });
     this.#ownerCheck = new OwnerCheck({
-      token: options.dashboardToken,
+      token: options.consoleToken,
       now: this.#now,
       refusalLog: this.#refusalLog,
       isPublic: () => this.#lifecycle.isPublic,
@@ -134,6 +145,7 @@ export class WebhooksServer {
     });
     this.#pipeline = this.#createPipeline();
     this.#metrics = this.#createMetricsRoute();
+    this.#console = this.#createConsole();
     this.#report = new StartupReport({
       endpoints: this.#endpoints.byName,
       secretCheck: this.#secretCheck,
@@ -262,7 +274,12 @@ export class WebhooksServer {
       isSecretDisabled: secretCheck.isSecretDisabled,
       useSecret: (secret, mode) => secretCheck.use(secret, mode),
       useInbox: (url) => this.#backgroundWork.useInbox(url),
+      useConsoleToken: (token) => {
+        this.#consoleToken = token;
+      },
+      recent: this.#history.recent,
       limitRetryWaits: (maxMs) => this.#backgroundWork.limitRetryWaits(maxMs),
+      setRegistrations: (registrations) => this.#endpoints.setRegistrations(registrations),
       launch: (launchOptions) => this.#lifecycle.launch(launchOptions, { mayExit: false }),
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#lifecycle.prepare();
@@ -299,6 +316,7 @@ export class WebhooksServer {
       log: this.#log,
       now: this.#now,
       run: (endpoint, claimed, signal) => this.#pipeline.runClaimed(endpoint, claimed, signal),
+      onAttemptStored: (key) => this.#history.changed(key),
     });
   }
 
@@ -314,6 +332,7 @@ export class WebhooksServer {
       store: (delivery) => this.#backgroundWork.store(delivery),
       bucket: () => this.#backgroundWork.bucket,
       activity: this.#activity,
+      history: this.#history,
       hub: () => this.#hub.client,
       conditionCheck: new ConditionCheck({ serverHub: this.#hub, ownChanges: this.#ownChanges, log: this.#log }),
       redactOutcome: (outcome) => this.#redaction.outcome(outcome),
@@ -331,10 +350,30 @@ export class WebhooksServer {
     });
   }
 
+  #createConsole(): ReceiverConsole {
+    return new ReceiverConsole({
+      endpoints: this.#endpoints,
+      pipeline: this.#pipeline,
+      history: this.#history,
+      activity: this.#activity,
+      background: this.#backgroundWork,
+      hub: this.#hub,
+      secretCheck: this.#secretCheck,
+      ownerCheck: this.#ownerCheck,
+      redaction: this.#redaction,
+      refusalLog: this.#refusalLog,
+      log: this.#log,
+      now: this.#now,
+      lifecycle: () => this.#lifecycle,
+      toolToken: () => this.#consoleToken,
+    });
+  }
+
   #createLifecycle(): ServerLifecycle {
     return new ServerLifecycle({
       background: this.#backgroundWork,
       metrics: this.#metrics,
+      console: this.#console,
       openLogger: () => this.#openLogger(),
       server: {
         fetch: this.#fetch,
@@ -344,6 +383,7 @@ export class WebhooksServer {
         inbox: this.#options.inbox,
         secretCheck: this.#secretCheck,
         ownerCheck: this.#ownerCheck,
+        console: this.#console,
         report: ({ announce }) => this.#report.log(undefined, { announce }),
         log: this.#log,
         refusalLog: this.#refusalLog,
@@ -368,14 +408,7 @@ export class WebhooksServer {
       now: this.#now,
     }).mount(app);
     this.#metrics.mount(app);
-    serveDashboard(app, {
-      ...shared,
-      ownerCheck: this.#ownerCheck,
-      inbox: this.inbox,
-      endpointNames: () => background().map(({ name }) => name),
-      log: this.#log,
-      refusalLog: this.#refusalLog,
-    });
+    this.#console.mount(app);
     serveLandingPage(app, {
       ...shared,
       page: this.#options.landingPage,

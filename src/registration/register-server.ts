@@ -1,4 +1,5 @@
 import { optionError } from "../core/option-error.ts";
+import type { EndpointRegistration } from "../receiver/endpoint/activity.ts";
 import {
   type ControllableServer,
   isControllableServer,
@@ -23,7 +24,21 @@ export async function registerServer(
       "The first argument of register() is not a WebhooksServer, or it was created by an incompatible version of hub-webhooks. Pass a WebhooksServer, and install only one version of the package.",
     );
   }
-  return registerDescription(server[serverControl].describe(), client, options);
+  const control = server[serverControl];
+  const report = await registerDescription(control.describe(), client, options);
+  control.setRegistrations(registrationsOf(report));
+  return report;
+}
+
+/** Returns the endpoints that have a webhook after the registration, and the endpoints whose webhook was not created. */
+function registrationsOf({ steps, done, unchanged }: RegistrationReport): Map<string, EndpointRegistration> {
+  const registrations = new Map<string, EndpointRegistration>();
+  for (const { action, endpoint } of steps) {
+    if (action !== "delete") registrations.set(endpoint, action === "create" ? "missing" : "registered");
+  }
+  for (const { action, endpoint } of done) if (action === "create") registrations.set(endpoint, "registered");
+  for (const { endpoint } of unchanged) registrations.set(endpoint, "registered");
+  return registrations;
 }
 
 /** Implements `hub-webhooks sync`. */

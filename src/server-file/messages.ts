@@ -50,6 +50,10 @@ const command = z.discriminatedUnion("type", [
     secret: sessionSecret.optional(),
     /** The URL of the inbox. Overrides a URL in the server file, but not an `Inbox` object. */
     inbox: z.string().optional(),
+    /** The token with which the parent process reads the API of the server's console. */
+    consoleToken: z.string().optional(),
+    /** The recent deliveries of the previous process, as it reported them. */
+    recent: z.array(z.unknown()).optional(),
   }),
   z.object({ type: z.literal("publicUrl"), publicUrl: z.string() }),
   z.object({ type: z.literal("stop") }),
@@ -66,6 +70,8 @@ const report = z.discriminatedUnion("type", [
   z.object({ type: z.literal("loading"), path: z.string() }),
   z.object({ type: z.literal("described"), description: serverDescription }),
   z.object({ type: z.literal("serving"), port: z.number(), description: serverDescription }),
+  /** The recent deliveries, before the process exits. Their format is only known to the copy of this package in the project. */
+  z.object({ type: z.literal("recent"), deliveries: z.array(z.unknown()) }),
   /** The reason is one line. The stack, if present, contains only frames from the user's own files. */
   z.object({ type: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
 ]);

@@ -37,6 +37,7 @@ async function run(command: Command): Promise<void> {
   }
   if (command.type === "stop") {
     await served?.close();
+    if (served) await reportRecent(served[serverControl]);
     return exit();
   }
   process.once("uncaughtException", fail);
@@ -58,6 +59,7 @@ async function run(command: Command): Promise<void> {
     applySecret(command.secret, control);
     if (inbox !== undefined) control.useInbox(inbox);
     control.limitRetryWaits(maxRetryWaitMs);
+    if (command.consoleToken !== undefined) await prepareConsole(control, command);
     const description = describe(control);
     const { port } = await control.launch({
       port: 0,
@@ -74,6 +76,29 @@ async function run(command: Command): Promise<void> {
   } catch (error) {
     fail(error);
   }
+}
+
+/** Gives the server the console token of the session, and the recent deliveries of the previous process. */
+async function prepareConsole(
+  control: Partial<ServerControl>,
+  { consoleToken = "", recent = [] }: { consoleToken?: string; recent?: readonly unknown[] },
+): Promise<void> {
+  // An older copy of this package in the user's project has no console.
+  control.useConsoleToken?.(consoleToken);
+  if (!control.recent) return;
+  const { importRecent } = await import("../receiver/recent/recent-snapshot.ts");
+  importRecent(control.recent, recent);
+}
+
+async function reportRecent({ recent }: Partial<ServerControl>): Promise<void> {
+  if (!recent) return;
+  const { exportRecent } = await import("../receiver/recent/recent-snapshot.ts");
+  const report: SentReport = { type: "recent", deliveries: exportRecent(recent) };
+  // The process exits next, which would drop a message that is still in the channel.
+  await new Promise<void>((resolve) => {
+    if (process.send) process.send(report, () => resolve());
+    else resolve();
+  });
 }
 
 function describe(control: ServerControl) {

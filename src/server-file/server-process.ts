@@ -26,6 +26,18 @@ export interface ServerProcessOptions {
   /** Called with the path of each of the user's files before it is loaded. */
   onLoading?: (path: string) => void;
   onOutput?: (line: OutputLine) => void;
+  /** Called with the recent deliveries when the process stops. */
+  onRecent?: (deliveries: readonly unknown[]) => void;
+}
+
+/** What {@link ServerProcess.serve} passes to the server. */
+export interface ServeOptions {
+  secret: SessionSecret | undefined;
+  inbox?: string | undefined;
+  /** See `ServerControl.useConsoleToken`. */
+  consoleToken?: string | undefined;
+  /** The recent deliveries of the previous process. */
+  recent?: readonly unknown[] | undefined;
 }
 
 /** A running server, which listens on 127.0.0.1. */
@@ -94,6 +106,7 @@ export class ServerProcess {
     child.on("message", (message) => {
       const report = parseReport(message);
       if (report?.type === "loading") options.onLoading?.(report.path);
+      else if (report?.type === "recent") options.onRecent?.(report.deliveries);
       else if (report) this.#report.resolve(report);
     });
     child.once("exit", () => {
@@ -126,11 +139,13 @@ export class ServerProcess {
   static serve({
     secret,
     inbox,
+    consoleToken,
+    recent = [],
     ...options
-  }: ServerProcessOptions & { secret: SessionSecret | undefined; inbox?: string | undefined }): ServerProcess {
+  }: ServerProcessOptions & ServeOptions): ServerProcess {
     const started = new ServerProcess(options);
     const { path, launchResult } = options;
-    started.#send({ type: "serve", path, launchResult, secret, inbox });
+    started.#send({ type: "serve", path, launchResult, secret, inbox, consoleToken, recent: [...recent] });
     return started;
   }
 

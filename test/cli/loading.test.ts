@@ -35,7 +35,7 @@ describe("A command loads only the modules that it uses", () => {
       expect(loaded.sort()).toEqual([
         "commander",
         "get-east-asian-width",
-        "src/console/event-summary.ts",
+        "src/payload/event-summary.ts",
         "src/payload/watch.ts",
         "src/tunnel/provider-names.ts",
         "string-width",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutAt, shorten } from "../../src/core/shorten.ts";
+import { copyStart, cutAt, shorten } from "../../src/core/shorten.ts";
 
 test("A text that is short enough stays whole", () => {
   expect(shorten("four", 4)).toBe("four");
@@ -12,4 +12,8 @@ test("A longer text ends with an ellipsis, and has at most the given length", ()
 test("No character is split", () => {
   expect(cutAt("ab😀", 3)).toBe("ab");
   expect(cutAt("ab😀", 4)).toBe("ab😀");
+});
+
+test("A copied start has at most the given length", () => {
+  expect([copyStart("longer", 4), copyStart("four", 10)]).toEqual(["long", "four"]);
 });

@@ -140,7 +140,7 @@ describe("The dev proxy", () => {
       ["1.0", "1.1"].map(async (version) => {
         const socket = await RawSocket.open(proxy.url);
         const headers = ["Host: 127.0.0.1", `X-Version: ${version}`, "Connection: close", "", ""];
-        socket.send([`GET /_deliveries HTTP/${version}`, ...headers].join("\r\n"));
+        socket.send([`GET /_console HTTP/${version}`, ...headers].join("\r\n"));
         await socket.ended;
         return socket.rest;
       }),
@@ -158,7 +158,7 @@ describe("The dev proxy", () => {
     for (const connection of ["keep-alive", "close", undefined]) {
       const socket = await RawSocket.open(proxy.url);
       const headers = { Host: "127.0.0.1", Connection: connection, "Content-Length": undefined };
-      await socket.send(requestBytes({ method: "GET", path: "/_deliveries", headers })).answer();
+      await socket.send(requestBytes({ method: "GET", path: "/_console", headers })).answer();
       socket.close();
     }
     expect(requests.map(({ incoming }) => incoming.headers.connection)).toEqual(["keep-alive", "close", "close"]);
@@ -382,13 +382,13 @@ describe("The dev proxy", () => {
 
   test.for([
     "/",
-    "/_deliveries",
+    "/_console",
     "/metrics",
     "/webhooksother",
-    "/webhooks/../_deliveries",
-    "/webhooks/%2e%2e/_deliveries",
-    "/webhooks/%2E.\\..\\_deliveries",
-    "http://127.0.0.1/_deliveries",
+    "/webhooks/../_console",
+    "/webhooks/%2e%2e/_console",
+    "/webhooks/%2E.\\..\\_console",
+    "http://127.0.0.1/_console",
     "//webhooks/",
   ])("returns 404 to remote clients for %s", async (path) => {
     const { requests, listener } = recorder();

@@ -69,8 +69,8 @@ describe("A session with the real Hub", () => {
         )
       ).status;
     expect(await Promise.all([secret, "forged"].map(statusWith))).toEqual([200, 403]);
-    // Clients of the public URL can reach the whole server except the owner's pages.
-    expect((await fetch(`${options.publicUrl}/_deliveries`)).status).toBe(403);
+    // Clients of the public URL can reach the whole server, but not read the owner's data.
+    expect((await fetch(`${options.publicUrl}/_console/api/deliveries`)).status).toBe(401);
     expect(`${JSON.stringify(events)}${readFileSync(stateOf(project), "utf8")}`).not.toContain(secret);
     await session.close();
     expect(await urls()).toEqual([own.url]);

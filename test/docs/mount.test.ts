@@ -45,7 +45,7 @@ async function run(file: string): Promise<{ url: string; output: () => string }>
   const script = file.startsWith("app/") ? ["next-server.js", `./${file}`] : [file];
   const program: ChildProcess = spawn(process.execPath, script, {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: String(port), WEBHOOK_SECRET: secret, DASHBOARD_TOKEN: "t0ken" },
+    env: { PATH: process.env.PATH, PORT: String(port), WEBHOOK_SECRET: secret, CONSOLE_TOKEN: "t0ken" },
   });
   const ended = new Promise((resolve) => program.once("close", resolve));
   onTestFinished(async () => {

@@ -97,14 +97,14 @@ describe.skipIf(!canMakeTerminal)(
       await first.saysMore("loaded: retrain", mended);
       expect(await push()).toEqual(answered("third"));
 
-      // Replay the latest delivery and open the page.
+      // Replay the latest delivery and open the console.
       const runs = first.count("third me/data");
       first.stdin.write("r");
       await first.saysMore("third me/data", runs);
       first.stdin.write("o");
       await expect
         .poll(() => readFile(join(project.path, "bin/opened"), "utf8").catch(() => ""))
-        .toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/);
+        .toMatch(/^http:\/\/127\.0\.0\.1:\d+\/_console\/#\/sign-in\/[\da-f]+\n$/);
 
       // Crash the tunnel server. The tunnel reconnects at the same URL.
       await tunnel.crash();

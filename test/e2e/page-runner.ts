@@ -130,11 +130,15 @@ export class PageRunner {
   }
 
   #normalize(line: string): string {
-    return line
-      .replaceAll(this.#options.hubUrl, "https://huggingface.co")
-      .replaceAll(/\b(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{24})\b/g, "<id>")
-      .replaceAll(/\d\d:\d\d:\d\d/g, "<time>")
-      .replaceAll(/[\d.]+ (ms|s)\b/g, "<duration>");
+    return (
+      line
+        .replaceAll(this.#options.hubUrl, "https://huggingface.co")
+        .replaceAll(/\b(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32}|[0-9a-f]{24})\b/g, "<id>")
+        .replaceAll(/\d\d:\d\d:\d\d/g, "<time>")
+        .replaceAll(/[\d.]+ (ms|s)\b/g, "<duration>")
+        // Without a terminal, there are no keys.
+        .replace("(once; key o opens it again)", "(valid once)")
+    );
   }
 }
 

@@ -38,12 +38,14 @@ describe("npm start", () => {
   test("keeps running, serves the pages of the server and the local Hub, and exits with 0 when stopped", async () => {
     const { child, ended, output } = startProgram(start, { cwd: root, env: environment });
     await expect.poll(output, { timeout: 10_000 }).toContain("Press Ctrl+C to stop");
-    const [, hub = "", receiver = ""] = /Open (http:\S+) and (http:\S+)$/m.exec(output()) ?? [];
-    for (const address of [hub, receiver]) {
-      const page = await fetch(address);
-      expect(page.status).toBe(200);
-      expect((await page.text()).replaceAll("<wbr>", "")).toContain("/webhooks/on_change");
-    }
+    const addressAfter = (label: string) => new RegExp(`${label}: (http:\\S+)$`, "m").exec(output())?.[1] ?? "";
+    const console = await fetch(addressAfter("Console of the local Hub \\(this link is valid once\\)"));
+    expect([console.status, await console.text()]).toEqual([200, expect.stringContaining('<div id="app">')]);
+    const page = await fetch(addressAfter("Page of the receiver"));
+    expect([page.status, (await page.text()).replaceAll(/<[^>]*>/g, "")]).toEqual([
+      200,
+      expect.stringContaining("/webhooks/on_change"),
+    ]);
     child.kill("SIGINT");
     expect((await ended).code).toBe(0);
   });

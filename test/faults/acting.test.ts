@@ -82,7 +82,7 @@ async function startHub() {
 type Repo = Awaited<ReturnType<typeof startHub>>["repo"];
 
 function allSucceeded(succeeded: number) {
-  return { queued: 0, running: 0, succeeded, dead: 0 };
+  return { queued: 0, running: 0, succeeded, dead: 0, cancelled: 0 };
 }
 
 /** The changes of the server for each push, sorted. */

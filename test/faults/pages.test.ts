@@ -4,7 +4,7 @@ import { inboxFile } from "../inbox/inbox-file.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { mark } from "./declared-endpoints.ts";
-import { type LocalReceiver, openReceiver } from "./receiver.ts";
+import { type LocalReceiver, openReceiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 
 countRows("pages");
@@ -158,13 +158,14 @@ describe("The landing page without authentication", () => {
   });
 });
 
-/** The dashboard token. It must not appear in log lines, responses, or pages. */
+/** The console token. It must not appear in log lines, responses, or pages. */
 const token = "Planted-t0ken-77d04be1";
-const authorization = `Basic ${btoa(`me:${token}`)}`;
+const authorization = `Bearer ${token}`;
+const api = "/_console/api";
 
 /** Opens a receiver whose endpoint "kept" runs in the background and always fails. */
 function openKeeping(): Promise<LocalReceiver> {
-  return openReceiver({ dashboardToken: token, declared: "failingInBackground" });
+  return openReceiver({ consoleToken: token, declared: "failingInBackground" });
 }
 
 /** Sends a delivery to "kept" and waits until it is dead. */
@@ -174,102 +175,183 @@ async function keep(receiver: LocalReceiver, { id, body }: { id: string; body: s
   await waitFor(async () => expect(await receiver.stored(id)).toMatchObject({ status: "dead" }));
 }
 
-/** Requests a dashboard page, by default as its owner. */
-async function dashboardPage(receiver: LocalReceiver, query = "", headers: Record<string, string> = { authorization }) {
-  const answer = await receiver.post({ method: "GET", path: `/_deliveries${query}`, headers, body: "" });
+/** Requests a path of the console, by default as its owner. */
+async function ask(receiver: LocalReceiver, path: string, headers: Record<string, string> = { authorization }) {
+  const answer = await receiver.post({ method: "GET", path, headers, body: "" });
   expect(holdsSecret([answer.text, [...answer.headers]], token)).toBe(false);
   await receiver.keepsSecret(answer);
   expect(receiver.log.some((line) => holdsSecret(line, token))).toBe(false);
   return answer;
 }
 
-describe("The dashboard", () => {
-  test.each(Object.entries(hostile))("U1: shows a payload with %s in every field as text", async (_name, text) => {
+/** Signs in with the token, and returns the headers of a page of the console that changes something. */
+async function signIn(receiver: LocalReceiver) {
+  const own = { "Sec-Fetch-Site": "same-origin", Origin: receiver.url };
+  const signedIn = await receiver.post({ path: `${api}/session`, headers: own, body: JSON.stringify({ token }) });
+  expect(signedIn.status).toBe(200);
+  const Cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
+  return { ...own, Cookie, "X-CSRF-Token": String(JSON.parse(signedIn.text).csrfToken) };
+}
+
+function expectNoScripts({ headers }: { headers: Headers }): void {
+  const policy = parsePolicy(headers.get("content-security-policy") ?? "");
+  expect(policy.get("default-src")).toEqual(["'none'"]);
+  expect(policy.get("script-src")).toEqual(["'self'"]);
+  expect(policy.get("style-src")).toEqual(["'self'"]);
+  expect(policy.get("frame-ancestors")).toEqual(["'none'"]);
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("access-control-allow-origin")).toBeNull();
+}
+
+describe("The console", () => {
+  test.each(Object.entries(hostile))("U1: returns a payload with %s in every field as JSON", async (_name, text) => {
     const receiver = await openKeeping();
     await keep(receiver, { id: mark, body: JSON.stringify(poisoned(webhookPayload("discussion.comment"), text)) });
-    for (const query of ["", "?status=dead&endpoint=kept", `?endpoint=kept&id=${mark}`]) {
-      const page = await dashboardPage(receiver, query);
-      expect(page.status).toBe(200);
-      expect(page.text).toContain(mark);
-      expect(page.text).not.toMatch(/<(?:script(?![^>]*\ssrc=)|img|svg xmlns|style)/i);
-      expect(page.text).not.toMatch(/<[^>]*\s(?:on\w+|style)\s*=/i);
-      expect(page.text).not.toMatch(/(?:href|src)="(?!_deliveries|\.\/|data:image\/svg)/i);
-      const policy = parsePolicy(page.headers.get("content-security-policy") ?? "");
-      expect(policy.get("default-src")).toEqual(["'none'"]);
-      expect(policy.get("script-src")).toEqual(["'self'"]);
-      expect(policy.get("style-src")).toEqual(["'self'"]);
-      expect(policy.get("frame-ancestors")).toEqual(["'none'"]);
-      expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+    for (const query of ["", "?status=dead&endpoint=kept", `?search=${mark}`, `/one?endpoint=kept&id=${mark}`]) {
+      const answer = await ask(receiver, `${api}/deliveries${query}`);
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
+      expect(answer.text).toContain(mark);
+      expectNoScripts(answer);
+      // The page makes links of these addresses.
+      const { deliveries = [] } = JSON.parse(answer.text);
+      for (const { repository } of deliveries) expect(repository.url ?? "https:").toMatch(/^https?:/);
     }
-    const body = await dashboardPage(receiver, `/body?endpoint=kept&id=${mark}`);
-    expect(body.headers.get("content-type")).toBe("text/plain; charset=utf-8");
-    expect(body.headers.get("x-content-type-options")).toBe("nosniff");
+    const page = await ask(receiver, "/_console/");
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page.text).not.toContain(mark);
+    expect(page.text).not.toMatch(/<(?:script(?![^>]*\ssrc=)|style)|<[^>]*\s(?:on\w+|style)\s*=/i);
+    expectNoScripts(page);
   });
 
-  test.each(Object.entries(hostile))("U1: does not repeat a query with %s", async (_name, text) => {
+  test.each(Object.entries(hostile))("U1: returns a query with %s only as JSON", async (_name, text) => {
     const receiver = await openKeeping();
     const given = encodeURIComponent(text);
-    for (const query of [`?status=${given}`, `?cursor=${given}`, `?endpoint=kept&id=${given}`, `/assets/${given}`]) {
-      expect((await dashboardPage(receiver, query)).text).not.toContain(mark);
+    for (const path of [
+      ...["?status=", "?cursor=", "?endpoint=", "?search=", "?from=", "/one?endpoint=kept&id=", "/"].map(
+        (query) => `${api}/deliveries${query}${given}`,
+      ),
+      `/_console/${given}`,
+      `/_console/assets/${given}`,
+    ]) {
+      const answer = await ask(receiver, path);
+      expect([path, answer.headers.get("content-type")]).toEqual([path, "application/json"]);
+      expect(answer.status).toBeLessThan(500);
+      expectNoScripts(answer);
+      const page = await ask(receiver, path, { authorization, Accept: "text/html" });
+      expect(page.text).not.toMatch(/<(?:script|img|svg xmlns)/i);
+      expect(page.text).not.toMatch(/<[^>]*\son\w+\s*=/i);
     }
-    const page = await dashboardPage(receiver, `?endpoint=${given}`);
-    expect(page.text).not.toMatch(/<(?:script(?![^>]*\ssrc=)|img|svg xmlns|style)/i);
-    expect(page.text).not.toMatch(/<[^>]*\s(?:on\w+|style)\s*=/i);
   });
 
   test.each([
-    { what: "of another site", headers: { "Sec-Fetch-Site": "cross-site" } },
-    { what: "of another origin", headers: { Origin: "https://evil.example" } },
-    { what: "of a frame without an origin", headers: { Origin: "null" } },
-    { what: "of a form", headers: { "Content-Type": "text/plain" } },
-    { what: "without a type", headers: { "Content-Type": undefined } },
-  ])("U3: refuses a replay $what", async ({ headers }) => {
+    { what: "of another site", headers: { "Sec-Fetch-Site": "cross-site" }, status: 403, code: "CROSS_SITE_REFUSED" },
+    {
+      what: "of another origin, by a browser without Sec-Fetch-Site",
+      headers: { Origin: "https://evil.example", "Sec-Fetch-Site": undefined },
+      status: 403,
+      code: "CROSS_SITE_REFUSED",
+    },
+    {
+      what: "of a frame without an origin, by such a browser",
+      headers: { Origin: "null", "Sec-Fetch-Site": undefined },
+      status: 403,
+      code: "CROSS_SITE_REFUSED",
+    },
+    { what: "of a form", headers: { "Content-Type": "text/plain" }, status: 415, code: "MEDIA_TYPE_UNSUPPORTED" },
+    { what: "without a type", headers: { "Content-Type": undefined }, status: 415, code: "MEDIA_TYPE_UNSUPPORTED" },
+    { what: "without a CSRF token", headers: { "X-CSRF-Token": undefined }, status: 403, code: "CSRF_TOKEN_INVALID" },
+    { what: "with another CSRF token", headers: { "X-CSRF-Token": "guess" }, status: 403, code: "CSRF_TOKEN_INVALID" },
+  ] as const)("U3: refuses a replay $what", async ({ headers, status, code }) => {
     const receiver = await openKeeping();
     await keep(receiver, { id: "d1", body: JSON.stringify(webhookPayload("repo.content")) });
+    const own = await signIn(receiver);
     const body = JSON.stringify({ endpoint: "kept", id: "d1" });
-    for (const path of ["/_deliveries/replay", "/_deliveries/replay-dead"]) {
-      await receiver.survives(() => receiver.post({ path, headers: { authorization, ...headers }, body }), {
-        status: 403,
-        told: { status: 403, msg: /^dashboard refused: / },
+    for (const path of ["replay", "replay-dead", "discard"].map((name) => `${api}/deliveries/${name}`)) {
+      await receiver.survives(() => receiver.post({ path, headers: { ...own, ...headers }, body }), {
+        ...{ status, code, told: { status, code, msg: /^request to the console refused/ } },
       });
     }
-    expect((await receiver.stored("d1"))?.attempts).toHaveLength(1);
-    const own = { authorization, "Sec-Fetch-Site": "same-origin", Origin: receiver.url };
-    expect((await receiver.post({ path: "/_deliveries/replay", headers: own, body })).status).toBe(200);
+    expect(await receiver.stored("d1")).toMatchObject({ status: "dead", attempts: [{ number: 1 }] });
+    expect((await receiver.post({ path: `${api}/deliveries/replay`, headers: own, body })).status).toBe(200);
   });
 
-  test.each([
-    { who: "without a token", headers: {}, status: 401 },
-    { who: "with another", headers: { authorization: `Basic ${btoa("me:guess")}` }, status: 401 },
-    { who: "with the webhook's secret alone", headers: { authorization: undefined }, status: 401 },
-  ])("U4: shows nothing to a client $who", async ({ headers, status }) => {
+  test("U3: refuses a sign-in and a sign-out of another site", async () => {
     const receiver = await openKeeping();
-    const payload = webhookPayload("repo.content", { repo: { name: `acme/${mark}` } });
-    await keep(receiver, { id: mark, body: JSON.stringify(payload) });
-    for (const query of ["", `?endpoint=kept&id=${mark}`, `/body?endpoint=kept&id=${mark}`]) {
-      const answer = await receiver.post({ method: "GET", path: `/_deliveries${query}`, headers, body: "" });
-      expect(answer.status).toBe(status);
-      expect(answer.text).not.toContain(mark);
+    const own = await signIn(receiver);
+    const refused = { status: 403, code: "CROSS_SITE_REFUSED", told: { code: "CROSS_SITE_REFUSED" } } as const;
+    const body = JSON.stringify({ token });
+    for (const method of ["POST", "DELETE"]) {
+      const headers = { ...own, Origin: "https://evil.example", "Sec-Fetch-Site": "cross-site" };
+      const answer = await receiver.survives(
+        () => receiver.post({ method, path: `${api}/session`, headers, body }),
+        refused,
+      );
+      expect(answer?.headers.get("set-cookie")).toBeNull();
     }
-    expect((await receiver.page("/")).text).not.toContain(mark);
   });
 
-  // Headers that every browser sends.
-  const Connection = "keep-alive";
+  const local = { Connection: "keep-alive", Authorization: undefined };
   test.each([
-    { who: "by a name that leads here", headers: { Connection, Host: "rebound.example" } },
-    { who: "through a proxy", headers: { Connection, "X-Forwarded-For": "203.0.113.7" } },
-    { who: "through a proxy that says it otherwise", headers: { Connection, Forwarded: "for=203.0.113.7" } },
-    { who: "through nginx as it is installed", headers: { Connection: undefined } },
-    { who: "through nginx up to 1.29.6, set to HTTP/1.1", headers: { Connection: "close" } },
-  ])("U4: without a token is not available to a client $who", async ({ headers }) => {
-    const receiver = await openReceiver({ dashboardToken: "", declared: "background" });
-    await receiver.survives(() => receiver.post({ method: "GET", path: "/_deliveries", headers, body: "" }), {
-      status: 403,
-      code: "OWNER_ONLY",
-      told: { status: 403, msg: /^dashboard refused: / },
+    { who: "without a token", headers: {} },
+    { who: "on this machine", headers: local },
+    { who: "by a name that leads here", headers: { ...local, Host: "rebound.example" } },
+    { who: "that claims to be on this machine", headers: { ...local, "X-Forwarded-For": "127.0.0.1" } },
+    { who: "that claims it in another header", headers: { ...local, Forwarded: "for=127.0.0.1;host=localhost" } },
+    { who: "through a proxy", headers: { ...local, "X-Forwarded-For": "203.0.113.7" } },
+    { who: "through nginx as it is installed", headers: { Connection: undefined }, version: "HTTP/1.0" },
+    { who: "with the password of the metrics", headers: { Authorization: `Basic ${btoa(`me:${token}`)}` } },
+    {
+      who: "with a forged cookie",
+      headers: { Cookie: `hub_webhooks_000000000000=${"0".repeat(9)}.0.${"0".repeat(64)}` },
+    },
+    { who: "with the webhook's secret alone", headers: { "X-Webhook-Secret": secret } },
+  ])("U4: returns nothing to a client $who", async ({ headers, version = "HTTP/1.1" }) => {
+    for (const consoleToken of [token, ""]) {
+      const receiver = await openReceiver({ consoleToken, declared: "failingInBackground" });
+      const id = `${mark}-${consoleToken === ""}`;
+      await keep(receiver, {
+        ...{ id, body: JSON.stringify(webhookPayload("repo.content", { repo: { name: `acme/${mark}` } })) },
+      });
+      for (const path of ["deliveries", `deliveries/one?endpoint=kept&id=${id}`, "endpoints", "stream"]) {
+        const request = { method: "GET", path: `${api}/${path}`, version, headers, body: "" };
+        const answer = await receiver.post(request);
+        expect([answer.status, JSON.parse(answer.text).code]).toEqual([401, "SIGN_IN_REQUIRED"]);
+        expect(answer.text).not.toContain(mark);
+        expect(answer.text).not.toContain("kept");
+      }
+      const session = await receiver.post({ method: "GET", path: `${api}/session`, version, headers, body: "" });
+      expect(JSON.parse(session.text)).toEqual({
+        ...{ signedIn: false, place: "receiver" },
+        methods: { token: consoleToken !== "", linkFrom: "log" },
+      });
+      expect((await receiver.page("/")).text).not.toContain(mark);
+    }
+  });
+
+  test("U5: answers 429 after many wrong tokens, and still signs in the owner", async () => {
+    const receiver = await openKeeping();
+    const guess = (headers: Record<string, string>, body: string) =>
+      receiver.post({ path: `${api}/session`, headers, body });
+    const codes: unknown[] = [];
+    for (let index = 0; index < 30; index += 1) {
+      const headers = { "X-Forwarded-For": `203.0.113.${index}` };
+      const answer = await (index % 2 === 0
+        ? guess(headers, JSON.stringify({ token: `guess-${index}` }))
+        : guess(headers, JSON.stringify({ code: `guess-${index}` })));
+      codes.push(JSON.parse(answer.text).code);
+      if (answer.status === 429) expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    expect(codes).toEqual([...Array(20).fill("SIGN_IN_INVALID"), ...Array(10).fill("TOO_MANY_FAILURES")]);
+    const bearer = await receiver.post({
+      method: "GET",
+      path: `${api}/deliveries`,
+      headers: { authorization: "Bearer no" },
     });
-    expect((await fetch(`${receiver.url}/_deliveries`)).status).toBe(200);
+    expect(bearer.status).toBe(429);
+    expect((await ask(receiver, `${api}/deliveries`)).status).toBe(200);
+    const own = await signIn(receiver);
+    expect((await receiver.post({ method: "GET", path: `${api}/deliveries`, headers: own })).status).toBe(200);
   });
 });
 

@@ -164,9 +164,8 @@ describe("A process without file descriptors", () => {
     const folder = createFolder();
     const environment = { INBOX_URL: `sqlite:${folder}/inbox.db` };
     const { child, receiver } = await createFaultyProcess(environment, { maxOpenFiles: 64 });
-    const pages = ["/_deliveries", "/", "/health"];
+    const pages = ["/_console/", "/_console/api/session", "/", "/health"];
     const kept = await receiver.connect();
-    // The dashboard treats any other Connection header as a sign of a proxy.
     const headers = { Host: new URL(receiver.url).host, Connection: "keep-alive", "Content-Length": undefined };
     const ask = async (path: string) =>
       (await kept.send(requestBytes({ method: "GET", path, headers })).answer()).status;

@@ -39,7 +39,7 @@ export const rows = [
   {
     id: "S10",
     file: "secret-kept",
-    what: "a secret in what a handler throws is redacted: in the log, the inbox, the dashboard and the command line",
+    what: "a secret in what a handler throws is redacted: in the log, the inbox, the console and the command line",
   },
   { id: "P1", file: "body", what: "a body that is not JSON or not UTF-8 is answered 400" },
   { id: "P2", file: "body", what: "a body that is too large is answered 413, and not read to its end" },
@@ -135,6 +135,7 @@ export const rows = [
   { id: "U2", file: "terminal", what: "escape codes of a payload never reach the terminal" },
   { id: "U3", file: "pages", what: "a replay requested by another site is answered 403" },
   { id: "U4", file: "pages", what: "only the owner sees repositories, filters and payloads" },
+  { id: "U5", file: "pages", what: "guessing the console token is limited, and does not lock out the owner" },
 ] as const;
 
 /** Counts acknowledged deliveries of a test by outcome. */

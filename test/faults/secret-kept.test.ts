@@ -109,9 +109,9 @@ describe("An error of a handler that contains a secret", () => {
     expect(receiver.log).toContainEqual(expect.objectContaining({ msg: "The secret is [redacted]." }));
   });
 
-  test("S10: is redacted in the log, the inbox, the dashboard and the command line", async () => {
+  test("S10: is redacted in the log, the inbox, the console and the command line", async () => {
     const INBOX_URL = `sqlite:${inboxFile()}`;
-    const { child, receiver } = await createFaultyProcess({ INBOX_URL, DASHBOARD_TOKEN: "Planted-0wner-token" });
+    const { child, receiver } = await createFaultyProcess({ INBOX_URL, CONSOLE_TOKEN: "Planted-0wner-token" });
     for (const [index, { where }] of thrown.entries()) {
       const send = (endpoint: string, id: string) =>
         receiver.post({ path: `/webhooks/${endpoint}`, headers: { "Webhook-Id": id }, body: where });
@@ -119,13 +119,19 @@ describe("An error of a handler that contains a secret", () => {
       expect((await send("tells-secret-later", `later-${index}`)).status).toBe(202);
     }
     await child.says(/^delivery is dead/, thrown.length);
-    const Authorization = `Basic ${btoa("me:Planted-0wner-token")}`;
+    const headers = {
+      Host: new URL(receiver.url).host,
+      Authorization: "Bearer Planted-0wner-token",
+      Connection: "close",
+    };
+    const queries = thrown.flatMap((_thrown, index) => [
+      `/one?endpoint=tells-secret&id=inline-${index}`,
+      `/one?endpoint=tells-secret-later&id=later-${index}`,
+    ]);
     const shown = await Promise.all(
-      thrown.map((_thrown, index) => {
-        const path = `/_deliveries?endpoint=tells-secret-later&id=later-${index}`;
-        const headers = { Host: new URL(receiver.url).host, Authorization, Connection: "close" };
-        return receiver.send(requestBytes({ method: "GET", path, headers }));
-      }),
+      ["", ...queries].map((query) =>
+        receiver.send(requestBytes({ method: "GET", path: `/_console/api/deliveries${query}`, headers })),
+      ),
     );
     expect(new Set(shown.map(({ status }) => status))).toEqual(new Set([200]));
     await receiver.keepsSecret(...shown);

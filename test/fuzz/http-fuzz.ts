@@ -12,7 +12,7 @@ export interface HttpFuzzOptions {
   findings: Findings;
   seed: number;
   secret: string;
-  dashboardToken: string;
+  consoleToken: string;
 }
 
 /** The receiver closes every connection after its timeouts of at most 3 s. */
@@ -58,9 +58,9 @@ export class HttpFuzz {
   }
 
   #input(number: number): HttpInput {
-    const { seed, secret, dashboardToken } = this.#options;
-    const owner = Buffer.from(`me:${dashboardToken}`).toString("base64");
-    return makeHttpInput(new SeededRandom(seed * 1_000_003 + number), { secret, owner });
+    const { seed, secret, consoleToken } = this.#options;
+    const owner = Buffer.from(`me:${consoleToken}`).toString("base64");
+    return makeHttpInput(new SeededRandom(seed * 1_000_003 + number), { secret, owner, token: consoleToken });
   }
 
   async #try(number: number): Promise<void> {
@@ -88,8 +88,8 @@ export class HttpFuzz {
   }
 
   #checkSecrets(bytes: Buffer, shownBy: string): void {
-    const { secret, dashboardToken, findings } = this.#options;
-    for (const planted of [secret, dashboardToken]) {
+    const { secret, consoleToken, findings } = this.#options;
+    for (const planted of [secret, consoleToken]) {
       if (holdsSecret(bytes, planted)) findings.note("a secret is in an answer", shownBy);
     }
   }

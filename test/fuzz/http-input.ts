@@ -13,7 +13,12 @@ export interface HttpInput {
 
 const payloads = knownEvents.map(([scope, action]) => JSON.stringify(webhookPayload(scope, { event: { action } })));
 const endpoints = ["inline", "echo", "fails", "filtered", "comments", "anything", "background", "nowhere"];
-const paths = ["/", "/health", "/metrics", "/_deliveries", "/_deliveries/body", "/_deliveries/replay", "/webhooks/"];
+const paths = [
+  ...["/", "/health", "/metrics", "/webhooks/", "/_console", "/_console/", "/_console/assets/"],
+  ...["session", "deliveries", "deliveries/one", "deliveries/replay", "deliveries/replay-dead", "endpoints"].map(
+    (name) => `/_console/api/${name}`,
+  ),
+];
 const oddMethods = ["GET", "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
 const oddVersions = ["HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTTP/1.2", "http/1.1", ""];
 const odd = [
@@ -50,9 +55,10 @@ const oddPaths = [
   "[::1]",
   "/?secret=",
   "/webhooks/inline?secret=",
-  "/_deliveries?cursor=",
-  "/_deliveries?endpoint=background&id=",
-  "/_deliveries/assets/",
+  "/_console/api/deliveries?cursor=",
+  "/_console/api/deliveries?search=",
+  "/_console/api/deliveries/one?endpoint=background&id=",
+  "/_console/assets/",
 ];
 const oddHeaders: readonly (readonly [string, readonly string[]])[] = [
   ["Host", ["", "a b", "[::1", "[::1]:99999", "x@y", "a/../b", "other.example", "127.0.0.1:0", "*", "\xff"]],
@@ -74,7 +80,18 @@ const oddHeaders: readonly (readonly [string, readonly string[]])[] = [
   ],
   ["X-Webhook-Secret", ["", "wrong", "\xff\xfe", "x".repeat(4_000), "{secret}", "{secret}x", "{secret}, {secret}"]],
   ["Webhook-Id", ["", "the-same", "\x01", "x".repeat(300), "../../etc", "__proto__", "<script>"]],
-  ["Authorization", ["Basic", "Basic !!!!", "Basic bWU6Z3Vlc3M=", "Bearer {secret}", "Basic {owner}", "Basic {owner}"]],
+  [
+    "Authorization",
+    [
+      "Basic",
+      "Basic !!!!",
+      "Basic bWU6Z3Vlc3M=",
+      "Bearer {secret}",
+      "Basic {owner}",
+      "Bearer {token}",
+      "Bearer {token}",
+    ],
+  ],
   ["Origin", ["null", "https://evil.example", "http://127.0.0.1", "{secret}"]],
   ["Sec-Fetch-Site", ["cross-site", "same-origin", "none"]],
   ["Forwarded", ["for=1.2.3.4", "host={secret}"]],
@@ -88,8 +105,10 @@ const oddHeaders: readonly (readonly [string, readonly string[]])[] = [
 /** Values of the placeholders in braces. */
 export interface Placeholders {
   secret: string;
-  /** The credentials of the dashboard in base64. */
+  /** The credentials of the metrics in base64. */
   owner: string;
+  /** The console token. */
+  token: string;
 }
 
 /** Makes the bytes of one or more requests, most of which are invalid. */
@@ -143,7 +162,8 @@ function changeHeaders(headers: [string, string][], random: SeededRandom, placeh
   const value = random
     .pick(values)
     .replaceAll("{secret}", placeholders.secret)
-    .replaceAll("{owner}", placeholders.owner);
+    .replaceAll("{owner}", placeholders.owner)
+    .replaceAll("{token}", placeholders.token);
   const choice = random.below(6);
   const at = headers.findIndex(([present]) => present === name);
   if (choice === 0 && headers.length > 0) headers.splice(random.below(headers.length), 1);

@@ -30,15 +30,15 @@ const maxGrowth = { heapUsed: 16, rss: 150 };
 const findings = new Findings();
 process.on("unhandledRejection", (error) => findings.note(`unhandled rejection: ${error}`, http.reproduction));
 const secret = "Planted-5ecret-b81f0c27";
-const dashboardToken = "Planted-pa55word-5d0e";
+const consoleToken = "Planted-pa55word-5d0e";
 const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-fuzz-"));
 
-const http: HttpFuzz = new HttpFuzz({ receiver: () => receiver, findings, seed, secret, dashboardToken });
+const http: HttpFuzz = new HttpFuzz({ receiver: () => receiver, findings, seed, secret, consoleToken });
 const receiver = await MonitoredReceiver.start({
   script: new URL("receiver.ts", import.meta.url),
   inboxUrl: `sqlite:${join(folder, "inbox.db")}`,
   secret,
-  dashboardToken,
+  consoleToken,
   findings,
   expectedErrors: ["HANDLER_FAILED"],
   reproduction: () => http.reproduction,

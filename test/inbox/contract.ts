@@ -2,8 +2,12 @@ import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
+import { describeDiscarding } from "./discard-contract.ts";
 import { type Engine, failed, incoming, lend, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 import { describeOwnActions } from "./own-actions-contract.ts";
+import { describePausing } from "./pause-contract.ts";
+import { describeRecordedData } from "./recorded-data-contract.ts";
+import { describeSearch } from "./search-contract.ts";
 import { describeStoredDeliveries } from "./stored-deliveries-contract.ts";
 
 /** Tests that every inbox must pass. */
@@ -12,6 +16,10 @@ export function describeInboxContract(engine: Engine): void {
     describeAccepting(engine);
     describeRunning(engine);
     describeStoredDeliveries(engine);
+    describeRecordedData(engine);
+    describeDiscarding(engine);
+    describePausing(engine);
+    describeSearch(engine);
     describeOwnActions(engine);
     describeClosing(engine);
     if (engine.openReader === undefined) describeSharing(engine);
@@ -234,7 +242,9 @@ function describeRunning(engine: Engine): void {
       await Promise.all(Array.from({ length: 20 }, (_, index) => inbox.accept(incoming(`good-${index}`))));
       for (let index = 0; index < 20; index += 1) await waitForStatus(inbox, `good-${index}`, "succeeded");
       await waitForStatus(inbox, "poison", "dead");
-      expect(await inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 20, dead: 1 } });
+      expect(await inbox.counts()).toEqual({
+        retrain: { queued: 0, running: 0, succeeded: 20, dead: 1, cancelled: 0 },
+      });
     });
   });
 }

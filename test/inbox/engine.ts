@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
-import type { ClaimedDelivery, EndpointQueue, Inbox } from "../../src/inbox/inbox.ts";
+import type { AttemptDetails, ClaimedDelivery, EndpointQueue, Inbox } from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import type { Outcome } from "../../src/payload/delivery.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
@@ -79,10 +79,12 @@ interface FailureOptions {
   cause?: unknown;
 }
 
+type DetailedOutcome = Outcome & { readonly details?: AttemptDetails };
+
 /** Starts a worker for an endpoint. Returns a list that contains the deliveries it has run so far. */
 export function work(
   inbox: Inbox,
-  run: (claimed: ClaimedDelivery, signal: AbortSignal) => Outcome | Promise<Outcome>,
+  run: (claimed: ClaimedDelivery, signal: AbortSignal) => DetailedOutcome | Promise<DetailedOutcome>,
   queue: Partial<EndpointQueue> = {},
 ): ClaimedDelivery[] {
   const runs: ClaimedDelivery[] = [];

@@ -5,7 +5,7 @@ import { ClockSkew } from "../../src/inbox/bullmq/clock-skew.ts";
 import { inboxMissing, serverUnusable } from "../../src/inbox/bullmq/server-errors.ts";
 import { StallDetector } from "../../src/inbox/bullmq/stall-detector.ts";
 import type { InboxProblem } from "../../src/inbox/inbox.ts";
-import { inboxClosing, inboxFull, inboxUnavailable, leaseLost } from "../../src/inbox/inbox-errors.ts";
+import { deliveryRunning, inboxClosing, inboxFull, inboxUnavailable, leaseLost } from "../../src/inbox/inbox-errors.ts";
 import { compactInbox, openInbox as openByUrl } from "../../src/inbox/open-inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
 import { DamageTracker } from "../../src/inbox/sqlite/damage-tracker.ts";
@@ -80,6 +80,9 @@ test("Invalid calls of an inbox", async () => {
       limit: () => inbox.list({ limit: 0 }),
       cursor: () => inbox.list({ cursor: "nowhere" }),
       "unknown delivery": () => inbox.replay({ id: "d-1", endpoint: "retrain" }),
+      "discarding an unknown delivery": () => inbox.discard({ id: "d-1", endpoint: "retrain" }),
+      "discarding a running delivery": thrown(deliveryRunning({ id: "d-1", endpoint: "retrain" })),
+      "invalid time": () => inbox.list({ receivedFrom: new Date("x") }),
       "compaction of a server": () => compactInbox("redis://host"),
       "compaction of an open inbox": () => compactInbox(`sqlite:${file}`),
     }),

@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { readPageInfo } from "../../src/local-hub/read-page-info.ts";
-import { openStore } from "../../src/local-hub/store/store.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { openLocalHub, pushed, secret } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
@@ -60,59 +58,6 @@ describe("A secret", () => {
       );
     }
     expect(holdsSecret(hub.log.lines, secret)).toBe(false);
-  });
-
-  test("is not passed to the page", () => {
-    const store = openStore({ file: undefined });
-    const common = { owner: "local-user", disabled: false, failures: 0, dayBeganAt: 0, triggersToday: 0 };
-    const watching = { watched: [{ type: "dataset" as const, name: "me/data" }], domains: ["repo" as const], secret };
-    const job = { flavor: "cpu-basic" as const, environment: {}, timeoutSeconds: null, attempts: 1 };
-    store.webhooks.put({
-      ...common,
-      id: "a".repeat(24),
-      definition: { ...watching, url: telling("https://example.com/hook") },
-    });
-    store.webhooks.put({
-      ...common,
-      id: "b".repeat(24),
-      disabled: "suspended-after-failure",
-      lastTriggerAt: 0,
-      definition: {
-        ...watching,
-        job: { ...job, command: ["python"], arguments: ["a.py"], secrets: { TOKEN: secret } },
-      },
-    });
-    store.webhooks.put({
-      ...common,
-      id: "c".repeat(24),
-      disabled: true,
-      definition: { ...watching, secret: undefined, jobSourceId: "job-1" },
-    });
-    const source = {
-      store,
-      hubUrl: "http://127.0.0.1:1",
-      runJobs: true,
-      allowRemote: false,
-      startedAt: new Date(0),
-    };
-    const info = readPageInfo(source, { theme: "dark" });
-    expect(info).toMatchObject({ theme: "dark", runJobs: true, startedAt: "1970-01-01T00:00:00.000Z" });
-    expect(info.webhooks).toMatchObject([
-      {
-        target: { kind: "url", url: "https://bot:***@example.com/hook?a=1&secret=***&b=2" },
-        state: "enabled",
-        secretIsSet: true,
-      },
-      {
-        target: { kind: "job", description: "python a.py" },
-        state: "suspended",
-        lastTriggerAt: "1970-01-01T00:00:00.000Z",
-      },
-      { target: { kind: "jobSource", id: "job-1" }, state: "disabled", secretIsSet: false },
-    ]);
-    expect(holdsSecret(info, secret)).toBe(false);
-    expect(readPageInfo(source, { theme: "pink" })).not.toHaveProperty("theme");
-    store.close();
   });
 });
 

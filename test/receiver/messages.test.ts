@@ -14,7 +14,7 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 const payload = webhookPayload("repo.content");
 
 beforeEach(() => {
-  for (const name of ["WEBHOOK_SECRET", "DASHBOARD_TOKEN", "INBOX_URL", "PORT", "HOST", "PUBLIC_URL", "TUNNEL"]) {
+  for (const name of ["WEBHOOK_SECRET", "CONSOLE_TOKEN", "INBOX_URL", "PORT", "HOST", "PUBLIC_URL", "TUNNEL"]) {
     vi.stubEnv(name, undefined);
   }
 });

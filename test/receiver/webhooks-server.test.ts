@@ -273,6 +273,7 @@ describe("The landing info", () => {
             method: "POST",
             background: false,
             scopes: ["repo.content", "repo.config"],
+            registration: "unknown",
             deliveries: 0,
             lastDay: 0,
           },

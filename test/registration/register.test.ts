@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient, register } from "../../src/client.ts";
 import { HubError } from "../../src/core/errors.ts";
+import type { LandingInfo } from "../../src/index.ts";
 import { RegistrationFile } from "../../src/registration/registration-file.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { openTestHub, publicUrl, secret, serverOf, urlOf } from "./test-hub.ts";
@@ -46,6 +47,26 @@ describe("Registering a server", () => {
     const { port } = await server.launch({ port: 0, handleSignals: false });
     await testHub.register(server, { publicUrl: `http://127.0.0.1:${port}` });
     expect(await testHub.hub.push({ type: "dataset", name: "me/data" })).toMatchObject([{ status: 200 }]);
+  });
+
+  test("shows on the landing page which endpoints have a webhook", async () => {
+    const testHub = await openTestHub();
+    const states: unknown[] = [];
+    const landingPage = ({ endpoints }: LandingInfo) => {
+      states.push(endpoints.map(({ registration }) => registration));
+      return "";
+    };
+    const server = serverOf({ retrain, unwatched: {} }, { secret, landingPage });
+    for (const options of [undefined, { dryRun: true }, {}, { dryRun: true }]) {
+      if (options) await testHub.register(server, options);
+      await server.request("/");
+    }
+    expect(states).toEqual([
+      ["unknown", "unknown"],
+      ["missing", "unknown"],
+      ["registered", "unknown"],
+      ["registered", "unknown"],
+    ]);
   });
 
   test("does nothing the second time", async () => {

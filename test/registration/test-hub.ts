@@ -9,7 +9,7 @@ import {
   type Webhook,
   type WebhookRequest,
 } from "../../src/client.ts";
-import { type EndpointOptions, WebhooksServer } from "../../src/index.ts";
+import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { createFolder } from "../support/temporary-folder.ts";
@@ -80,7 +80,7 @@ export async function openTestHub(options: LocalHubOptions = {}): Promise<TestHu
 /** Creates a server with these endpoints. */
 export function serverOf(
   endpoints: Record<string, EndpointOptions>,
-  options: { secret?: string | string[] | false } = { secret },
+  options: Pick<WebhooksServerOptions, "secret" | "landingPage"> = { secret },
 ): WebhooksServer {
   const server = new WebhooksServer({ logger: createMemoryLogger(), ...options });
   for (const [name, declared] of Object.entries(endpoints)) server.webhook(name, declared, () => {});

@@ -113,8 +113,11 @@ const kinds: readonly RequestKind[] = [
   },
   page("landing page", { weight: 2, path: "/" }),
   page("health", { weight: 2, path: "/health" }),
-  page("dashboard", { weight: 1, path: "/_deliveries" }),
-  page("dashboard, dead deliveries", { weight: 0.5, path: "/_deliveries?status=dead" }),
+  page("console", { weight: 0.5, path: "/_console/" }),
+  page("console, deliveries", { weight: 1, path: "/_console/api/deliveries" }),
+  page("console, dead deliveries", { weight: 0.5, path: "/_console/api/deliveries?status=dead" }),
+  page("console, search", { weight: 0.5, path: "/_console/api/deliveries?search=acme" }),
+  page("console, endpoints", { weight: 0.5, path: "/_console/api/endpoints" }),
   page("metrics", { weight: 0.5, path: "/metrics" }),
 ];
 
@@ -168,7 +171,7 @@ export interface LoadOptions {
   audit: Audit;
   findings: Findings;
   secret: string;
-  dashboardToken: string;
+  consoleToken: string;
   /** The receivers to send to. The first one is never stopped. */
   receivers: () => readonly [SampledReceiver, ...SampledReceiver[]];
 }
@@ -279,10 +282,11 @@ export class Load {
   }
 
   page(receiver: SampledReceiver, path: string): Buffer {
-    const password = Buffer.from(`owner:${this.#options.dashboardToken}`).toString("base64");
+    const { consoleToken } = this.#options;
+    const password = Buffer.from(`owner:${consoleToken}`).toString("base64");
     const headers = {
       Host: new URL(receiver.url).host,
-      Authorization: `Basic ${password}`,
+      Authorization: path.startsWith("/_console") ? `Bearer ${consoleToken}` : `Basic ${password}`,
       "Content-Length": undefined,
     };
     return requestBytes({ method: "GET", path, headers });
@@ -311,8 +315,8 @@ export class Load {
   }
 
   #checkSecrets({ text, headers }: RawAnswer): void {
-    const { secret, dashboardToken, findings } = this.#options;
-    for (const planted of [secret, dashboardToken]) {
+    const { secret, consoleToken, findings } = this.#options;
+    for (const planted of [secret, consoleToken]) {
       if (holdsSecret([text, [...headers]], planted)) findings.note("a secret is in an answer");
     }
   }

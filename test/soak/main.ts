@@ -42,8 +42,8 @@ const findings = new Findings();
 const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-soak-"));
 const file = join(folder, "inbox.db");
 const secret = "Planted-5ecret-b81f0c27";
-const dashboardToken = "Planted-pa55word-5d0e";
-const receiverOptions = { inboxUrl: `sqlite:${file}`, secret, dashboardToken, findings };
+const consoleToken = "Planted-pa55word-5d0e";
+const receiverOptions = { inboxUrl: `sqlite:${file}`, secret, consoleToken, findings };
 
 const steady = await SampledReceiver.start(receiverOptions);
 let restarted = await SampledReceiver.start(receiverOptions);
@@ -59,7 +59,7 @@ const load = new Load({
   audit,
   findings,
   secret,
-  dashboardToken,
+  consoleToken,
   receivers: () => (restarted.isStopping ? [steady] : [steady, restarted]),
 });
 

@@ -7,7 +7,7 @@ export interface MonitoredReceiverOptions {
   script: URL;
   inboxUrl: string;
   secret: string;
-  dashboardToken: string;
+  consoleToken: string;
   findings: Findings;
   /** Allowed codes of lines of level "error". Any other error line is a finding. */
   expectedErrors: readonly string[];
@@ -55,14 +55,14 @@ export class MonitoredReceiver {
 
   /** Starts a receiver and waits until it is ready. */
   static async start(options: MonitoredReceiverOptions): Promise<MonitoredReceiver> {
-    const { script, inboxUrl, secret, dashboardToken, findings, expectedErrors, reproduction = () => "" } = options;
+    const { script, inboxUrl, secret, consoleToken, findings, expectedErrors, reproduction = () => "" } = options;
     const child = spawn(process.execPath, ["--expose-gc", script.pathname], {
       env: {
         PATH: process.env.PATH,
         PORT: "0",
         WEBHOOK_SECRET: secret,
         INBOX_URL: inboxUrl,
-        DASHBOARD_TOKEN: dashboardToken,
+        CONSOLE_TOKEN: consoleToken,
       },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
@@ -73,7 +73,7 @@ export class MonitoredReceiver {
     createInterface({ input: child.stdout }).on("line", (text) => {
       lineCount += 1;
       if (controlCharacters.test(text)) note("a line of the log has a raw control character", JSON.stringify(text));
-      if ([secret, dashboardToken].some((planted) => holdsSecret(text, planted))) note("a secret is in the log", text);
+      if ([secret, consoleToken].some((planted) => holdsSecret(text, planted))) note("a secret is in the log", text);
       const line = parseLine(text);
       if (!line) note("a line of the log is not JSON", JSON.stringify(text));
       else if (isUnexpected(line, expectedErrors)) note(`the log has an error: ${line.code ?? line.msg}`, text);

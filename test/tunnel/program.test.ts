@@ -237,14 +237,7 @@ describe("A tunnel's program", () => {
   test("receives only paths, proxies and its own settings as environment", async () => {
     await using program = await installProgram("ngrok", ngrokLines);
     const wanted = ["HTTPS_PROXY", "no_proxy", "NGROK_AUTHTOKEN", "TUNNEL_TOKEN", "XDG_CONFIG_HOME"];
-    const unwanted = [
-      "HF_TOKEN",
-      "WEBHOOK_SECRET",
-      "TUNNEL",
-      "NODE_OPTIONS",
-      "AWS_SECRET_ACCESS_KEY",
-      "DASHBOARD_TOKEN",
-    ];
+    const unwanted = ["HF_TOKEN", "WEBHOOK_SECRET", "TUNNEL", "NODE_OPTIONS", "AWS_SECRET_ACCESS_KEY", "CONSOLE_TOKEN"];
     for (const name of [...wanted, ...unwanted]) vi.stubEnv(name, name === "NODE_OPTIONS" ? "" : "planted");
     await using _tunnel = await openTunnel({ provider: "ngrok", port: 1 });
 

@@ -51,7 +51,7 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
 
 type Counts = DeliveryCounts & { total: number };
 
-const zeroCounts: Counts = { queued: 0, running: 0, succeeded: 0, dead: 0, total: 0 };
+const zeroCounts: Counts = { queued: 0, running: 0, succeeded: 0, dead: 0, cancelled: 0, total: 0 };
 
 /** Adds `hub-webhooks deliveries counts`. */
 function addCounts(deliveries: Command, { invocation, access }: DeliveriesContext): void {
@@ -85,6 +85,7 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
             { key: "running", title: "Running" },
             { key: "succeeded", title: "Succeeded" },
             { key: "dead", title: "Dead", color: (count) => (count === "0" ? undefined : statusColor("dead")) },
+            { key: "cancelled", title: "Cancelled" },
             { key: "total", title: "Total" },
           ],
           rows: counted.length === 0 ? [] : [...counted, ["total", total] as const].map(([name, c]) => row(name, c)),
@@ -94,18 +95,19 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
     });
 }
 
-function add(left: Counts, { queued, running, succeeded, dead }: DeliveryCounts): Counts {
+function add(left: Counts, { queued, running, succeeded, dead, cancelled }: DeliveryCounts): Counts {
   return {
     queued: left.queued + queued,
     running: left.running + running,
     succeeded: left.succeeded + succeeded,
     dead: left.dead + dead,
-    total: left.total + queued + running + succeeded + dead,
+    cancelled: left.cancelled + cancelled,
+    total: left.total + queued + running + succeeded + dead + cancelled,
   };
 }
 
-function row(name: string, { queued, running, succeeded, dead, total }: Counts): readonly string[] {
-  return [name, ...[queued, running, succeeded, dead, total].map(String)];
+function row(name: string, { queued, running, succeeded, dead, cancelled, total }: Counts): readonly string[] {
+  return [name, ...[queued, running, succeeded, dead, cancelled, total].map(String)];
 }
 
 /** Adds `hub-webhooks deliveries compact`. */

@@ -49,7 +49,9 @@ export function addHub(program: Command, invocation: Invocation): void {
       const variables = bucket === undefined ? undefined : await createBucket(hub, bucket);
       const removeSession = await storeSession(output, hub);
       const stopped = shell.untilStopped();
-      output.print(readyText(output, { hub, tokens: developmentTokens, variables }));
+      output.print(
+        readyText(output, { hub, consoleUrl: hub.createConsoleLink(), tokens: developmentTokens, variables }),
+      );
       await stopped;
       output.log("Stopping the local Hub. Press Ctrl+C again to exit immediately.");
       removeSession();
@@ -99,21 +101,26 @@ function readyText(
   output: Output,
   {
     hub: { url, port },
+    consoleUrl,
     tokens,
     variables,
   }: {
     hub: { url: string; port: number };
+    consoleUrl: string;
     tokens: readonly { token: string; user: string; meaning: string }[];
     variables: BucketVariables | undefined;
   },
 ): string {
-  if (output.format === "json") return plainJson({ event: "ready", url, port, ...(variables && { env: variables }) });
+  if (output.format === "json")
+    return plainJson({ event: "ready", url, port, consoleUrl, ...(variables && { env: variables }) });
   if (output.format === "quiet") return url;
   const width = Math.max(...tokens.map(({ token }) => token.length));
   return [
-    `The local Hub is ready: ${url}`,
+    `Console: ${consoleUrl}`,
+    `Local Hub: ${url}`,
     "",
-    `Dashboard with webhooks and deliveries: ${url}/`,
+    "The console link signs in once and is valid for an hour. After you use it, the next link is printed here.",
+    "",
     "Tokens for this Hub only:",
     ...tokens.map(({ token, user, meaning }) => `  ${token.padEnd(width)}  ${user}, ${meaning}`),
     "",

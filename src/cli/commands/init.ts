@@ -1,11 +1,11 @@
 import { basename, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { toShellWord } from "../../core/escape.ts";
+import { packageVersion } from "../../core/package-version.ts";
 import { plainText } from "../../core/terminal-text.ts";
 import type { Invocation } from "../invocation.ts";
 import { canPrompt } from "../prompts.ts";
 import type { Shell } from "../shell.ts";
-import { readVersion } from "../shipped-files.ts";
 import { examples, helpWithoutHubOptions, usageError } from "../usage.ts";
 import { type ExampleName, exampleNames, parseExample, projectExamples, withExample } from "./init/example.ts";
 import { checkName, nameFromFolder, requireEmptyFolder, writeFiles } from "./init/project.ts";
@@ -73,7 +73,7 @@ async function runInit({
   const { template, example } = await chooseProject(options, { named, shell });
   const name = options.name ?? nameFromFolder(basename(directory));
 
-  const blank = await readTemplate(template, { name, version: readVersion() });
+  const blank = await readTemplate(template, { name, version: packageVersion() });
   const files = example === undefined ? blank : await withExample(blank, example);
   await writeFiles(directory, files);
 

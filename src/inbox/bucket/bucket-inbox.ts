@@ -89,13 +89,27 @@ export class BucketInbox implements Inbox {
   }
 
   replay(key: DeliveryKey): Promise<void> {
-    this.#throwIfAway();
-    return this.#withDeadline(this.#options.inbox.replay(key), this.#options.maxWaitMs);
+    return this.#change(() => this.#options.inbox.replay(key));
   }
 
   replayDead(endpoint: string): Promise<number> {
-    this.#throwIfAway();
-    return this.#withDeadline(this.#options.inbox.replayDead(endpoint), this.#options.maxWaitMs);
+    return this.#change(() => this.#options.inbox.replayDead(endpoint));
+  }
+
+  discard(key: DeliveryKey): Promise<void> {
+    return this.#change(() => this.#options.inbox.discard(key));
+  }
+
+  pause(endpoint: string): Promise<void> {
+    return this.#change(() => this.#options.inbox.pause(endpoint));
+  }
+
+  resume(endpoint: string): Promise<void> {
+    return this.#change(() => this.#options.inbox.resume(endpoint));
+  }
+
+  pausedEndpoints(): Promise<readonly string[]> {
+    return this.#options.inbox.pausedEndpoints();
   }
 
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
@@ -158,6 +172,12 @@ export class BucketInbox implements Inbox {
     await heartbeat.stop();
     removeFile();
     return result;
+  }
+
+  /** Makes a change and waits until it is stored. @throws `INBOX_UNAVAILABLE` if the change is not stored in time. */
+  async #change<Result>(change: () => Promise<Result>): Promise<Result> {
+    this.#throwIfAway();
+    return this.#withDeadline(change(), this.#options.maxWaitMs);
   }
 
   /** Rejects deliveries immediately while the bucket is away, so that they do not fill the memory. */

@@ -1,5 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
+import { readFilter } from "../delivery-filter.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -52,7 +53,10 @@ export class BucketReader implements Inbox {
   }
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
-    return (await this.#refreshed()).reader.list(options);
+    const filter = readFilter(options);
+    const { reader, search } = await this.#refreshed();
+    // An index would take longer than the searches of a short-lived reader.
+    return filter ? search.list(filter, options, undefined) : reader.list(options);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
@@ -61,6 +65,10 @@ export class BucketReader implements Inbox {
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
     return (await this.#refreshed()).reader.counts();
+  }
+
+  async pausedEndpoints(): Promise<readonly string[]> {
+    return (await this.#refreshed()).pauses.list();
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
@@ -80,6 +88,18 @@ export class BucketReader implements Inbox {
   }
 
   async replayDead(): Promise<never> {
+    throw readOnly(this.#options.store);
+  }
+
+  async discard(): Promise<never> {
+    throw readOnly(this.#options.store);
+  }
+
+  async pause(): Promise<never> {
+    throw readOnly(this.#options.store);
+  }
+
+  async resume(): Promise<never> {
     throw readOnly(this.#options.store);
   }
 

@@ -1,6 +1,7 @@
 import { describeError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
+import { readFilter } from "../delivery-filter.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -20,6 +21,7 @@ import { defaultRetention, retentionOf } from "../retention.ts";
 import { ClockSkew } from "./clock-skew.ts";
 import { withDeadline } from "./deadline.ts";
 import { isComplete, isKept, merge, readCursor, writeCursor } from "./delivery-pages.ts";
+import { listMatching } from "./delivery-search.ts";
 import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { openQueue, type QueueServer } from "./queue-server.ts";
@@ -137,8 +139,10 @@ export class BullmqInbox implements Inbox {
     this.#workers.set(endpoint, worker);
   }
 
-  list(options: ListOptions = {}): Promise<DeliveryPage> {
-    return this.#reading(this.#list(options));
+  async list(options: ListOptions = {}): Promise<DeliveryPage> {
+    const filter = readFilter(options);
+    const readPage = (page: ListOptions) => this.#list(page);
+    return this.#reading(filter ? listMatching(filter, options, readPage) : readPage(options));
   }
 
   async #list(options: ListOptions): Promise<DeliveryPage> {
@@ -180,6 +184,31 @@ export class BullmqInbox implements Inbox {
 
   async replayDead(endpoint: string): Promise<number> {
     return (await this.#find(endpoint))?.replayDead() ?? 0;
+  }
+
+  async discard(key: DeliveryKey): Promise<void> {
+    const queue = await this.#find(key.endpoint);
+    if (!queue) throw deliveryUnknown(key, "discarded");
+    await queue.discard(key.id, this.#options.now());
+  }
+
+  async pause(endpoint: string): Promise<void> {
+    await this.#endpoints.add(endpoint);
+    await this.#queue(endpoint).pause();
+  }
+
+  async resume(endpoint: string): Promise<void> {
+    await (await this.#find(endpoint))?.resume();
+  }
+
+  pausedEndpoints(): Promise<readonly string[]> {
+    return this.#reading(this.#findPaused());
+  }
+
+  async #findPaused(): Promise<readonly string[]> {
+    const endpoints = [...(await this.#endpoints.read()).keys()];
+    const arePaused = await Promise.all(endpoints.map((name) => this.#queue(name).isPaused()));
+    return endpoints.filter((_, index) => arePaused[index]);
   }
 
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {

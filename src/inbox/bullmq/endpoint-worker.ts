@@ -103,6 +103,12 @@ export class EndpointWorker {
       if (!error.message.startsWith("could not renew lock for job")) onError(error);
     });
     this.#worker.on("lockRenewalFailed", (jobIds) => this.#runs.abortLost(jobIds));
+    const reportEnd = (job: DeliveryJob | undefined) => {
+      const data = jobDataSchema.safeParse(job?.data);
+      if (data.success) queue.onAttemptStored?.({ endpoint: queue.endpoint, id: data.data.id });
+    };
+    this.#worker.on("completed", reportEnd);
+    this.#worker.on("failed", reportEnd);
   }
 
   get retention(): Retention {

@@ -1,12 +1,11 @@
 import { WebhookError } from "../../core/errors.ts";
-import type { Outcome } from "../../payload/delivery.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
 import { inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
 
 /** The result of one run of a handler. */
 export interface HandlerRun {
   /** `unfinished`: the inbox closed, and the handler did not finish within the grace period. */
-  outcome: Outcome | "unfinished";
+  outcome: Awaited<ReturnType<EndpointQueue["run"]>> | "unfinished";
   attempt: DeliveryAttempt;
   /** Whether the handler's signal was aborted before the handler finished. */
   isInterrupted: boolean;
@@ -52,6 +51,7 @@ export class HandlerRuns {
         durationMs: performance.now() - start,
         outcome: failure ? "failed" : "succeeded",
         ...(failure && { error: toAttemptError(failure) }),
+        ...(outcome !== "unfinished" && outcome.details && { details: outcome.details }),
       };
       return { outcome, attempt, isInterrupted, hasLostLease: isLeaseLost(controller.signal.reason) };
     } finally {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { decodeDetails, encodeDetails } from "../attempt-details.ts";
 import type { DeliveryAttempt } from "../inbox.ts";
 import { storedCrashError } from "../inbox-errors.ts";
 
@@ -23,6 +24,8 @@ const attemptSchema = z.object({
   error: z.object({ code: z.string(), message: z.string() }).optional(),
   /** Whether the attempt counts toward the retry policy's maximum number of attempts. */
   counts: z.boolean(),
+  /** The JSON text of an `AttemptDetails`. */
+  details: z.string().optional(),
   /** When the next attempt is due, if there is one. */
   dueAt: z.coerce.date().optional(),
 });
@@ -74,9 +77,11 @@ export function attemptEntry({
   counts: boolean;
   dueAt?: Date | undefined;
 }): string {
-  const { durationMs } = attempt;
+  const { durationMs, details, ...fields } = attempt;
+  const text = encodeDetails(details);
   return JSON.stringify({
-    ...attempt,
+    ...fields,
+    ...(text !== undefined && { details: text }),
     ...(durationMs !== undefined && { durationMs: Math.max(0, Math.round(durationMs)) }),
     ...rest,
   });
@@ -120,19 +125,21 @@ function parse(text: string): unknown {
 const rank = { abandoned: 0, failed: 1, succeeded: 2 } as const;
 
 /** Returns a delivery's attempts, sorted by number. */
-export function attemptsIn(history: JobHistory): DeliveryAttempt[] {
+export function attemptsIn(history: JobHistory, { withDetails = false } = {}): DeliveryAttempt[] {
   const attempts = new Map<number, DeliveryAttempt>();
   for (const entry of history) {
     if (!isAttempt(entry)) continue;
     const known = attempts.get(entry.number);
     if (known && rank[known.outcome] >= rank[entry.outcome]) continue;
     const { number, startedAt, durationMs, outcome, error } = entry;
+    const details = withDetails && entry.details !== undefined ? decodeDetails(entry.details) : undefined;
     attempts.set(number, {
       number,
       ...(startedAt && { startedAt }),
       ...(durationMs !== undefined && { durationMs }),
       outcome,
       ...(error && { error }),
+      ...(details && { details }),
     });
   }
   return [...attempts.values()].sort((one, other) => one.number - other.number);

@@ -3,6 +3,7 @@ import type { Client } from "pg";
 import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Pg } from "./optional-packages.ts";
+import { postgresDiscardedJobs } from "./postgres-discarded-jobs.ts";
 import { createOwnActionTable, postgresOwnActions } from "./postgres-own-actions.ts";
 import {
   ConnectionsExhaustedError,
@@ -117,6 +118,7 @@ export async function connectPostgres({
       );
       return Number(rows[0]?.count ?? 0);
     },
+    discarded: postgresDiscardedJobs(pool),
     ownActions: postgresOwnActions(pool),
     warnings,
     close,

@@ -1,6 +1,6 @@
 import type { IQueueBackend, Processor, Queue, WorkerOptions } from "bullmq";
 import type { HeldLease } from "./lease-renewer.ts";
-import type { JobData } from "./stored-job.ts";
+import type { DeliveryJob, JobData } from "./stored-job.ts";
 
 /** The name of the queue of `StoredEndpoints`. No endpoint can have this name. */
 export const endpointsQueueName = "#endpoints";
@@ -15,9 +15,24 @@ export type DeliveryWorkerOptions = Omit<WorkerOptions, "connection" | "prefix">
 export interface DeliveryWorker {
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "lockRenewalFailed", listener: (jobIds: string[]) => void): unknown;
+  on(event: "completed", listener: (job: DeliveryJob) => void): unknown;
+  on(event: "failed", listener: (job: DeliveryJob | undefined) => void): unknown;
   getBackend(): Pick<IQueueBackend, "getJobLogs">;
   isRunning(): boolean;
   close(): Promise<void>;
+}
+
+/** The discarded jobs of a queue. */
+export interface DiscardedJobs {
+  /**
+   * Discards a job that is waiting, delayed, or failed. `now` is in milliseconds since the epoch. Returns `false` if the job is in
+   * another state.
+   */
+  add(queue: DeliveryQueue, jobId: string, now: number): Promise<boolean>;
+  /** Marks a discarded job as failed. Has no effect if the job is in another state. */
+  markFailed(queue: DeliveryQueue, jobId: string): Promise<void>;
+  /** Returns the IDs in a range of the discarded jobs, newest first. `until` is included. */
+  list(queue: DeliveryQueue, from: number, until: number): Promise<string[]>;
 }
 
 /** A connection to the Redis or PostgreSQL server that stores the queues. */
@@ -36,6 +51,8 @@ export interface QueueServer {
   checkStorage(): Promise<number>;
   /** Queues dead jobs again and records the replays in their logs. Returns the number of jobs that were still dead. */
   replayDead(queue: DeliveryQueue, jobIds: readonly string[]): Promise<number>;
+  /** Moves jobs to and from the list of discarded jobs, which BullMQ calls `waiting-children` and uses for no other jobs of the inbox. */
+  readonly discarded: DiscardedJobs;
   /** The changes on the Hub that servers of this inbox made: see `OwnActions`. */
   readonly ownActions: {
     /** Adds keys, and removes old keys. `now` is in milliseconds since the epoch. */

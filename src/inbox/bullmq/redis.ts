@@ -14,6 +14,7 @@ import {
   type QueueServer,
   type QueueServerOptions,
 } from "./queue-server.ts";
+import { redisDiscardedJobs } from "./redis-discarded-jobs.ts";
 import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 import { type DeliveryJob, retryFinished } from "./stored-job.ts";
 
@@ -107,6 +108,7 @@ export async function connectRedis({
       );
       return replayed.filter(Boolean).length;
     },
+    discarded: redisDiscardedJobs(commands),
     ownActions: redisOwnActions(commands),
     warnings,
     async close() {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Job } from "bullmq";
 import * as z from "zod";
 import type { DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
+import { decodeHeaders, encodeHeaders } from "../recorded-headers.ts";
 import { attemptsIn, type JobHistory, replayEntry } from "./job-history.ts";
 
 /** The data of a job, which contains a delivery or, in the queue of `StoredEndpoints`, an endpoint. */
@@ -12,6 +13,8 @@ export const jobDataSchema = z.object({
   body: z.string().optional(),
   /** Replaces a `body` that PostgreSQL cannot store as text. Contains the UTF-16 code units of the body in Base64. */
   base64: z.string().optional(),
+  /** The JSON text of the request headers. */
+  headers: z.string().optional(),
   /** Only for an endpoint: the retention period of bodies and attempts, in milliseconds. */
   retentionMs: z.number().optional(),
   /** Only for an endpoint: the retention period of IDs, in milliseconds. */
@@ -29,9 +32,12 @@ export function jobIdOf(deliveryId: string): string {
 }
 
 /** Creates the data of a job. Encodes a body with NUL characters or lone surrogates, which `jsonb` in PostgreSQL cannot store. */
-export function toJobData({ id, body }: IncomingDelivery): JobData {
+export function toJobData({ id, body, headers }: IncomingDelivery): JobData {
   const fitsJsonb = !body.includes("\u0000") && body.isWellFormed();
-  return fitsJsonb ? { id, body } : { id, base64: Buffer.from(body, "utf16le").toString("base64") };
+  const text = fitsJsonb ? { body } : { base64: Buffer.from(body, "utf16le").toString("base64") };
+  // The JSON text contains escape sequences instead of characters that PostgreSQL cannot store.
+  const headersText = encodeHeaders(headers);
+  return { id, ...text, ...(headersText !== undefined && { headers: headersText }) };
 }
 
 /** Returns the body exactly as it was received, or `undefined` after the retention period. */
@@ -44,13 +50,18 @@ export function toStoredDelivery({
   endpoint,
   status,
   history,
+  withDetails,
 }: {
   job: DeliveryJob;
   endpoint: string;
   status: DeliveryStatus;
   history: JobHistory;
+  /** Whether to include the headers and the details of attempts. */
+  withDetails: boolean;
 }): StoredDelivery {
   const body = bodyOf(job.data);
+  const headers =
+    withDetails && job.data.headers !== undefined && body !== undefined ? decodeHeaders(job.data.headers) : undefined;
   return {
     id: job.data.id,
     endpoint,
@@ -58,10 +69,12 @@ export function toStoredDelivery({
     receivedAt: new Date(job.timestamp),
     ...(status === "queued" && { dueAt: dueAt(job, history) }),
     ...(status === "running" && job.processedOn !== undefined && { startedAt: new Date(job.processedOn) }),
-    ...((status === "succeeded" || status === "dead") &&
+    ...(status !== "queued" &&
+      status !== "running" &&
       job.finishedOn !== undefined && { finishedAt: new Date(job.finishedOn) }),
     ...(body !== undefined && { body }),
-    attempts: attemptsIn(history),
+    ...(headers && { headers }),
+    attempts: attemptsIn(history, { withDetails }),
   };
 }
 

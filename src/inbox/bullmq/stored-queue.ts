@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { WebhookError } from "../../core/errors.ts";
 import type { DeliveryCounts, DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
-import { deliveryUnknown, inboxFull } from "../inbox-errors.ts";
+import { deliveryRunning, deliveryUnknown, inboxFull } from "../inbox-errors.ts";
 import { Backlog } from "./backlog.ts";
 import { hasEnded, type JobHistory, readHistory, replayEntry } from "./job-history.ts";
 import type { DeliveryQueue, QueueServer } from "./queue-server.ts";
@@ -13,6 +13,8 @@ const listsOf = {
   running: ["active"],
   succeeded: ["completed"],
   dead: ["failed"],
+  // The inbox uses no parent jobs, so it can keep discarded jobs in this list. See `DiscardedJobs`.
+  cancelled: ["waiting-children"],
 } as const;
 
 type ListName = (typeof listsOf)[DeliveryStatus][number];
@@ -29,6 +31,7 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
   active: "running",
   completed: "succeeded",
   failed: "dead",
+  "waiting-children": "cancelled",
 };
 
 /** Disables BullMQ's limit on attempts. The endpoint's retry policy limits attempts instead. */
@@ -40,13 +43,15 @@ const removeBatch = 200;
 const emptyBatch = 20;
 const listBatch = 500;
 const replayBatch = 100;
+/** The maximum number of discarded deliveries that one prune reads. */
+const maxDiscarded = 100_000;
 
 /** Stores and reads the deliveries of one endpoint, which are the jobs of one BullMQ queue. */
 export class StoredQueue {
   readonly endpoint: string;
   readonly #queue: DeliveryQueue;
-  readonly #server: Pick<QueueServer, "replayDead">;
-  readonly #backlog = new Backlog(() => this.#queue.getJobCountByTypes(...listsOf.queued));
+  readonly #server: Pick<QueueServer, "replayDead" | "discarded">;
+  readonly #backlog = new Backlog(async () => (await this.counts()).queued);
   readonly #accepting = new Map<string, Promise<unknown>>();
 
   constructor({
@@ -56,7 +61,7 @@ export class StoredQueue {
   }: {
     endpoint: string;
     queue: DeliveryQueue;
-    server: Pick<QueueServer, "replayDead">;
+    server: Pick<QueueServer, "replayDead" | "discarded">;
   }) {
     this.endpoint = endpoint;
     this.#queue = queue;
@@ -120,7 +125,7 @@ export class StoredQueue {
     for (let attempt = 1; ; attempt += 1) {
       const status = statusOfState[state];
       const job = status && (await this.#queue.getJob(jobId));
-      const stored = job && (await this.#toStored(job, status));
+      const stored = job && (await this.#toStored(job, status, { withDetails: true }));
       const after = await this.#queue.getJobState(jobId);
       // The job and its history are consistent only if the state did not change during the read.
       if (after === state || attempt === maxReads) return stored;
@@ -130,7 +135,10 @@ export class StoredQueue {
 
   /** Reads a range of a list, newest first. */
   async read(list: ListName, { from, limit }: { from: number; limit: number }): Promise<StoredDelivery[]> {
-    const jobs = await this.#queue.getJobs([list], from, from + limit - 1, false);
+    const jobs =
+      list === "waiting-children"
+        ? await this.#getJobs(await this.#server.discarded.list(this.#queue, from, from + limit - 1))
+        : await this.#queue.getJobs([list], from, from + limit - 1, false);
     const status = (Object.keys(listsOf) as DeliveryStatus[]).find((name) => listsOf[name].some((one) => one === list));
     return Promise.all(jobs.map((job) => this.#toStored(job, status ?? "queued")));
   }
@@ -140,12 +148,43 @@ export class StoredQueue {
     const job = await this.#queue.getJob(jobIdOf(id));
     if (!job || bodyOf(job.data) === undefined) throw deliveryUnknown({ id, endpoint: this.endpoint });
     const state = await job.getState();
+    if (state === "waiting-children") await this.#server.discarded.markFailed(this.#queue, jobIdOf(id));
     if (state === "failed" || state === "completed") await retryFinished(job, state);
+    else if (state === "waiting-children") await retryFinished(job, "failed");
     else if (state === "active") await this.#replayRunning(job);
     else {
       if (job.attemptsStarted > 0) await job.log(replayEntry(job));
       if (state === "delayed") await this.#promote(job);
     }
+  }
+
+  /**
+   * Discards a queued or dead delivery. Has no effect if the delivery has finished. `now` is in milliseconds since the epoch.
+   *
+   * @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING`
+   */
+  async discard(id: string, now: number): Promise<void> {
+    const key = { id, endpoint: this.endpoint };
+    for (let attempt = 1; ; attempt += 1) {
+      if (await this.#server.discarded.add(this.#queue, jobIdOf(id), now)) return;
+      const status = statusOfState[await this.#queue.getJobState(jobIdOf(id))];
+      if (status === undefined) throw deliveryUnknown(key, "discarded");
+      if (status === "succeeded" || status === "cancelled") return;
+      // In the other states, the delivery was queued again in the meantime.
+      if (status === "running" || attempt === maxReads) throw deliveryRunning(key);
+    }
+  }
+
+  pause(): Promise<void> {
+    return this.#queue.pause();
+  }
+
+  resume(): Promise<void> {
+    return this.#queue.resume();
+  }
+
+  isPaused(): Promise<boolean> {
+    return this.#queue.isPaused();
   }
 
   async #promote(job: DeliveryJob): Promise<void> {
@@ -183,30 +222,54 @@ export class StoredQueue {
     return count;
   }
 
-  /** Whether at least one delivery is due and not running. */
+  /** Whether at least one delivery is due and not running, and the endpoint is not paused. */
   async hasWaiting(): Promise<boolean> {
-    return (await this.#queue.getRanges(["wait"], 0, 0)).length > 0;
+    return !(await this.isPaused()) && (await this.#queue.getRanges(["wait"], 0, 0)).length > 0;
   }
 
   async counts(): Promise<DeliveryCounts> {
     const counts = await this.#queue.getJobCounts(...listNames());
+    // PostgreSQL counts no waiting jobs while a queue is paused.
+    const paused = counts.wait ? 0 : await this.#countWaiting();
     const sum = (names: readonly ListName[]) => names.reduce((total, name) => total + (counts[name] ?? 0), 0);
     return {
-      queued: sum(listsOf.queued),
+      queued: sum(listsOf.queued) + paused,
       running: sum(listsOf.running),
       succeeded: sum(listsOf.succeeded),
       dead: sum(listsOf.dead),
+      cancelled: sum(listsOf.cancelled),
     };
   }
 
+  async #countWaiting(): Promise<number> {
+    const counts = await this.#queue.getCountsPerPriority([0]);
+    return counts["0"] ?? 0;
+  }
+
   /**
-   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded deliveries that finished after
+   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded and discarded deliveries that finished after
    * `idsBefore`, to detect duplicates. Returns the number of removed deliveries.
    */
   async prune({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
     const dead = await this.#remove("failed", bodiesBefore);
     const gone = await this.#remove("completed", Math.min(bodiesBefore, idsBefore));
-    return dead + gone + (idsBefore < bodiesBefore ? await this.#emptySucceeded(bodiesBefore) : 0);
+    const discarded = await this.#pruneDiscarded({ bodiesBefore, idsBefore });
+    return dead + gone + discarded + (idsBefore < bodiesBefore ? await this.#emptySucceeded(bodiesBefore) : 0);
+  }
+
+  async #pruneDiscarded({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
+    const ids = await this.#server.discarded.list(this.#queue, 0, maxDiscarded - 1);
+    let count = 0;
+    for (let from = 0; from < ids.length; from += emptyBatch) {
+      const step = ids.slice(from, from + emptyBatch).map(async (id) => {
+        const job = await this.#queue.getJob(id);
+        const finishedOn = job?.finishedOn ?? Number.POSITIVE_INFINITY;
+        if (finishedOn < Math.min(bodiesBefore, idsBefore)) return (await this.#queue.remove(id)) > 0;
+        return finishedOn < bodiesBefore && (await this.#empty(id)).isEmptied;
+      });
+      count += (await Promise.all(step)).filter(Boolean).length;
+    }
+    return count;
   }
 
   async #remove(list: "failed" | "completed", before: number): Promise<number> {
@@ -270,8 +333,14 @@ export class StoredQueue {
     return low;
   }
 
-  async #toStored(job: DeliveryJob, status: DeliveryStatus): Promise<StoredDelivery> {
-    return toStoredDelivery({ job, endpoint: this.endpoint, status, history: await this.#history(job) });
+  async #getJobs(ids: readonly string[]): Promise<DeliveryJob[]> {
+    const jobs = await Promise.all(ids.map((id) => this.#queue.getJob(id)));
+    return jobs.filter((job) => job !== undefined);
+  }
+
+  async #toStored(job: DeliveryJob, status: DeliveryStatus, { withDetails = false } = {}): Promise<StoredDelivery> {
+    const history = await this.#history(job);
+    return toStoredDelivery({ job, endpoint: this.endpoint, status, history, withDetails });
   }
 
   async #history({ id }: DeliveryJob): Promise<JobHistory> {

@@ -1,3 +1,4 @@
+import { decodeDetails, encodeDetails } from "../attempt-details.ts";
 import type { DeliveryAttempt } from "../inbox.ts";
 import type { Statements } from "./statements.ts";
 
@@ -12,9 +13,17 @@ export class AttemptTable {
     this.#statements = statements;
   }
 
-  /** Returns a delivery's attempts, sorted by number. */
+  /** Returns a delivery's attempts without details, sorted by number. */
   list(sequence: number): DeliveryAttempt[] {
     return this.#statements.attempts.all(sequence).map(toAttempt);
+  }
+
+  /** Returns a delivery's attempts with details, sorted by number. */
+  listWithDetails(sequence: number): DeliveryAttempt[] {
+    return this.#statements.attemptsWithDetails.all(sequence).map((row) => {
+      const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
+      return { ...toAttempt(row), ...(details && { details }) };
+    });
   }
 
   /** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
@@ -29,7 +38,7 @@ export class AttemptTable {
   }
 
   /** Stores an attempt. Replaces an attempt with the same number. */
-  add(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): void {
+  add(sequence: number, { number, startedAt, durationMs, outcome, error, details }: TimedAttempt): void {
     const { code = null, message = null } = error ?? {};
     this.#statements.addAttempt.run(
       sequence,
@@ -39,7 +48,9 @@ export class AttemptTable {
       outcome,
       code,
       message,
+      encodeDetails(details) ?? null,
     );
+    if (error) this.#statements.addFailedAttempt.run(sequence);
   }
 }
 

@@ -5,6 +5,9 @@ import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoopMonitor } from "../loop-monitor.ts";
 import type { BackgroundMaintenanceData } from "./background-maintenance.ts";
+import { IndexSchedule } from "./index-schedule.ts";
+import { searchIndexFile } from "./search-index.ts";
+import { SearchIndexer } from "./search-indexer.ts";
 import { heartbeatSql } from "./statements.ts";
 
 /** The interval between checks of the size of the WAL, in milliseconds. */
@@ -15,7 +18,8 @@ const sizeCheckMs = 250;
  */
 const minWalBytes = 16 * 2 ** 20;
 
-const { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared }: BackgroundMaintenanceData = workerData;
+const { file, isPrivate, processId, heartbeatMs, maxBlockedMs, loopCounter, shared }: BackgroundMaintenanceData =
+  workerData;
 
 const url = pathToFileURL(file);
 // This mode does not create a missing file.
@@ -52,10 +56,16 @@ function checkpoint(minBytes: number): void {
   attempt(() => database.exec("PRAGMA wal_checkpoint(PASSIVE)"));
 }
 
-sendHeartbeat();
+if (!isPrivate) {
+  sendHeartbeat();
+  setInterval(sendHeartbeat, heartbeatMs);
+  setInterval(() => checkpoint(minWalBytes), sizeCheckMs);
+}
 Atomics.store(shared, 1, 1);
-setInterval(sendHeartbeat, heartbeatMs);
-setInterval(() => checkpoint(minWalBytes), sizeCheckMs);
+new IndexSchedule({
+  openIndexer: () => new SearchIndexer(database, searchIndexFile(file)),
+  countSearches: () => Atomics.load(shared, 2),
+}).start();
 parentPort?.on("message", (minBytes: number) => {
   checkpoint(minBytes);
   parentPort?.postMessage("checkpointed");

@@ -6,18 +6,25 @@ import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-m
 /** The `workerData` of the thread. */
 export interface BackgroundMaintenanceData {
   file: string;
+  /** Whether no other process uses the file, so that the thread only maintains the search index. */
+  isPrivate: boolean;
   processId: string;
   /** The interval of heartbeats, in milliseconds. */
   heartbeatMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
-  /** Two shared numbers: the number of running deliveries, and whether the thread has started (1) or not (0). */
+  /**
+   * Three shared numbers: the number of running deliveries, whether the thread has started (1) or not (0), and the number of searches
+   * so far.
+   */
   shared: Int32Array<SharedArrayBuffer>;
 }
 
 export interface BackgroundMaintenanceOptions {
   /** The path of the file. `undefined` if the inbox is in memory, which needs no thread. */
   file: string | undefined;
+  /** Whether no other process uses the file. The thread then sends no heartbeats and does not checkpoint the WAL. */
+  isPrivate: boolean;
   /** The ID of this process. */
   processId: string;
   /** The interval of heartbeats, in milliseconds. */
@@ -28,17 +35,18 @@ export interface BackgroundMaintenanceOptions {
 }
 
 /**
- * Controls the maintenance thread of an inbox. The thread has two tasks:
+ * Controls the maintenance thread of an inbox. The thread has three tasks:
  *
  * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop. If the event loop counts as hung,
  *   the thread sends no heartbeats.
  * - It checkpoints the WAL, because a checkpoint on the event loop would block the event loop.
+ * - It maintains the search index: slowly at first, and faster after a search.
  *
- * The thread starts with the first running delivery or the first large prune. It does not keep the process alive.
+ * The thread starts with the first running delivery, the first large prune, or the first search. It does not keep the process alive.
  */
 export class BackgroundMaintenance {
   readonly #options: BackgroundMaintenanceOptions;
-  readonly #shared = new Int32Array(new SharedArrayBuffer(8));
+  readonly #shared = new Int32Array(new SharedArrayBuffer(12));
   readonly #loopCounter = createLoopCounter();
   #loopTimer: NodeJS.Timeout | undefined;
   #thread: Worker | undefined;
@@ -54,7 +62,7 @@ export class BackgroundMaintenance {
   /** Whether the event loop must send heartbeats, because the thread is not running. */
   get needsEventLoop(): boolean {
     const isWorking = this.#thread !== undefined && Atomics.load(this.#shared, 1) === 1;
-    return this.#options.file !== undefined && !isWorking;
+    return this.#options.file !== undefined && !this.#options.isPrivate && !isWorking;
   }
 
   /** Sets the number of running deliveries. */
@@ -63,8 +71,15 @@ export class BackgroundMaintenance {
     if (count > 0) this.#startOnce();
   }
 
+  /** Makes the thread maintain the search index faster for a minute. */
+  countSearch(): void {
+    Atomics.add(this.#shared, 2, 1);
+    this.#startOnce();
+  }
+
   /** Checkpoints the WAL unless it is smaller than `minBytes`. Resolves when the thread is done, or immediately if there is no thread. */
   async checkpoint(minBytes: number): Promise<void> {
+    if (this.#options.isPrivate) return;
     this.#startOnce();
     const thread = this.#thread;
     if (!thread) return;
@@ -108,11 +123,19 @@ export class BackgroundMaintenance {
   }
 
   #start(): void {
-    const { file, processId, heartbeatMs, maxBlockedMs } = this.#options;
+    const { file, isPrivate, processId, heartbeatMs, maxBlockedMs } = this.#options;
     if (file === undefined) return;
     Atomics.store(this.#shared, 1, 0);
     const [shared, loopCounter] = [this.#shared, this.#loopCounter];
-    const data: BackgroundMaintenanceData = { file, processId, heartbeatMs, maxBlockedMs, loopCounter, shared };
+    const data: BackgroundMaintenanceData = {
+      file,
+      isPrivate,
+      processId,
+      heartbeatMs,
+      maxBlockedMs,
+      loopCounter,
+      shared,
+    };
     try {
       const thread = new Worker(programUrl("background-maintenance-thread", import.meta.url), {
         workerData: data,
@@ -142,6 +165,10 @@ export class BackgroundMaintenance {
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);
     this.#resolveCheckpointed();
+    if (this.#options.isPrivate) {
+      this.#options.log.warn({ err: error }, "The thread of the inbox has stopped, so searches are slower.");
+      return;
+    }
     this.#options.log.warn(
       { err: error },
       "The thread of the inbox has stopped, so the event loop sends the heartbeats. A delivery whose handler blocks the event loop for more than 30 s may run twice. Restart the server.",

@@ -50,6 +50,7 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
     if (version === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     if (version < schemaVersion) migrateDatabase(database);
+    addIdentity(database);
     // From now on, `GroupCommit` waits for locks without blocking the event loop.
     database.exec("PRAGMA busy_timeout = 0");
     return database;
@@ -112,6 +113,12 @@ export function migrateDatabase(database: DatabaseSync, to: number = schemaVersi
   const version = schemaVersionOf(database);
   for (const migration of migrations.slice(version, to)) database.exec(migration);
   database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${Math.max(version, to)}; COMMIT`);
+}
+
+/** Not part of a migration, which must have the same result in each copy of an inbox in a bucket. */
+function addIdentity(database: DatabaseSync): void {
+  if (database.prepare("SELECT 1 FROM identity").get() !== undefined) return;
+  database.prepare("INSERT INTO identity VALUES (1, ?) ON CONFLICT DO NOTHING").run(crypto.randomUUID());
 }
 
 /** Returns the schema version of an inbox, or 0 if the database is empty. */

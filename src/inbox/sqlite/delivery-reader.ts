@@ -6,12 +6,11 @@ import type {
   ListOptions,
   StoredDelivery,
 } from "../inbox.ts";
-import { pageSize } from "../inbox.ts";
+import { deliveryStatuses, pageSize } from "../inbox.ts";
 import { cursorInvalid } from "../inbox-errors.ts";
+import { decodeHeaders } from "../recorded-headers.ts";
 import type { AttemptTable } from "./attempt-table.ts";
 import type { Statements } from "./statements.ts";
-
-const statuses = ["queued", "running", "succeeded", "dead"] as const;
 
 type Row = Record<string, unknown>;
 
@@ -27,29 +26,42 @@ export class DeliveryReader {
 
   get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
     const row = this.#statements.find.get(endpoint, id);
-    return row && this.#toStored(row);
+    if (!row) return undefined;
+    const headers = typeof row.headers === "string" ? decodeHeaders(row.headers) : undefined;
+    return {
+      ...this.#toStored(row),
+      ...(headers && { headers }),
+      attempts: this.#attempts.listWithDetails(Number(row.sequence)),
+    };
   }
 
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   list(options: ListOptions): DeliveryPage {
-    const { endpoint, status, cursor } = options;
     const limit = pageSize(options);
-    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-    if (!Number.isSafeInteger(before)) throw cursorInvalid();
-    const sequences = this.#sequences({ endpoint, status, before, limit });
+    const sequences = this.sequences({ ...options, before: readCursor(options), limit });
     const last = sequences.at(-1);
-    const rows = sequences.map((sequence) => this.#statements.row.get(sequence)).filter((row) => row !== undefined);
     return {
-      deliveries: rows.map((row) => this.#toStored(row)),
+      deliveries: sequences.map((sequence) => this.read(sequence)).filter((delivery) => delivery !== undefined),
       ...(sequences.length === limit && last !== undefined && { next: String(last) }),
     };
   }
 
+  /** Returns a delivery for a list. */
+  read(sequence: number): StoredDelivery | undefined {
+    const row = this.#statements.row.get(sequence);
+    return row && this.#toStored(row);
+  }
+
   /**
-   * Returns the sequences of the newest deliveries. Merges several queries, because the index sorts only within one endpoint and
+   * Returns the sequences of the newest deliveries with a sequence below `before`, in descending order. Merges several queries, because the index sorts only within one endpoint and
    * status.
    */
-  #sequences({ endpoint, status, before, limit }: ListOptions & { before: number; limit: number }): number[] {
+  sequences({
+    endpoint,
+    status,
+    before,
+    limit,
+  }: Pick<ListOptions, "endpoint" | "status"> & { before: number; limit: number }): number[] {
     const { newest, newestOf, totals } = this.#statements;
     const rows =
       endpoint === undefined && status === undefined
@@ -68,15 +80,16 @@ export class DeliveryReader {
     const counts: Record<string, Record<DeliveryStatus, number>> = Object.create(null);
     for (const row of this.#statements.totals.all()) {
       const endpoint = String(row.endpoint);
-      counts[endpoint] ??= { queued: 0, running: 0, succeeded: 0, dead: 0 };
-      const status = statuses.find((known) => known === row.status);
-      if (status) counts[endpoint][status] = Number(row.deliveries);
+      const known = counts[endpoint] ?? { queued: 0, running: 0, succeeded: 0, dead: 0, cancelled: 0 };
+      counts[endpoint] = known;
+      const status = deliveryStatuses.find((one) => one === row.status);
+      if (status) known[status] = Number(row.deliveries);
     }
     return counts;
   }
 
   #toStored(row: Row): StoredDelivery {
-    const status = statuses.find((known) => known === row.status) ?? "dead";
+    const status = deliveryStatuses.find((known) => known === row.status) ?? "dead";
     return {
       id: String(row.id),
       endpoint: String(row.endpoint),
@@ -89,4 +102,11 @@ export class DeliveryReader {
       attempts: this.#attempts.list(Number(row.sequence)),
     };
   }
+}
+
+/** Returns the sequence before which a page starts. @throws `OPTION_INVALID` if the cursor is invalid. */
+export function readCursor({ cursor }: Pick<ListOptions, "cursor">): number {
+  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+  if (!Number.isSafeInteger(before)) throw cursorInvalid();
+  return before;
 }

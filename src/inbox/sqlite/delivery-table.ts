@@ -1,14 +1,17 @@
 import type { DatabaseSync } from "node:sqlite";
 import { isDamage } from "../../core/sqlite-errors.ts";
 import type { ClaimedDelivery, DeliveryKey, IncomingDelivery } from "../inbox.ts";
-import { inboxFull } from "../inbox-errors.ts";
+import { deliveryRunning, deliveryUnknown, inboxFull } from "../inbox-errors.ts";
 import type { NextStep } from "../next-step.ts";
+import { encodeHeaders } from "../recorded-headers.ts";
 import type { Retention } from "../retention.ts";
 import { AttemptTable, type TimedAttempt } from "./attempt-table.ts";
 import { DeliveryPruner } from "./delivery-pruner.ts";
 import { DeliveryReader } from "./delivery-reader.ts";
+import { DeliverySearch } from "./delivery-search.ts";
 import { type Claimant, Leases } from "./leases.ts";
 import { OwnActionTable } from "./own-action-table.ts";
+import { PauseTable } from "./pause-table.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 
 /** A claimed delivery as read from its row, before the retry policy is applied. */
@@ -36,15 +39,22 @@ export type RecordResult = "stored" | "late" | "superseded";
 const maxReplayRows = 200;
 const maxReplayMs = 10;
 
+/**
+ * The maximum number of rows of `failed_attempts` after a prune. A search index that has missed more failed attempts is built again.
+ */
+const maxFailedAttempts = 100_000;
+
 /** The maximum number of suspects that are read to find a suspect that is not on a damaged page. */
 const maxSuspects = 20;
 
 /** Reads and writes the deliveries of an inbox. Call the methods that write inside a transaction. */
 export class DeliveryTable {
   readonly reader: DeliveryReader;
+  readonly search: DeliverySearch;
   readonly pruner: DeliveryPruner;
   readonly leases: Leases;
   readonly ownActions: OwnActionTable;
+  readonly pauses: PauseTable;
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
@@ -54,8 +64,10 @@ export class DeliveryTable {
     this.#statements = prepareStatements(database);
     this.#attempts = new AttemptTable(this.#statements);
     this.reader = new DeliveryReader(this.#statements, this.#attempts);
+    this.search = new DeliverySearch(database, this.reader);
     this.leases = new Leases(this.#statements, this.#attempts);
     this.ownActions = new OwnActionTable(this.#statements);
+    this.pauses = new PauseTable(this.#statements);
     this.pruner = new DeliveryPruner(database, this.#statements);
   }
 
@@ -65,15 +77,24 @@ export class DeliveryTable {
    * @throws `INBOX_FULL` if the endpoint has `maxQueued` queued deliveries.
    */
   add(
-    { id, endpoint, body, receivedAt }: IncomingDelivery,
+    { id, endpoint, body, receivedAt, headers }: IncomingDelivery,
     { now, maxQueued }: { now: number; maxQueued: number },
   ): boolean {
-    const values = { endpoint, id, body, received_at: receivedAt.getTime(), now, max_queued: maxQueued };
+    const headersText = encodeHeaders(headers) ?? null;
+    const values = {
+      endpoint,
+      id,
+      body,
+      received_at: receivedAt.getTime(),
+      now,
+      headers: headersText,
+      max_queued: maxQueued,
+    };
     if (this.#statements.add.run(values).changes > 0) return false;
     const known = this.#statements.find.get(endpoint, id);
     if (!known) throw inboxFull(endpoint);
     if (known.status !== "dead") return true;
-    this.#statements.revive.run(body, now, now, Number(known.sequence));
+    this.#statements.revive.run(body, headersText, now, now, Number(known.sequence));
     return false;
   }
 
@@ -195,6 +216,23 @@ export class DeliveryTable {
    */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
     return this.#statements.replay.run({ now, endpoint, id }).changes > 0;
+  }
+
+  /**
+   * Discards a queued or dead delivery. Has no effect if the delivery has finished.
+   *
+   * @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING`
+   */
+  discard({ endpoint, id }: DeliveryKey, now: number): void {
+    if (this.#statements.discard.run({ endpoint, id, now }).changes > 0) return;
+    const row = this.#statements.find.get(endpoint, id);
+    if (!row) throw deliveryUnknown({ endpoint, id }, "discarded");
+    if (row.status === "running") throw deliveryRunning({ endpoint, id });
+  }
+
+  /** Removes all but the newest rows of `failed_attempts`. */
+  pruneFailedAttempts(): void {
+    this.#statements.removeFailedAttempts.run(maxFailedAttempts);
   }
 
   /** Returns the sequence of the newest delivery, or 0 if there are no deliveries. */

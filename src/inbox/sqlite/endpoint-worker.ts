@@ -237,6 +237,7 @@ export class EndpointWorker {
       ...(outcome.status === "failed"
         ? { outcome: "failed" as const, error: toAttemptError(outcome.error) }
         : { outcome: "succeeded" as const }),
+      ...(outcome.details && { details: outcome.details }),
     };
     const stored = this.#end(row, { attempt, next });
     // The next claim is then part of the transaction that stores this result.
@@ -282,6 +283,7 @@ export class EndpointWorker {
       try {
         const result = await groupCommit.write(() => table().recordEnd(row, ending, { processId, now: now() }));
         this.#logResult(result, { row, ending });
+        queue.onAttemptStored?.({ endpoint: row.endpoint, id: row.id });
         return;
       } catch (error) {
         const cannotWait = this.#stopped.signal.aborted;

@@ -4,7 +4,7 @@
  * deliveries                One row per delivery.
  *   sequence                The order in which deliveries were stored, and the cursor of lists.
  *   endpoint, id            Identify the delivery.
- *   status                  `queued`, `running`, `succeeded`, or `dead`.
+ *   status                  See `DeliveryStatus`.
  *   body                    NULL after the retention period, when only the ID is kept to detect duplicates.
  *   received_at             When the delivery was received.
  *   attempts                The number of attempts so far, which is also the number of the running attempt.
@@ -16,11 +16,21 @@
  *   started_at              When the running attempt started.
  *   scheduled_at            When `status` and `due_at` were set. If this time is in the future, the clock was set back, and
  *                           both times are corrected.
- *   finished_at             When the delivery succeeded or became dead.
+ *   finished_at             When the delivery succeeded, became dead, or was discarded.
  *   crashes                 The number of consecutive crashes while the delivery was running. If above 0, the delivery is a suspect.
  *   uncounted_crashes       The number of crashes since the last replay that did not count as attempts.
+ *   headers                 The JSON text of the request headers. NULL after the retention period.
  *
  * attempts                  One row per finished attempt. `delivery` is the `sequence` of the delivery.
+ *   details                 The JSON text of an `AttemptDetails`.
+ *
+ * failed_attempts           One row per attempt with an error, oldest first, so that the search index finds new errors. Old rows are
+ *                           removed. `delivery` is the `sequence` of the delivery.
+ *
+ * paused_endpoints          The endpoints whose deliveries no process claims.
+ *
+ * identity                  A random UUID of the inbox, so that a search index is not used for another inbox. Empty in the working file
+ *                           of an inbox in a bucket.
  *
  * totals                    The number of deliveries per endpoint and status. Triggers update these numbers.
  *
@@ -153,6 +163,21 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE TABLE log_fences (
     number INTEGER PRIMARY KEY
+  ) STRICT;
+`,
+  `
+  ALTER TABLE attempts ADD COLUMN details TEXT;
+  ALTER TABLE deliveries ADD COLUMN headers TEXT;
+  CREATE TABLE paused_endpoints (
+    endpoint TEXT PRIMARY KEY
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE failed_attempts (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    delivery INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE identity (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    uuid TEXT NOT NULL
   ) STRICT;
 `,
 ];

@@ -71,6 +71,7 @@ export async function pruneInbox(options: PruneOptions): Promise<number> {
   }
   if (isStopped()) return count;
   await groupCommit.write(() => table().ownActions.prune(now()));
+  await groupCommit.write(() => table().pruneFailedAttempts());
   await groupCommit.write(() => table().leases.removeProcessesBefore(now() - processRetentionMs));
   for (let isDone = false; !isDone && !isStopped(); ) {
     ({ isDone } = await step(() => table().pruner.shrink()));

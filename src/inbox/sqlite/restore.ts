@@ -18,13 +18,14 @@ export function copyMissing(source: DatabaseSync, path: string): void {
       INSERT INTO target.deliveries (${columns}) SELECT ${columns} FROM main.deliveries WHERE true ORDER BY sequence
         ON CONFLICT DO NOTHING;
       INSERT INTO target.attempts
-        SELECT copy.sequence, number, attempt.started_at, duration_ms, outcome, code, message
+        SELECT copy.sequence, number, attempt.started_at, duration_ms, outcome, code, message, details
         FROM main.attempts AS attempt
         JOIN main.deliveries AS original ON original.sequence = attempt.delivery
         JOIN target.deliveries AS copy ON copy.endpoint = original.endpoint AND copy.id = original.id
         WHERE copy.sequence > ${before};
       INSERT INTO target.processes SELECT * FROM main.processes WHERE true ON CONFLICT DO NOTHING;
       INSERT INTO target.endpoints SELECT * FROM main.endpoints WHERE true ON CONFLICT DO NOTHING;
+      INSERT INTO target.paused_endpoints SELECT * FROM main.paused_endpoints WHERE true ON CONFLICT DO NOTHING;
       INSERT INTO target.own_actions (key, made_at) SELECT key, made_at FROM main.own_actions WHERE true ORDER BY sequence
         ON CONFLICT DO NOTHING;
       COMMIT

@@ -1,4 +1,6 @@
+import { resolve } from "node:path";
 import type { Logger } from "../../core/logger.ts";
+import { readFilter } from "../delivery-filter.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -26,6 +28,7 @@ import { LeaseRecovery } from "./lease-recovery.ts";
 import { findProblems } from "./problems.ts";
 import { pruneInbox } from "./prune-inbox.ts";
 import { RunGate, type Suspect } from "./run-gate.ts";
+import { searchIndexFile } from "./search-index.ts";
 
 export interface SqliteInboxOptions {
   /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
@@ -72,6 +75,7 @@ const hourMs = 3_600_000;
  * - `EndpointWorker` claims and runs the deliveries of one endpoint. `RunGate` makes suspects run alone (see `crash-policy.ts`).
  * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `LeaseRecovery` recovers the
  *   deliveries of processes that send no heartbeats.
+ * - `DeliverySearch` lists deliveries that match filters. `SearchIndexer` maintains its index in the thread of `BackgroundMaintenance`.
  * - `DamageTracker` records damaged pages, and `findProblems` reports all problems.
  * - `BackgroundTasks` runs the polls, heartbeats, and prunes below.
  */
@@ -125,7 +129,8 @@ export class SqliteInbox implements Inbox {
     this.#groupCommit = new GroupCommit(this.#file);
     this.#damage = new DamageTracker({ file, log, monotonicNow });
     this.#maintenance = new BackgroundMaintenance({
-      file: this.#file.path,
+      file: file === ":memory:" ? undefined : resolve(file),
+      isPrivate: logged !== undefined,
       processId: this.#processId,
       heartbeatMs: leaseMs / 3,
       maxBlockedMs,
@@ -214,7 +219,12 @@ export class SqliteInbox implements Inbox {
   }
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
-    return this.#file.committed.reader.list(options);
+    const filter = readFilter(options);
+    if (!filter) return this.#file.committed.reader.list(options);
+    if (filter.hasContent && this.#workers.size > 0) this.#maintenance.countSearch();
+    const { file } = this.#options;
+    const indexFile = file === ":memory:" ? undefined : searchIndexFile(resolve(file));
+    return this.#file.committed.search.list(filter, options, indexFile);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
@@ -240,6 +250,25 @@ export class SqliteInbox implements Inbox {
       this.#wake(endpoint);
     }
     return count;
+  }
+
+  async discard(key: DeliveryKey): Promise<void> {
+    await this.#groupCommit.write(() => this.#table.discard(key, this.#options.now()));
+  }
+
+  async pause(endpoint: string): Promise<void> {
+    await this.#groupCommit.write(() => this.#table.pauses.pause(endpoint));
+  }
+
+  async resume(endpoint: string): Promise<void> {
+    await this.#groupCommit.write(() => this.#table.pauses.resume(endpoint));
+    // Other processes find the deliveries with their next poll.
+    this.#wake(endpoint);
+    this.#gate.poll();
+  }
+
+  async pausedEndpoints(): Promise<readonly string[]> {
+    return this.#file.committed.pauses.list();
   }
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {

@@ -7,6 +7,9 @@ export const heartbeatSql = `
     heartbeats = heartbeats + 1, last_heartbeat_at = excluded.last_heartbeat_at, running_when_gone = NULL
 `;
 
+/** Excludes the deliveries of a paused endpoint. The first parameter of the statement is the endpoint. */
+const notPaused = "NOT EXISTS (SELECT 1 FROM paused_endpoints WHERE paused_endpoints.endpoint = ?1)";
+
 /**
  * Prepares the statements of an inbox. Each statement uses an index, so the cost of a statement does not grow with the number of
  * deliveries.
@@ -27,31 +30,33 @@ export function prepareStatements(database: DatabaseSync) {
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
     // Adds no row if the delivery is already stored or too many deliveries are queued.
     add: sql(
-      `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at)
-       SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now
+      `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at, headers)
+       SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now, :headers
        WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = :endpoint AND status = 'queued' AND deliveries >= :max_queued)
        ON CONFLICT DO NOTHING`,
     ),
     revive: sql(
-      `UPDATE deliveries SET status = 'queued', body = ?, due_at = ?, scheduled_at = ?, finished_at = NULL,
+      `UPDATE deliveries SET status = 'queued', body = ?, headers = ?, due_at = ?, scheduled_at = ?, finished_at = NULL,
          uncounted_attempts = attempts, uncounted_crashes = 0
        WHERE sequence = ?`,
     ),
     due: sql(
-      `SELECT sequence FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ? AND due_at <= ?
-       ORDER BY due_at, sequence LIMIT ?`,
+      `SELECT sequence FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at <= ?2
+         AND ${notPaused}
+       ORDER BY due_at, sequence LIMIT ?3`,
     ),
     nextDue: sql(
-      "SELECT min(due_at) AS due_at FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?",
+      `SELECT min(due_at) AS due_at FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND ${notPaused}`,
     ),
     suspects: sql(
-      `SELECT sequence, due_at FROM deliveries WHERE status = 'queued' AND crashes > 0 AND endpoint = ?
-       ORDER BY due_at, sequence LIMIT ?`,
+      `SELECT sequence, due_at FROM deliveries WHERE status = 'queued' AND crashes > 0 AND endpoint = ?1 AND ${notPaused}
+       ORDER BY due_at, sequence LIMIT ?2`,
     ),
     claim: sql(
       `UPDATE deliveries SET status = 'running', process_id = ?, due_at = NULL, scheduled_at = ?, started_at = ?,
          attempts = attempts + 1
        WHERE sequence = ? AND status = 'queued'
+         AND NOT EXISTS (SELECT 1 FROM paused_endpoints WHERE paused_endpoints.endpoint = deliveries.endpoint)
        RETURNING sequence, id, body, received_at, attempts, uncounted_attempts`,
     ),
     // A delivery that was replayed while it was running is queued again, regardless of the result of the attempt.
@@ -120,9 +125,23 @@ export function prepareStatements(database: DatabaseSync) {
          uncounted_attempts = attempts, uncounted_crashes = 0
        WHERE sequence = :sequence AND status = 'dead' AND body IS NOT NULL`,
     ),
-    attempts: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
+    discard: sql(
+      `UPDATE deliveries SET status = 'cancelled', due_at = NULL, scheduled_at = :now, finished_at = :now
+       WHERE endpoint = :endpoint AND id = :id AND status IN ('queued', 'dead')`,
+    ),
+    attempts: sql(
+      "SELECT number, started_at, duration_ms, outcome, code, message FROM attempts WHERE delivery = ? ORDER BY number",
+    ),
+    attemptsWithDetails: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
     attempt: sql("SELECT * FROM attempts WHERE delivery = ? AND number = ?"),
-    addAttempt: sql("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)"),
+    addAttempt: sql("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+    addFailedAttempt: sql("INSERT INTO failed_attempts (delivery) VALUES (?)"),
+    removeFailedAttempts: sql(
+      "DELETE FROM failed_attempts WHERE number <= (SELECT max(number) FROM failed_attempts) - ?",
+    ),
+    pause: sql("INSERT INTO paused_endpoints VALUES (?) ON CONFLICT DO NOTHING"),
+    resume: sql("DELETE FROM paused_endpoints WHERE endpoint = ?"),
+    paused: sql("SELECT endpoint FROM paused_endpoints ORDER BY endpoint"),
     endpoints: sql(
       `SELECT totals.endpoint, max(retention_ms) AS retention_ms, max(ids_kept_ms) AS ids_kept_ms
        FROM totals LEFT JOIN endpoints ON endpoints.endpoint = totals.endpoint GROUP BY totals.endpoint`,
@@ -135,7 +154,7 @@ export function prepareStatements(database: DatabaseSync) {
     finished: sql(
       "SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL LIMIT ?",
     ),
-    removeBody: sql("UPDATE deliveries SET body = NULL WHERE sequence = ?"),
+    removeBody: sql("UPDATE deliveries SET body = NULL, headers = NULL WHERE sequence = ?"),
     removeAttempts: sql("DELETE FROM attempts WHERE delivery = ?"),
     emptied: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NULL LIMIT ?"),
     removeId: sql("DELETE FROM deliveries WHERE sequence = ?"),

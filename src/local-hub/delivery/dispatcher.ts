@@ -70,9 +70,13 @@ export class Dispatcher {
 
   /**
    * Fires webhooks: stores and queues a delivery for each webhook that has not reached its daily limit. Returns the
-   * queued deliveries. `body` serializes the payload for a webhook.
+   * queued deliveries. `body` serializes the payload for a webhook. `onStored` is called in the same transaction.
    */
-  fire(webhooks: readonly StoredWebhook[], body: (webhook: StoredWebhook) => string): HubDelivery[] {
+  fire(
+    webhooks: readonly StoredWebhook[],
+    body: (webhook: StoredWebhook) => string,
+    onStored: (deliveries: readonly HubDelivery[]) => void = () => {},
+  ): HubDelivery[] {
     const { store, createId, now, hubUrl } = this.#options;
     const dueAt = now();
     const deliveries: HubDelivery[] = [];
@@ -83,14 +87,25 @@ export class Dispatcher {
         store.deliveries.putPending({ ...ids, attempt: 1, dueAt, body: body(webhook) });
         deliveries.push(describePending({ ...ids, url: maskedTargetUrl(webhook, { hubUrl }) }));
       }
+      onStored(deliveries);
     });
     for (const delivery of deliveries) this.#enqueue(delivery);
     return deliveries;
   }
 
+  /** The limits of all webhooks. */
+  get limits(): Readonly<DeliveryLimits> {
+    return this.#options.limits;
+  }
+
+  /** Returns the number of triggers of a webhook in the current 24 hours. */
+  triggersToday(webhook: StoredWebhook): number {
+    return this.#triggersToday(webhook, this.#options.now());
+  }
+
   /** Whether a webhook is below its daily limit. */
   canFire(webhook: StoredWebhook): boolean {
-    return this.#triggersToday(webhook, this.#options.now()) < this.#options.limits.triggersPerDay;
+    return this.triggersToday(webhook) < this.limits.triggersPerDay;
   }
 
   /**
@@ -114,8 +129,7 @@ export class Dispatcher {
     const { store, createId } = this.#options;
     const delivery = { deliveryId, logId: createId(), attempt: 1, body: request.body };
     const { attempt } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
-    if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, attempt);
-    return attempt;
+    return store.webhooks.get(webhook.id) ? this.#recordAttempt(webhook.id, attempt) : attempt;
   }
 
   /** Cancels a webhook's pending deliveries. */

@@ -1,12 +1,12 @@
-import { actions, isKnownScope } from "../../payload/schema.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
 import type { HubContext } from "../hub-context.ts";
 import { notifyWatchers, syncNotifications } from "../resources/notifications.ts";
 import { repositoryAuditEntries } from "../resources/organizations/audit-log.ts";
 import { syncResourceGroups } from "../resources/organizations/resource-groups.ts";
 import { eventPayload, payloadSerializer } from "./event-payload.ts";
-import { changedRepository, type RepositoryChange } from "./repository-change.ts";
-import { describeLimited, selectWebhooks, type UnfiredWebhook } from "./webhook-selection.ts";
+import { fireEvent } from "./fire-event.ts";
+import type { RepositoryChange } from "./repository-change.ts";
+import { eventOf, type UnfiredWebhook } from "./webhook-selection.ts";
 
 /** The result of an event. */
 export interface TriggerResult {
@@ -72,21 +72,8 @@ export function recordChange(context: HubContext, change: RepositoryChange): Rec
 
 /** Fires the webhooks that watch the repository of a recorded change. */
 export function fireChange(context: HubContext, { change, bodyFor, notified }: RecordedChange): TriggerResult {
-  const { dispatcher, log } = context;
-  const { scope, action } = change;
-  const { type, name } = changedRepository(change);
-  const fields = { repo: `${type}:${name}`, scope, action };
-  if (!isKnownScope(scope) || !actions.some((known) => known === action)) {
-    log.warn(fields, "The Hub does not document this scope or action. Check the event for typing errors.");
-  }
-  const { enabled, skipped } = selectWebhooks(context, change);
-  if (enabled.length === 0) {
-    // A program can write to a bucket many times per second.
-    const level = change.updatedFiles ? "debug" : "info";
-    log[level](fields, "No enabled webhook watches this event, so no delivery was sent.");
-  }
-  const deliveries = dispatcher.fire(enabled, ({ id }) => bodyFor(id));
-  const fired = new Set(deliveries.map(({ webhookId }) => webhookId));
-  const limited = enabled.filter(({ id }) => !fired.has(id));
-  return { deliveries, notFired: [...skipped, ...describeLimited(context, limited)], notified };
+  const { user, updatedFiles } = change;
+  // A program can write to a bucket many times per second.
+  const isFrequent = updatedFiles !== undefined;
+  return { ...fireEvent(context, { event: eventOf(change), user, bodyFor, isFrequent }), notified };
 }

@@ -4,7 +4,13 @@ import { eventPayload, payloadSerializer } from "./event-payload.ts";
 import type { ParsedEvent } from "./event-request.ts";
 import { fireChange, recordChange, type TriggerResult } from "./publish-change.ts";
 import { makeTriggeredChanges } from "./triggered-change.ts";
-import { describeLimited, selectWebhooks, type UnfiredWebhook } from "./webhook-selection.ts";
+import {
+  describeLimited,
+  eventOf,
+  type RepositoryEvent,
+  selectWebhooks,
+  type UnfiredWebhook,
+} from "./webhook-selection.ts";
 
 /** The result that an event would have. */
 export interface TriggerPreview {
@@ -34,6 +40,15 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
   };
 }
 
+/** Returns the parts of an event that decide which webhooks fire, without triggering the event. */
+export function selectionOf(context: HubContext, event: ParsedEvent): RepositoryEvent {
+  return context.store.transaction((rollBack) => {
+    rollBack();
+    const [change] = makeTriggeredChanges(context, event);
+    return eventOf(change);
+  });
+}
+
 /**
  * Returns the payload and the webhooks of an event without triggering the event.
  *
@@ -47,7 +62,7 @@ export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPr
     const payload = eventPayload(change, { hubUrl });
     return {
       bodyFor: payloadSerializer(payload, { edits: event.edits ?? [], createId }),
-      selection: selectWebhooks(context, change),
+      selection: selectWebhooks(context, eventOf(change)),
     };
   });
   const { enabled, skipped } = selection;

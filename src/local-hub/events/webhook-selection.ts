@@ -30,26 +30,35 @@ export interface WebhookSelection {
   skipped: UnfiredWebhook[];
 }
 
-/** Divides the webhooks that watch the repository of a change into webhooks to fire and webhooks to skip. */
+/** Returns the parts of a change that decide which webhooks fire. */
+export function eventOf(change: RepositoryChange): RepositoryEvent & { action: string } {
+  const { type, name, private: isPrivate } = changedRepository(change);
+  return { repo: { type, name }, isPrivate, scope: change.scope, action: change.action };
+}
+
+/** Divides the webhooks that watch the repository of an event into webhooks to fire and webhooks to skip. */
 export function selectWebhooks(
   { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
-  change: RepositoryChange,
+  event: RepositoryEvent,
 ): WebhookSelection {
-  const { type, name, private: isPrivate } = changedRepository(change);
-  const event = {
-    repo: { type, name },
-    isReadableBy: (user: string) => !isPrivate || canReadPrivate(store, { user, owner: getOwner({ name }) }),
-    scope: change.scope,
-  };
   const enabled: StoredWebhook[] = [];
   const skipped: UnfiredWebhook[] = [];
   for (const webhook of store.webhooks.all()) {
     if (!isWatching(webhook, event)) continue;
-    const reason = findSkipReason(webhook, event);
+    const reason = findSkipReason(store, { webhook, event });
     if (reason === undefined) enabled.push(webhook);
     else skipped.push({ webhookId: webhook.id, url: maskedTargetUrl(webhook, { hubUrl }), reason });
   }
   return { enabled, skipped };
+}
+
+/** Returns why a webhook does not fire for an event, or `undefined` if it fires. */
+export function findUnfiredReason(
+  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
+  { webhook, event }: { webhook: StoredWebhook; event: RepositoryEvent },
+): UnfiredWebhook["reason"] | "not-watched" | undefined {
+  if (!isWatching(webhook, event)) return "not-watched";
+  return findSkipReason(store, { webhook, event }) ?? (dispatcher.canFire(webhook) ? undefined : "daily-limit");
 }
 
 /** Describes webhooks that have reached their daily limit. */
@@ -64,16 +73,16 @@ export function describeLimited(
   }));
 }
 
-/** The parts of a change that decide which webhooks fire. */
-interface RepositoryEvent {
-  repo: RepoRef;
-  isReadableBy: (user: string) => boolean;
+/** The parts of an event that decide which webhooks fire. */
+export interface RepositoryEvent {
+  repo: Pick<RepoRef, "name"> & { type: string };
+  isPrivate: boolean;
   /** The scope of the event, such as `repo.content`. */
   scope: string;
 }
 
 /** Whether a webhook watches the repository or its owner. */
-function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
+export function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
   const owner = getOwner(repo);
   return definition.watched.some(({ type, name }) => {
     if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
@@ -83,10 +92,13 @@ function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEven
 }
 
 /** Returns the reason why a webhook that watches the repository does not fire, or `undefined` if the webhook fires. */
-function findSkipReason(webhook: StoredWebhook, event: RepositoryEvent): SkipReason | undefined {
-  const { scope, isReadableBy } = event;
+function findSkipReason(
+  store: HubContext["store"],
+  { webhook, event }: { webhook: StoredWebhook; event: RepositoryEvent },
+): SkipReason | undefined {
+  const { scope, repo, isPrivate } = event;
   if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";
-  if (!isReadableBy(webhook.owner)) return "private";
+  if (isPrivate && !canReadPrivate(store, { user: webhook.owner, owner: getOwner(repo) })) return "private";
   const state = webhookState(webhook);
   return state === "enabled" ? undefined : state;
 }

@@ -45,10 +45,10 @@ export function deleteWebhook(
   });
 }
 
-/** Enables or disables a webhook. Disabling a webhook cancels its deliveries. */
+/** Enables, disables, or suspends a webhook. Disabling or suspending a webhook cancels its deliveries. */
 export function setWebhookState(
   { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
-  { webhook, disabled }: { webhook: StoredWebhook; disabled: boolean },
+  { webhook, disabled }: { webhook: StoredWebhook; disabled: StoredWebhook["disabled"] },
 ): Webhook {
   const updated = { ...webhook, disabled, failures: 0 };
   store.webhooks.put(updated);

@@ -8,7 +8,7 @@ import { makePrivateFolder } from "../../core/private-folder.ts";
 /** The `application_id` of state files: "hwlh" in ASCII. It distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;
 /** The version of the tables. Increase the version when a table changes. Files with another version are rejected, not migrated. */
-const schemaVersion = 5;
+const schemaVersion = 6;
 
 /** The minimum size of a database, which is SQLite's smallest page size. */
 const minDatabaseBytes = 512;
@@ -47,6 +47,11 @@ const schema = `
     webhook_id TEXT NOT NULL,
     record TEXT NOT NULL,
     body TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE events (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    record TEXT NOT NULL
   ) STRICT;
   CREATE TABLE records (
     kind TEXT NOT NULL,

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 
 /** The maximum number of attempts per webhook. Older attempts are deleted. */
-const maxKeptAttempts = 100;
+export const maxKeptAttempts = 100;
 
 /** A delivery that is waiting for its first attempt or a retry. */
 export interface PendingDelivery {
@@ -90,6 +90,11 @@ export class DeliveryStore {
     return this.#statements.attempts.all(webhookId, limit).map(toAttempt);
   }
 
+  /** Returns the number of a webhook's stored attempts. */
+  countAttempts(webhookId: string): number {
+    return Number(this.#statements.countAttempts.get(webhookId)?.count);
+  }
+
   attempt(webhookId: string, logId: string): HubDeliveryAttempt | undefined {
     const row = this.#statements.attempt.get(logId, webhookId);
     return row && toAttempt(row);
@@ -129,6 +134,7 @@ function prepareStatements(database: DatabaseSync) {
         (SELECT sequence FROM attempts WHERE webhook_id = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?)`,
     ),
     attempts: database.prepare("SELECT * FROM attempts WHERE webhook_id = ? ORDER BY sequence DESC LIMIT ?"),
+    countAttempts: database.prepare("SELECT count(*) AS count FROM attempts WHERE webhook_id = ?"),
     attempt: database.prepare("SELECT * FROM attempts WHERE log_id = ? AND webhook_id = ?"),
     latestAttempt: database.prepare("SELECT * FROM attempts WHERE delivery_id = ? ORDER BY sequence DESC LIMIT 1"),
   };

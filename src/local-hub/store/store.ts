@@ -4,10 +4,12 @@ import { AuditLogStore } from "./audit-log-store.ts";
 import { openDatabase, stateUnusable } from "./database.ts";
 import { DeliveryStore } from "./delivery-store.ts";
 import { DiscussionStore } from "./discussion-store.ts";
+import { EventStore } from "./event-store.ts";
 import { JobStore } from "./job-store.ts";
 import { ObjectStore } from "./object-store.ts";
 import { openRecords } from "./records.ts";
 import { RepositoryStore } from "./repository-store.ts";
+import { TableWatcher, type WatchedTable } from "./watch-tables.ts";
 import { WebhookStore } from "./webhook-store.ts";
 
 /** The data of a local Hub, in memory or in a SQLite file. */
@@ -20,8 +22,15 @@ export interface Store extends ReturnType<typeof openRecords> {
   objects: ObjectStore;
   discussions: DiscussionStore;
   deliveries: DeliveryStore;
+  /** The latest events. */
+  events: EventStore;
   jobs: JobStore;
   auditLog: AuditLogStore;
+  /**
+   * Calls `onChange` with the name of a table whose rows change, even if the change is rolled back later. `onChange`
+   * must not use the store.
+   */
+  watch(onChange: (table: WatchedTable) => void): void;
   /**
    * Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. A transaction within a
    * transaction is rolled back alone, and committed together with the outer transaction. After a call of `rollBack`, the
@@ -61,6 +70,8 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
   const objects = new ObjectStore(database, { folder: file === undefined ? undefined : `${file}.objects` });
   const discussions = new DiscussionStore(database);
   const deliveries = new DeliveryStore(database);
+  const watcher = new TableWatcher(database);
+  const events = new EventStore(database);
   const jobs = new JobStore(database);
   // Read all jobs, so that an unreadable job makes `openStore` fail instead of a later read.
   jobs.all();
@@ -84,9 +95,11 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
     objects,
     discussions,
     deliveries,
+    events,
     jobs,
     auditLog: new AuditLogStore(database),
     ...openRecords(database),
+    watch: (onChange) => watcher.add(onChange),
     transaction(change) {
       const isNested = database.isTransaction;
       const statements = isNested ? nested : outer;
@@ -118,8 +131,10 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
     },
     clear() {
       store.transaction(() => {
-        for (const part of [webhooks, repositories, content, objects, discussions, deliveries, jobs]) part.clear();
+        for (const part of [webhooks, repositories, content, objects, discussions, deliveries, events, jobs])
+          part.clear();
         database.exec("DELETE FROM records; DELETE FROM audit_log");
+        watcher.notifyAll();
         store.afterCommit(() => {
           content.clearFiles();
           objects.clearFiles();

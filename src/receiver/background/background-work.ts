@@ -1,6 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { ClaimedDelivery, Inbox, IncomingDelivery } from "../../inbox/inbox.ts";
+import type { ClaimedDelivery, DeliveryKey, Inbox, IncomingDelivery } from "../../inbox/inbox.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
@@ -12,6 +12,8 @@ interface BackgroundWorkOptions {
   inbox: string | Inbox | undefined;
   /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
+  /** Called after the end of an attempt was stored. */
+  onAttemptStored: (key: DeliveryKey) => void;
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -172,7 +174,9 @@ export class BackgroundWork {
     const { policy } = endpoint.queue;
     const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
     const run = (claimed: ClaimedDelivery, signal: AbortSignal) => this.#options.run(endpoint, claimed, signal);
-    inbox.startWorker({ endpoint: endpoint.name, ...endpoint.queue, policy: { ...policy, waitAfter }, run });
+    const { onAttemptStored } = this.#options;
+    const queue = { ...endpoint.queue, policy: { ...policy, waitAfter } };
+    inbox.startWorker({ endpoint: endpoint.name, ...queue, run, onAttemptStored });
   }
 }
 

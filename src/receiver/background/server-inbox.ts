@@ -1,5 +1,12 @@
 import { WebhookError } from "../../core/errors.ts";
-import type { DeliveryCounts, DeliveryPage, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
+import type {
+  DeliveryCounts,
+  DeliveryKey,
+  DeliveryPage,
+  Inbox,
+  ListOptions,
+  StoredDelivery,
+} from "../../inbox/inbox.ts";
 
 /** Options of methods that look up a delivery by its ID. */
 export interface DeliveryLookup {
@@ -44,19 +51,40 @@ export class ServerInbox {
 
   /** Runs a delivery again, regardless of its status. @throws `DELIVERY_UNKNOWN` when the inbox does not contain it. */
   async replay(id: string, lookup: DeliveryLookup = {}): Promise<void> {
-    const found = await this.get(id, lookup);
-    if (!found) {
-      throw new WebhookError(`Unknown delivery "${id}". List the deliveries in the inbox with list().`, {
-        code: "DELIVERY_UNKNOWN",
-        status: 404,
-      });
-    }
-    await (await this.#open()).replay({ id, endpoint: found.endpoint });
+    await (await this.#open()).replay(await this.#find(id, lookup));
   }
 
   /** Runs every dead delivery of an endpoint again. Returns the number of these deliveries. */
   async replayDead(endpoint: string): Promise<number> {
     return (await this.#open()).replayDead(endpoint);
+  }
+
+  /**
+   * Discards a queued or dead delivery. It does not run, but can be replayed. Has no effect if the delivery has succeeded or was
+   * discarded.
+   *
+   * @throws `DELIVERY_UNKNOWN` when the inbox does not contain the delivery, `DELIVERY_RUNNING` while the delivery is running.
+   */
+  async discard(id: string, lookup: DeliveryLookup = {}): Promise<void> {
+    await (await this.#open()).discard(await this.#find(id, lookup));
+  }
+
+  /**
+   * Pauses an endpoint in all processes of the inbox, also after restarts. The server still accepts and stores the endpoint's
+   * deliveries, but does not run them. Running deliveries finish.
+   */
+  async pause(endpoint: string): Promise<void> {
+    await (await this.#open()).pause(endpoint);
+  }
+
+  /** Resumes an endpoint, whose deliveries run again within a second. */
+  async resume(endpoint: string): Promise<void> {
+    await (await this.#open()).resume(endpoint);
+  }
+
+  /** Returns the names of the paused endpoints, sorted. */
+  async pausedEndpoints(): Promise<readonly string[]> {
+    return (await this.#open()).pausedEndpoints();
   }
 
   /** Returns the number of deliveries by endpoint and status. */
@@ -70,5 +98,14 @@ export class ServerInbox {
    */
   async prune(): Promise<number> {
     return (await this.#open()).prune();
+  }
+
+  async #find(id: string, lookup: DeliveryLookup): Promise<DeliveryKey> {
+    const found = await this.get(id, lookup);
+    if (found) return { id, endpoint: found.endpoint };
+    throw new WebhookError(`Unknown delivery "${id}". List the deliveries in the inbox with list().`, {
+      code: "DELIVERY_UNKNOWN",
+      status: 404,
+    });
   }
 }

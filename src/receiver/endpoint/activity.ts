@@ -26,9 +26,11 @@ export interface HandlerTime {
   readonly runs: number;
 }
 
-const millisecondsPerHour = 3_600_000;
-const hoursKept = 24;
 const runsKept = 1_024;
+/** Percentiles of one endpoint need fewer runs, and a server may have thousands of endpoints. */
+const endpointRunsKept = 256;
+export const hour: SlotSize = { slotMs: 3_600_000, slots: 24 };
+export const minute: SlotSize = { slotMs: 60_000, slots: 60 };
 
 /**
  * Counts a server's deliveries since the server started. The memory per endpoint is constant. Counting only updates
@@ -37,9 +39,8 @@ const runsKept = 1_024;
 export class Activity {
   readonly startedAt: Date;
   readonly #now: () => number;
-  readonly #ends = new HourlyCounts(activityOutcomes.length);
-  readonly #runTimes = new Float32Array(runsKept);
-  #runs = 0;
+  readonly #ends = new SlotCounts(activityOutcomes.length, hour);
+  readonly #runTimes = new RunTimes(runsKept);
   #observeRun: ((endpoint: string, milliseconds: number) => void) | undefined;
 
   /** @param now returns the current time, in milliseconds since the epoch. */
@@ -60,11 +61,11 @@ export class Activity {
     endpoint.addEnd(outcome, at);
   }
 
-  /** Adds the duration of a handler run. */
-  ran(endpoint: string, milliseconds: number): void {
-    this.#runTimes[this.#runs % runsKept] = milliseconds;
-    this.#runs += 1;
-    this.#observeRun?.(endpoint, milliseconds);
+  /** Counts a run of an endpoint's handler, and adds its duration. */
+  ran({ name, activity }: { name: string; activity: EndpointActivity }, milliseconds: number): void {
+    this.#runTimes.add(milliseconds);
+    activity.addRun(milliseconds, this.#now());
+    this.#observeRun?.(name, milliseconds);
   }
 
   /** Calls `observe` with the duration of every later handler run. */
@@ -74,22 +75,18 @@ export class Activity {
 
   /** Returns the last 24 clock hours, oldest first. Omits hours before the server started. */
   hours(): readonly ActivityHour[] {
-    const present = hourOf(this.#now());
-    const first = Math.min(Math.max(hourOf(this.startedAt.getTime()), present - hoursKept + 1), present);
+    const present = slotOf(this.#now(), hour);
+    const first = Math.min(Math.max(slotOf(this.startedAt.getTime(), hour), present - hour.slots + 1), present);
     return Array.from({ length: present - first + 1 }, (_, index) => {
-      const hour = first + index;
-      const [succeeded = 0, ignored = 0, retrying = 0, failed = 0, dead = 0] = this.#ends.of(hour);
-      return { startedAt: new Date(hour * millisecondsPerHour), succeeded, ignored, retrying, failed, dead };
+      const slot = first + index;
+      const [succeeded = 0, ignored = 0, retrying = 0, failed = 0, dead = 0] = this.#ends.of(slot);
+      return { startedAt: new Date(slot * hour.slotMs), succeeded, ignored, retrying, failed, dead };
     });
   }
 
   /** Returns percentiles of the latest 1,024 handler durations, or `undefined` before the first run. */
   handlerTime(): HandlerTime | undefined {
-    const runs = Math.min(this.#runs, runsKept);
-    if (runs === 0) return undefined;
-    const sorted = this.#runTimes.slice(0, runs).sort();
-    const quantile = (share: number) => sorted[Math.ceil(share * runs) - 1] ?? 0;
-    return { p50: quantile(0.5), p95: quantile(0.95), runs };
+    return this.#runTimes.percentiles();
   }
 
   /**
@@ -97,15 +94,28 @@ export class Activity {
    * before it.
    */
   lastDay(endpoint: EndpointActivity): number {
-    return endpoint.arrivalsUntil(this.#now());
+    const present = slotOf(this.#now(), hour);
+    let sum = 0;
+    for (let slot = present - hour.slots + 1; slot <= present; slot += 1) sum += endpoint.countsIn(hour, slot)[0] ?? 0;
+    return sum;
   }
 }
 
-/** The counts of one endpoint since the server started. Only {@link Activity} updates them. */
+const kinds = { deliveries: 0, failures: 1, attempts: 2, failedAttempts: 3 };
+
+/**
+ * Whether a webhook on the Hub is known to deliver to an endpoint. `unknown`: no delivery with an ID has arrived, and
+ * `register()` has not run in this process.
+ */
+export type EndpointRegistration = "registered" | "missing" | "unknown";
+
+/** The state of one endpoint since the server started. Only {@link Activity} updates the counts. */
 export class EndpointActivity {
+  registration: EndpointRegistration = "unknown";
   #deliveries = 0;
   /** Created at the first delivery, because a server may have thousands of endpoints that never receive one. */
-  #arrivals: HourlyCounts | undefined;
+  #counts: { minutes: SlotCounts; hours: SlotCounts } | undefined;
+  #runTimes: RunTimes | undefined;
   readonly #ends = activityOutcomes.map(() => 0);
   #lastOutcome: ActivityOutcome | undefined;
   #lastAt = 0;
@@ -120,6 +130,11 @@ export class EndpointActivity {
     return this.#lastOutcome && { outcome: this.#lastOutcome, at: new Date(this.#lastAt) };
   }
 
+  /** Percentiles of the latest 256 handler durations, or `undefined` before the first run. */
+  get handlerTime(): HandlerTime | undefined {
+    return this.#runTimes?.percentiles();
+  }
+
   /** The number of deliveries and attempts with this outcome. */
   countOf(outcome: ActivityOutcome): number {
     return this.#ends[activityOutcomes.indexOf(outcome)] ?? 0;
@@ -127,8 +142,13 @@ export class EndpointActivity {
 
   addArrival(at: number): void {
     this.#deliveries += 1;
-    this.#arrivals ??= new HourlyCounts(1);
-    this.#arrivals.add(at, 0);
+    this.#count(at, kinds.deliveries);
+  }
+
+  addRun(milliseconds: number, at: number): void {
+    this.#runTimes ??= new RunTimes(endpointRunsKept);
+    this.#runTimes.add(milliseconds);
+    this.#count(at, kinds.attempts);
   }
 
   addEnd(outcome: ActivityOutcome, at: number): void {
@@ -136,58 +156,97 @@ export class EndpointActivity {
     this.#ends[index] = (this.#ends[index] ?? 0) + 1;
     this.#lastOutcome = outcome;
     this.#lastAt = at;
+    if (outcome === "succeeded" || outcome === "ignored") return;
+    this.#count(at, kinds.failedAttempts);
+    if (outcome !== "retrying") this.#count(at, kinds.failures);
   }
 
-  arrivalsUntil(now: number): number {
-    return this.#arrivals?.sum(hourOf(now)) ?? 0;
+  /**
+   * Returns the counts in one slot of time: new deliveries, failed deliveries that this server does not retry, handler runs, and
+   * failed runs. Returns an empty array if nothing was counted.
+   */
+  countsIn(size: SlotSize, slot: number): Uint32Array {
+    const counts = size === hour ? this.#counts?.hours : this.#counts?.minutes;
+    return counts?.of(slot) ?? nothing;
+  }
+
+  #count(at: number, kind: number): void {
+    this.#counts ??= { minutes: new SlotCounts(4, minute), hours: new SlotCounts(4, hour) };
+    this.#counts.minutes.add(at, kind);
+    this.#counts.hours.add(at, kind);
   }
 }
 
+const nothing = new Uint32Array();
+
+/** The latest durations of handler runs. */
+class RunTimes {
+  readonly #times: Float32Array;
+  #runs = 0;
+
+  constructor(kept: number) {
+    this.#times = new Float32Array(kept);
+  }
+
+  add(milliseconds: number): void {
+    this.#times[this.#runs % this.#times.length] = milliseconds;
+    this.#runs += 1;
+  }
+
+  percentiles(): HandlerTime | undefined {
+    const runs = Math.min(this.#runs, this.#times.length);
+    if (runs === 0) return undefined;
+    const sorted = this.#times.slice(0, runs).sort();
+    const quantile = (share: number) => sorted[Math.ceil(share * runs) - 1] ?? 0;
+    return { p50: quantile(0.5), p95: quantile(0.95), runs };
+  }
+}
+
+/** A division of time in which an endpoint's activity is counted. */
+export interface SlotSize {
+  slotMs: number;
+  /** The number of slots that are kept. */
+  slots: number;
+}
+
 /**
- * Counts events of each kind in each of the last 24 clock hours. The first count in an hour clears the counts of the
- * same hour of the previous day, so no timer is necessary.
+ * Counts events of each kind in each of the latest slots of time. The first count in a slot clears the counts of the slot that
+ * it replaces, so no timer is necessary.
  */
-class HourlyCounts {
+class SlotCounts {
   readonly #kinds: number;
-  /** The hour of each slot. */
-  readonly #hours = new Int32Array(hoursKept).fill(-1);
+  readonly #size: SlotSize;
+  /** The slot of time at each place. */
+  readonly #slots: Int32Array;
   readonly #counts: Uint32Array;
 
-  constructor(kinds: number) {
+  constructor(kinds: number, size: SlotSize) {
     this.#kinds = kinds;
-    this.#counts = new Uint32Array(hoursKept * kinds);
+    this.#size = size;
+    this.#slots = new Int32Array(size.slots).fill(-1);
+    this.#counts = new Uint32Array(size.slots * kinds);
   }
 
   add(at: number, kind: number): void {
-    const hour = hourOf(at);
-    const place = hour % hoursKept;
+    const slot = slotOf(at, this.#size);
+    const place = slot % this.#size.slots;
     const first = place * this.#kinds;
-    if (this.#hours[place] !== hour) {
-      this.#hours[place] = hour;
+    if (this.#slots[place] !== slot) {
+      this.#slots[place] = slot;
       this.#counts.fill(0, first, first + this.#kinds);
     }
     this.#counts[first + kind] = (this.#counts[first + kind] ?? 0) + 1;
   }
 
-  /** Returns one count for each kind, or an empty array if nothing was counted in that hour. */
-  of(hour: number): Uint32Array {
-    const place = hour % hoursKept;
+  /** Returns one count for each kind, or an empty array if nothing was counted in that slot. */
+  of(slot: number): Uint32Array {
+    const place = slot % this.#size.slots;
     const first = place * this.#kinds;
-    return this.#counts.subarray(first, this.#hours[place] === hour ? first + this.#kinds : first);
-  }
-
-  /** Returns the sum of all counts in the 24 hours that end with the hour `present`. */
-  sum(present: number): number {
-    let sum = 0;
-    for (let index = 0; index < this.#counts.length; index += 1) {
-      const hour = this.#hours[Math.floor(index / this.#kinds)] ?? -1;
-      if (hour <= present && hour > present - hoursKept) sum += this.#counts[index] ?? 0;
-    }
-    return sum;
+    return this.#counts.subarray(first, this.#slots[place] === slot ? first + this.#kinds : first);
   }
 }
 
-/** Converts milliseconds since the epoch to whole hours since the epoch. */
-function hourOf(at: number): number {
-  return Math.floor(at / millisecondsPerHour);
+/** Converts milliseconds since the epoch to whole slots since the epoch. */
+export function slotOf(at: number, { slotMs }: SlotSize): number {
+  return Math.floor(at / slotMs);
 }

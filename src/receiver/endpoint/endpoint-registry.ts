@@ -1,5 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { EndpointDetails } from "../lifecycle/server-control.ts";
+import type { EndpointRegistration } from "./activity.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** The endpoints of a server, in the order of their registration. */
@@ -40,6 +41,11 @@ export class EndpointRegistry {
 
   add(endpoint: Endpoint): void {
     this.#byName.set(endpoint.name, endpoint);
+  }
+
+  /** Sets whether webhooks on the Hub deliver to the endpoints, by endpoint. */
+  setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void {
+    for (const { name, activity } of this.all) activity.registration = registrations.get(name) ?? activity.registration;
   }
 
   /**

@@ -1,16 +1,11 @@
 import { html } from "hono/html";
-import type { Markup } from "../../console/markup.ts";
-import type { LandingHour, LandingOutcome } from "./info.ts";
+import type { Markup } from "../../console/pages/markup.ts";
+import { countOutcome, formatCount } from "./counts.ts";
+import type { LandingHour } from "./info.ts";
 
-/** The outcomes in the order in which a bar stacks them, from bottom to top. */
-const outcomes: readonly LandingOutcome[] = ["succeeded", "ignored", "retrying", "failed"];
-
-const words: Readonly<Record<LandingOutcome, string>> = {
-  succeeded: "succeeded",
-  ignored: "ignored",
-  retrying: "retrying",
-  failed: "failed or dead",
-};
+/** The outcomes of a finished delivery, in the order in which a bar stacks them, from bottom to top. */
+const outcomes = ["succeeded", "ignored", "failed"] as const;
+type FinishedOutcome = (typeof outcomes)[number];
 
 /**
  * The dimensions of the chart, which is stretched to the width of the page and therefore contains no text. Each part of a
@@ -20,22 +15,22 @@ const shape = { hours: 24, hourWidth: 40, barWidth: 30, height: 180, leastPart: 
 
 const width = shape.hours * shape.hourWidth;
 
-/** Renders deliveries per hour as stacked bars with a legend, and as a table. */
+/** Renders finished deliveries per hour as stacked bars with a legend, and as a table. */
 export function activityChart(hours: readonly LandingHour[]): Markup {
   const tallest = Math.max(1, ...hours.map(totalOf));
   const before = (shape.hours - hours.length) * shape.hourWidth;
   return html`<figure class="chart" aria-labelledby="chart-title">
       <figcaption>
-        <h3 id="chart-title">Deliveries an hour</h3>
+        <h3 id="chart-title">Finished deliveries per hour</h3>
         <ul class="legend">
           ${outcomes.map((outcome) => legendEntry(outcome, hours))}
         </ul>
       </figcaption>
-      <p class="scale">${tallest.toLocaleString("en")}</p>
-      <svg class="bars" viewBox="0 0 ${width} ${shape.height}" preserveAspectRatio="none" role="img" aria-label="Deliveries an hour, at most ${tallest.toLocaleString("en")}; the table below has the numbers.">
+      <p class="scale">${formatCount(tallest)}</p>
+      <svg class="bars" viewBox="0 0 ${width} ${shape.height}" preserveAspectRatio="none" role="img" aria-label="Finished deliveries per hour, at most ${formatCount(tallest)}. The table below contains the numbers.">
         <defs>
           <pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse">
-            <rect class="retrying" width="6" height="3.5" />
+            <rect class="ignored" width="6" height="3.5" />
           </pattern>
         </defs>
         ${before > 0 && html`<rect class="before" width="${before}" height="${shape.height}"><title>Before the start</title></rect>`}
@@ -46,17 +41,16 @@ export function activityChart(hours: readonly LandingHour[]): Markup {
         <span>this hour</span>
       </p>
       <details>
-        <summary>The same as a table</summary>
+        <summary>Show as a table</summary>
         ${table(hours)}
       </details>
     </figure>`;
 }
 
-function legendEntry(outcome: LandingOutcome, hours: readonly LandingHour[]): Markup {
-  const sum = hours.reduce((total, hour) => total + hour[outcome], 0);
+function legendEntry(outcome: FinishedOutcome, hours: readonly LandingHour[]): Markup {
   return html`<li>
       <svg class="key" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">${part(outcome, { x: 0, y: 0, width: 12, height: 12 })}</svg>
-      ${words[outcome]} <b>${sum.toLocaleString("en")}</b>
+      ${outcome} <b>${formatCount(countOutcome(hours, outcome))}</b>
     </li>`;
 }
 
@@ -76,29 +70,29 @@ function bar(hour: LandingHour, place: number, tallest: number): Markup {
     const gap = index === 0 ? 0 : shape.gap;
     return part(outcome, { x, y: round(y), width: shape.barWidth, height: round(height - gap) });
   });
-  const told = shown.map((outcome) => `${hour[outcome].toLocaleString("en")} ${words[outcome]}`).join(", ");
-  return html`<g><title>${clock(hour)} UTC: ${told}</title>${parts}</g>`;
+  const counts = shown.map((outcome) => `${formatCount(hour[outcome])} ${outcome}`).join(", ");
+  return html`<g><title>${clock(hour)} UTC: ${counts}</title>${parts}</g>`;
 }
 
 function part(
-  outcome: LandingOutcome,
+  outcome: FinishedOutcome,
   { x, y, width, height }: { x: number; y: number; width: number; height: number },
 ): Markup {
-  const fill = outcome === "retrying" ? html`fill="url(#stripes)"` : html`class="${outcome}"`;
+  const fill = outcome === "ignored" ? html`fill="url(#stripes)"` : html`class="${outcome}"`;
   return html`<rect ${fill} x="${x}" y="${y}" width="${width}" height="${height}" />`;
 }
 
 function table(hours: readonly LandingHour[]): Markup {
   return html`<table>
-      <caption>Deliveries by the hour in which they ended, in UTC, the latest first</caption>
+      <caption>Finished deliveries per hour in UTC, latest hour first</caption>
       <thead>
-        <tr><th scope="col">Hour</th>${outcomes.map((outcome) => html`<th scope="col">${words[outcome]}</th>`)}</tr>
+        <tr><th scope="col">Hour</th>${outcomes.map((outcome) => html`<th scope="col">${outcome}</th>`)}</tr>
       </thead>
       <tbody>
         ${hours.toReversed().map(
           (hour) => html`<tr>
           <th scope="row"><time datetime="${hour.startedAt}">${clock(hour)}</time></th>
-          ${outcomes.map((outcome) => html`<td>${hour[outcome].toLocaleString("en")}</td>`)}
+          ${outcomes.map((outcome) => html`<td>${formatCount(hour[outcome])}</td>`)}
         </tr>`,
         )}
       </tbody>

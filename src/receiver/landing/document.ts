@@ -1,40 +1,54 @@
 import { html } from "hono/html";
-import { pageDocument } from "../../console/document.ts";
-import { timeAgo } from "../../console/elapsed.ts";
-import type { Markup } from "../../console/markup.ts";
+import { pageDocument } from "../../console/pages/document.ts";
+import { timeAgo } from "../../console/pages/elapsed.ts";
+import type { Markup } from "../../console/pages/markup.ts";
 import { activitySection } from "./activity-section.ts";
 import { pageAddress } from "./address.ts";
-import { endpointList } from "./endpoint-list.ts";
+import { consoleAddress } from "./console-link.ts";
+import { formatCount } from "./counts.ts";
+import { endpointTable } from "./endpoint-table.ts";
+import { facts } from "./facts.ts";
+import { freeSpaceNote } from "./free-space-note.ts";
 import type { LandingInfo } from "./info.ts";
-import { nextSteps } from "./next-steps.ts";
-import { freeSpaceNote, openServerWarning } from "./notices.ts";
+import { nextStepsSection } from "./next-steps-section.ts";
 
 /** Renders the whole page as HTML. `assets` contains the URLs of the style sheet and script. */
 export function renderDocument(info: LandingInfo, now: Date, assets: { styles: string; script: string }): string {
+  const hasEndpoints = info.endpoints.length > 0;
   return pageDocument({
     ...assets,
     title: `${countEndpoints(info)} · hub-webhooks`,
     theme: info.theme,
     brand: "hub-webhooks",
     links: [
-      { to: "#endpoints", text: "Endpoints" },
-      ...(info.endpoints.length > 0 ? [{ to: "#activity", text: "Activity" }] : []),
-      { to: "#next", text: "Next steps" },
+      ...(hasEndpoints
+        ? [
+            { to: "#endpoints", text: "Endpoints" },
+            { to: "#activity", text: "Activity" },
+          ]
+        : []),
       { to: pageAddress(info, "health"), text: "Health" },
+      { to: consoleAddress(info), text: "Console", newTab: true },
     ],
-    main: html`<h1>${state(info)}</h1>
-      <p class="lead">This server receives webhooks of the Hugging Face Hub.</p>
-      ${facts(info, now)}
-      ${!info.secretIsSet && openServerWarning(info.space)}
-      <section aria-labelledby="endpoints">
-        <h2 id="endpoints">Endpoints</h2>
-        ${endpointList(info, now)}
-      </section>
-      ${info.endpoints.length > 0 && activitySection(info)}
-      <section aria-labelledby="next">
-        <h2 id="next">What to do next</h2>
-        ${nextSteps(info)}
-      </section>
+    main: html`<div class="state">
+        <h1>${state(info)}</h1>
+        <p class="lead">
+          Receives webhooks of the Hugging Face Hub${info.space && html` in the Space ${info.space.id}`}. Started
+          ${timeAgo(info.startedAt, now)}. A restart resets the counts.
+        </p>
+      </div>
+      ${facts(info)}
+      <div class="columns">
+        ${nextStepsSection(info)}
+        ${
+          hasEndpoints &&
+          html`<section class="endpoints" aria-labelledby="endpoints">
+          <h2 id="endpoints">Endpoints</h2>
+          ${endpointTable(info, now)}
+        </section>
+        ${activitySection(info)}`
+        }
+      </div>
       ${info.space && freeSpaceNote()}`,
   });
 }
@@ -45,18 +59,5 @@ function state(info: LandingInfo): Markup {
 }
 
 function countEndpoints({ endpoints: { length } }: LandingInfo): string {
-  return `${length.toLocaleString("en")} ${length === 1 ? "endpoint" : "endpoints"}`;
-}
-
-function facts({ endpoints, secretIsSet, startedAt, space }: LandingInfo, now: Date): Markup {
-  const deliveries = endpoints.reduce((total, endpoint) => total + endpoint.deliveries, 0);
-  return html`<dl class="facts">
-      <div>
-        <dt>Secret</dt>
-        <dd>${secretIsSet ? html`<span class="dot succeeded"></span>set` : html`<span class="dot open"></span>not set`}</dd>
-      </div>
-      <div><dt>Started</dt><dd>${timeAgo(startedAt, now)}</dd></div>
-      <div><dt>Deliveries since then</dt><dd>${deliveries.toLocaleString("en")}</dd></div>
-      ${space && html`<div><dt>Space</dt><dd>${space.id}</dd></div>`}
-    </dl>`;
+  return `${formatCount(length)} ${length === 1 ? "endpoint" : "endpoints"}`;
 }

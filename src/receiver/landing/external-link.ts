@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Markup } from "../../console/markup.ts";
+import type { Markup } from "../../console/pages/markup.ts";
 
 /**
  * Renders a link to the Hub. The link opens in a new tab, because the Hub's settings cannot be displayed in a Space's frame.

@@ -22,6 +22,7 @@ export async function gatherInfo(context: Context, source: LandingSource): Promi
       method: "POST",
       background: queue !== undefined,
       scopes,
+      registration: activity.registration,
       deliveries: activity.deliveries,
       lastDay: source.activity.lastDay(activity),
       ...(activity.last && { last: lastOutcome(activity.last) }),
@@ -58,6 +59,7 @@ async function gatherActivity({ activity, endpoints, inbox }: LandingSource): Pr
 /** Sums the counts of this server's endpoints, because other servers may share the inbox. */
 function queueOf(names: readonly string[], counts: InboxCounts): LandingActivity["queue"] {
   if (counts === "unknown") return counts;
-  const sum = (status: "queued" | "running") => names.reduce((total, name) => total + (counts[name]?.[status] ?? 0), 0);
-  return { queued: sum("queued"), running: sum("running") };
+  const sum = (status: "queued" | "running" | "dead") =>
+    names.reduce((total, name) => total + (counts[name]?.[status] ?? 0), 0);
+  return { queued: sum("queued"), running: sum("running"), dead: sum("dead") };
 }

@@ -1,4 +1,4 @@
-import type { ActivityOutcome, HandlerTime } from "../endpoint/activity.ts";
+import type { ActivityOutcome, EndpointRegistration, HandlerTime } from "../endpoint/activity.ts";
 
 /** The outcomes on the landing page, where `failed` includes dead background deliveries. */
 export type LandingOutcome = Exclude<ActivityOutcome, "dead">;
@@ -11,22 +11,32 @@ export interface LandingEndpoint {
   url: string;
   /** Always `POST`, the only method that the Hub uses. */
   method: "POST";
-  /** Whether the handler runs in the background. The dashboard lists the deliveries of such endpoints. */
+  /** Whether deliveries are stored and the handler runs in the background. */
   background: boolean;
   /** The scopes that match the filter of the endpoint. Empty: every scope. */
   scopes: readonly string[];
-  /** The number of deliveries since the process started. */
+  /**
+   * Whether a webhook on the Hub is known to deliver to the endpoint, without a request to the Hub. `registered`: a delivery
+   * with a `Webhook-Id` has arrived since the process started, or `register()` found or created the webhook. `missing`:
+   * `register()` did not create the webhook. Otherwise `unknown`.
+   */
+  registration?: EndpointRegistration;
+  /** The number of new deliveries since the process started, without refused and duplicate deliveries. */
   deliveries: number;
   /**
-   * The number of deliveries in the current clock hour and the 23 before it. The Hub triggers a webhook at most 1,000
+   * The number of new deliveries in the current clock hour and the 23 before it. The Hub triggers a webhook at most 1,000
    * times in 24 hours.
    */
   lastDay: number;
-  /** The outcome of the latest delivery or attempt, and its time (ISO 8601). Absent before the first. */
+  /** The outcome of the latest delivery or background attempt, and its time (ISO 8601). Absent before the first. */
   last?: { outcome: LandingOutcome; at: string };
 }
 
-/** The number of deliveries and attempts with each outcome in one clock hour. */
+/**
+ * The counts of one clock hour. `succeeded`, `ignored`, and `failed` count finished deliveries, where `failed` includes dead
+ * background deliveries. A replayed delivery counts again. `retrying` does not count deliveries, but failed background attempts
+ * with a retry left.
+ */
 export interface LandingHour extends Readonly<Record<LandingOutcome, number>> {
   /** The start of the hour (ISO 8601). */
   startedAt: string;
@@ -34,18 +44,15 @@ export interface LandingHour extends Readonly<Record<LandingOutcome, number>> {
 
 /** The activity of all endpoints since the process started. It is kept in memory, so a restart clears it. */
 export interface LandingActivity {
-  /**
-   * The current clock hour and up to 23 before it, oldest first, without hours before the start. `retrying` counts
-   * failed background attempts with a retry left, `failed` failed inline deliveries and dead background deliveries.
-   */
+  /** The current clock hour and up to 23 before it, oldest first, without hours before the start. */
   hours: readonly LandingHour[];
   /** The duration of the latest handler runs (at most 1,024), in milliseconds. Absent before the first run. */
   handlerTime?: HandlerTime;
   /**
-   * The number of queued and running deliveries in the inbox; `unknown` if the inbox does not respond. Absent without
+   * The number of queued, running, and dead deliveries in the inbox; `unknown` if the inbox does not respond. Absent without
    * a background endpoint, and before the inbox is open.
    */
-  queue?: { queued: number; running: number } | "unknown";
+  queue?: { queued: number; running: number; dead: number } | "unknown";
 }
 
 /**

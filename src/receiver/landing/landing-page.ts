@@ -1,6 +1,6 @@
-import { hashAssets } from "../../console/assets.ts";
-import { copyScript } from "../../console/copy-script.ts";
-import { hubFrames, pageResponse } from "../../console/response.ts";
+import { hashAssets } from "../../console/pages/assets.ts";
+import { copyScript } from "../../console/pages/copy-script.ts";
+import { hubFrames, pageResponse } from "../../console/pages/response.ts";
 import { pageAddress } from "./address.ts";
 import { renderDocument } from "./document.ts";
 import type { LandingInfo } from "./info.ts";

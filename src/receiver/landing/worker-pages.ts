@@ -4,9 +4,9 @@
  * counts its own deliveries.
  */
 import { html } from "hono/html";
-import type { ErrorPage, ErrorPageContent } from "../../console/error-page.ts";
-import type { Markup } from "../../console/markup.ts";
-import { hubFrames } from "../../console/response.ts";
+import type { ErrorPage, ErrorPageContent } from "../../console/pages/error-page.ts";
+import type { Markup } from "../../console/pages/markup.ts";
+import { hubFrames } from "../../console/pages/response.ts";
 import { escapeHidden } from "../../core/escape.ts";
 import { webhookSettingsUrl } from "../../core/paths.ts";
 import type { LandingInfo } from "./info.ts";

@@ -1,5 +1,7 @@
 import type { Outcome } from "../../payload/delivery.ts";
+import type { EndpointRegistration } from "../endpoint/activity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { RecentDeliveries } from "../recent/recent-deliveries.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 
 /**
@@ -51,8 +53,17 @@ export interface ServerControl {
    * with a warning. Call this method before the launch.
    */
   useInbox(url: string): void;
+  /**
+   * Sets the token with which a tool reads and controls the server through the API of its console. Call this method before the
+   * launch. The server then logs no sign-in link.
+   */
+  useConsoleToken(token: string): void;
+  /** The deliveries that no inbox stores. A dev session copies them to the next process after a reload. */
+  readonly recent: RecentDeliveries;
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
+  /** Sets whether webhooks on the Hub deliver to the endpoints, by endpoint. The landing page shows it. */
+  setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void;
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
   /**

@@ -1,6 +1,7 @@
 import { type Duration, toMilliseconds } from "../../core/duration.ts";
 import { isTestRun } from "../../core/test-run.ts";
 import type { BackgroundWork } from "../background/background-work.ts";
+import type { ReceiverConsole } from "../console/receiver-console.ts";
 import type { ProcessManager } from "../node/signals.ts";
 import type { RunningServer, ServerParts } from "../node/start-server.ts";
 import type { MetricsRoute } from "../routes/metrics-route.ts";
@@ -12,6 +13,7 @@ const defaultGrace: Duration = "30s";
 interface LifecycleOptions {
   background: BackgroundWork;
   metrics: MetricsRoute;
+  console: ReceiverConsole;
   server: ServerParts;
   /** Replaces the console logger with the logger of a running server. */
   openLogger: () => Promise<void>;
@@ -100,7 +102,7 @@ export class ServerLifecycle {
     const startedAt = performance.now();
     const launching = this.#launching;
     const launched = await launching?.catch(() => undefined);
-    const complete = (await launched?.close()) ?? true;
+    const [complete] = await Promise.all([launched?.close() ?? true, this.#options.console.close(this.#graceMs)]);
     // Closes the inbox after the last request, because the request may still store a delivery. Both share one grace period.
     await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
     server.refusalLog.flush();

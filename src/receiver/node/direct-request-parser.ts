@@ -60,10 +60,7 @@ class DirectRequest implements DeliveryRequest {
   get headers(): Headers {
     if (!this.#headers) {
       this.#headers = new Headers();
-      const { rawHeaders } = this.#exchange.incoming;
-      for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-        this.#headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
-      }
+      for (const [name, value] of headerPairs(this.#exchange.incoming.rawHeaders)) this.#headers.append(name, value);
     }
     return this.#headers;
   }
@@ -88,7 +85,18 @@ class DirectRequest implements DeliveryRequest {
     return (Array.isArray(value) ? value.join(", ") : value) ?? null;
   }
 
+  captureHeaders(): () => Iterable<readonly [name: string, value: string]> {
+    const { rawHeaders } = this.#exchange.incoming;
+    return () => headerPairs(rawHeaders);
+  }
+
   readBody(limit: number): Promise<string> {
     return this.#exchange.readBody(limit);
+  }
+}
+
+function* headerPairs(rawHeaders: readonly string[]): Iterable<readonly [name: string, value: string]> {
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    yield [rawHeaders[index] ?? "", rawHeaders[index + 1] ?? ""];
   }
 }

@@ -1,9 +1,10 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../../core/logger.ts";
 import { isLoopbackHost } from "../../core/loopback.ts";
-import { webhookSettingsUrl, webhooksPath } from "../../core/paths.ts";
+import { consolePath, webhookSettingsUrl, webhooksPath } from "../../core/paths.ts";
 import { readSpace } from "../../core/space.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
-import { dashboardPath } from "../dashboard/serve.ts";
+import type { ReceiverConsole } from "../console/receiver-console.ts";
 import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { LaunchedServer, LaunchOptions } from "../lifecycle/launch-options.ts";
 import type { OwnerCheck } from "../security/owner-check.ts";
@@ -20,6 +21,7 @@ export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   inbox: string | Inbox | undefined;
   secretCheck: SecretCheck;
   ownerCheck: OwnerCheck;
+  console: ReceiverConsole;
   /** Logs the configuration warnings and, with `announce`, whether a secret is set. Logs them only once. */
   report: (options: { announce: boolean }) => void;
   log: Logger;
@@ -86,7 +88,7 @@ export async function startServer(
     const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
     logReady(server, { publicUrl: publicUrl(), isLocalOnly });
     // Does not log the URL of the tunnel, which only serves webhooks.
-    logDashboard(server, space?.url ?? url);
+    void logConsole(server, { url: space?.url ?? url, signal });
     if (space) logSpaceAdvice(server);
   }
   return {
@@ -102,6 +104,9 @@ export async function startServer(
   };
 }
 
+/** A process is often started for its first delivery, which must not wait until the code of the console is loaded. */
+const consoleDelayMs = 300;
+
 /**
  * Loads the pages in the background. Node 22 caches failed imports, so if a page were first loaded while the process is out
  * of file descriptors, it would fail until the next restart.
@@ -110,12 +115,14 @@ function preloadPages(): void {
   for (const load of [
     () => import("../landing/landing-page.ts"),
     () => import("../landing/gather-info.ts"),
-    () => import("../dashboard/dashboard.ts"),
-    () => import("../../console/error-page.ts"),
+    () => import("../../console/pages/error-page.ts"),
   ]) {
     // Ignores the error, because a request for the page reports it.
     load().catch(() => {});
   }
+  setTimeout(() => {
+    import("../console/open-console.ts").catch(() => {});
+  }, consoleDelayMs).unref();
 }
 
 function logReady(
@@ -141,20 +148,28 @@ function logReady(
   }
 }
 
-function logDashboard({ endpoints, ownerCheck, log }: ServerParts, url: string): void {
-  if (endpoints.backgroundEndpoints.length === 0) return;
-  const dashboard = `${url}${dashboardPath}`;
-  if (ownerCheck.hasToken()) {
-    log.info({ dashboard }, "Open the dashboard with any username and the value of DASHBOARD_TOKEN as the password.");
-  } else if (ownerCheck.isClosed()) {
-    log.warn(
-      "The dashboard is closed, because the server has a public URL. Set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets) to open the dashboard.",
-    );
-  } else {
-    log.info(
-      { dashboard },
-      "Open the dashboard in a browser on this machine. Set DASHBOARD_TOKEN to open the dashboard on other machines.",
-    );
+/**
+ * Logs how to open the console: with the console token, or else with a one-time link. Runs after the server is ready, because the
+ * code of the console is loaded in the background.
+ */
+async function logConsole(
+  { console, ownerCheck, log }: ServerParts,
+  { url, signal }: { url: string; signal: AbortSignal },
+): Promise<void> {
+  try {
+    await wait(consoleDelayMs, undefined, { ref: false });
+    const opened = await console.open();
+    if (signal.aborted) return;
+    if (ownerCheck.hasToken()) {
+      log.info({ console: `${url}${consolePath}/` }, "Open the console, and sign in with the value of CONSOLE_TOKEN.");
+    } else {
+      log.info(
+        { console: opened.createSignInLink(url) },
+        "Open the console with this link, which is valid once and for one hour. Set CONSOLE_TOKEN to sign in at any time.",
+      );
+    }
+  } catch (error) {
+    log.warn({ err: error }, "The console could not be loaded.");
   }
 }
 

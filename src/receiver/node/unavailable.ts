@@ -4,14 +4,13 @@
  */
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
-import { errorAnswer, toResponse } from "../../http/answer.ts";
 
 export { createConsoleLogger as createNodeLogger } from "../lifecycle/server-logger.ts";
 
 /** @throws `LISTEN_FAILED`, always. */
 export function startServer(): never {
   throw new WebhookError(
-    "This runtime cannot listen on a port. Export the fetch function of the server: `export default { fetch: server.fetch }`.",
+    "This runtime cannot listen. Export the fetch function: `export default { fetch: server.fetch }`.",
     { code: "LISTEN_FAILED" },
   );
 }
@@ -22,7 +21,7 @@ export const canOpenInbox = false;
 /** @throws `INBOX_UNUSABLE`, always. */
 export function openConfiguredInbox(): never {
   throw new WebhookError(
-    "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun, or Deno.",
+    "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }).",
     { code: "INBOX_UNUSABLE", status: 503 },
   );
 }
@@ -30,32 +29,13 @@ export function openConfiguredInbox(): never {
 /** @throws `OPTION_INVALID`, always. The Hub client would double the size of a bundle, also for handlers that do not use it. */
 export function createObservedClient(): never {
   throw optionError(
-    'This bundle does not contain the Hub client. Pass a client, as in new WebhooksServer({ hub: new HubClient({ token }) }), with HubClient from "hub-webhooks/client".',
+    'This bundle contains no Hub client. Pass one: new WebhooksServer({ hub: new HubClient({ token }) }), with HubClient from "hub-webhooks/client".',
   );
 }
 
 /** @throws `OPTION_INVALID`, always. */
 export function openMetrics(): never {
-  throw optionError(
-    "Metrics require Node and prom-client, which this runtime does not support. Remove the `metrics` option and METRICS.",
-  );
-}
-
-/** Replaces the dashboard, which would add 9 kB to a compressed bundle for runtimes without background endpoints. */
-export class Dashboard {
-  page = refuseDashboard;
-  body = refuseDashboard;
-  asset = refuseDashboard;
-  replay = refuseDashboard;
-  replayDead = refuseDashboard;
-}
-
-function refuseDashboard(): Response {
-  const error = new WebhookError(
-    "The dashboard requires Node, Bun, or Deno. In this runtime, list deliveries with server.inbox.list().",
-    { code: "NOT_FOUND", status: 404 },
-  );
-  return toResponse(errorAnswer(error));
+  throw optionError("Metrics require Node and prom-client. Remove the `metrics` option and METRICS.");
 }
 
 /** Does nothing, because edge workers do not receive signals. */

@@ -82,7 +82,7 @@ export class DeliveryRecorder {
     if (!duplicate) {
       this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
       this.#activity.ended(endpoint.activity, outcome.status);
-      if (outcome.status !== "ignored") this.#activity.ran(endpoint.name, handlerMs);
+      if (outcome.status !== "ignored") this.#activity.ran(endpoint, handlerMs);
     }
     const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
@@ -120,7 +120,7 @@ export class DeliveryRecorder {
     parsed: ParsedDelivery,
     { outcome, ms, claimed, signal }: { outcome: Outcome; ms: number; claimed: ClaimedDelivery; signal: AbortSignal },
   ): void {
-    if (outcome.status !== "ignored") this.#activity.ran(endpoint.name, ms);
+    if (outcome.status !== "ignored") this.#activity.ran(endpoint, ms);
     const fields = { ...fieldsOf(endpoint, parsed), attempt: claimed.attempt, ms: roundTime(ms) };
     if (outcome.status !== "failed") {
       this.#activity.ended(endpoint.activity, outcome.status);
@@ -162,7 +162,7 @@ export class DeliveryRecorder {
       const dead: DeliveryLogFields = { ...fields, outcome: "dead", code, err };
       this.#log.error(
         dead,
-        `delivery is dead: ${message} Replay the delivery on the dashboard or with hub-webhooks deliveries replay.`,
+        `delivery is dead: ${message} Replay the delivery in the console or with hub-webhooks deliveries replay.`,
       );
       return;
     }

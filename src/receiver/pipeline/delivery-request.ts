@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { webhooksPath } from "../../core/paths.ts";
+import { readHonoBody } from "../../http/hono-body.ts";
 import { routePrefix } from "../routes/mount-point.ts";
-import { readHonoBody } from "./hono-body.ts";
 
 /**
  * An HTTP request with a delivery, from Hono or directly from Node's HTTP server. The public function `deliveryRequest()` in
@@ -20,6 +20,8 @@ export interface DeliveryRequest {
   readonly bindings: unknown;
   /** Returns the value of a header, or `null`. Pass the name in lowercase. */
   header(name: string): string | null;
+  /** Returns a function that lists the headers later, without keeping the request in memory. */
+  captureHeaders(): () => Iterable<readonly [name: string, value: string]>;
   /**
    * Reads the body as text, at most `limit` bytes.
    *
@@ -62,6 +64,11 @@ export class RoutedRequest implements DeliveryRequest {
 
   header(name: string): string | null {
     return this.headers.get(name);
+  }
+
+  captureHeaders(): () => Iterable<readonly [name: string, value: string]> {
+    const { headers } = this;
+    return () => headers.entries();
   }
 
   readBody(limit: number): Promise<string> {

@@ -47,6 +47,11 @@ function answerResult(outcome: Outcome & { status: "succeeded" }, endpoint: stri
   }
 }
 
+/** Returns the handler's result as JSON text, or `null` if it returned nothing, a `Response`, or an error. */
+export function resultTextOf({ outcome, answer }: AnsweredOutcome): string | null {
+  return outcome.status === "succeeded" && !isResponse(answer) ? answer.content : null;
+}
+
 /**
  * Returns the answer to a delivery that arrived again while the same delivery was running. After a success, the answer is
  * 202, as for any duplicate. After a failure, the answer is the same failure, so that the Hub retries the delivery.

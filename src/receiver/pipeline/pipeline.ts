@@ -4,18 +4,27 @@ import { webhooksPath } from "../../core/paths.ts";
 import { shorten } from "../../core/shorten.ts";
 import { type Answer, errorAnswer } from "../../http/answer.ts";
 import type { HubClient } from "../../hub/client.ts";
-import type { ClaimedDelivery, IncomingDelivery } from "../../inbox/inbox.ts";
+import type { AttemptDetails, ClaimedDelivery, IncomingDelivery } from "../../inbox/inbox.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import { unknownNames } from "../../payload/schema.ts";
 import type { Activity } from "../endpoint/activity.ts";
 import type { Endpoint, ParsedDelivery } from "../endpoint/endpoint.ts";
 import type { CheckedDelivery, ConditionCheck } from "../hub/condition-check.ts";
 import type { JobDelivery } from "../lifecycle/server-control.ts";
+import type { DeliveryHistory } from "../recent/delivery-history.ts";
+import type { RecentRun } from "../recent/recent-run.ts";
 import type { SecretCheck } from "../security/secret-check.ts";
 import { DeliveryRecorder } from "./delivery-recorder.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
 import { dropInvalidRetryTime } from "./handler-errors.ts";
-import { answerAccepted, answerDuplicate, answerOutcome, internalError } from "./outcome-answer.ts";
+import {
+  type AnsweredOutcome,
+  answerAccepted,
+  answerDuplicate,
+  answerOutcome,
+  internalError,
+  resultTextOf,
+} from "./outcome-answer.ts";
 import { refuseCrossSite, requireJson } from "./request-checks.ts";
 import { type RunSource, runHandler } from "./run-handler.ts";
 
@@ -36,6 +45,8 @@ interface PipelineOptions {
   /** Returns the Storage Bucket that stores the inbox, such as `me/inbox`, or `undefined` if there is none. */
   bucket: () => string | undefined;
   activity: Activity;
+  /** Records deliveries for the console. */
+  history: DeliveryHistory;
   /** Returns the server's Hub client for handlers. */
   hub: () => HubClient;
   /** Checks the conditions of endpoints before their handlers run. */
@@ -43,6 +54,9 @@ interface PipelineOptions {
   /** Removes secrets from an outcome that the inbox stores. */
   redactOutcome: (outcome: Outcome) => Outcome;
 }
+
+/** The outcome of an attempt, and what was recorded of it. */
+type RecordedOutcome = Outcome & { readonly details?: AttemptDetails };
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
 const maxUnknownNames = 100;
@@ -86,17 +100,23 @@ export class DeliveryPipeline {
       this.#authorize(endpoint, request);
       const body = await request.readBody(bodyLimit);
       // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
-      const parsing = this.#parse(endpoint, { body, id: usableId(request.header("webhook-id")) });
+      const id = usableId(request.header("webhook-id"));
+      const parsing = this.#parse(endpoint, { body, id });
       let parsed = parsing instanceof Promise ? await parsing : parsing;
+      // Only a Hub sends an ID. The command on the landing page does not.
+      if (id !== undefined && parsed.hubPayload) endpoint.activity.registration = "registered";
       if (endpoint.queue && parsed.ignored === undefined) {
-        if (!this.#isFromInbox(parsed)) return await this.#store(endpoint, parsed, startedAt);
+        if (!this.#isFromInbox(parsed)) {
+          return await this.#store(endpoint, parsed, { startedAt, request });
+        }
         parsed = { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
       }
       const ranAt = performance.now();
-      const { running, duplicate } = this.#runOnce(endpoint, parsed, request);
+      const { running, duplicate, recorded } = this.#runOnce(endpoint, parsed, request);
       const answered = answerOutcome(await running, endpoint.name);
       const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first: answered.answer }) : answered.answer;
       const endedAt = performance.now();
+      if (recorded) this.#endRun(recorded, answered, endedAt - ranAt, answer.status);
       this.#recorder.recordAnswered(endpoint, parsed, {
         outcome: answered.outcome,
         duplicate,
@@ -117,21 +137,31 @@ export class DeliveryPipeline {
   }
 
   /** Runs a delivery that the inbox has claimed. Never rejects. */
-  async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<Outcome> {
-    return this.#options.redactOutcome(await this.#runAndRecord(endpoint, claimed, signal));
+  async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<RecordedOutcome> {
+    const { details, ...outcome } = await this.#runAndRecord(endpoint, claimed, signal);
+    const redacted = this.#options.redactOutcome(outcome);
+    return details ? { ...redacted, details } : redacted;
   }
 
-  async #runAndRecord(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<Outcome> {
+  async #runAndRecord(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<RecordedOutcome> {
     // Waits, so that "delivery accepted" is logged before the outcome of a fast handler.
     await this.#storing.get(keyOf(claimed));
     const startedAt = performance.now();
     try {
       const parsed = await endpoint.parse(claimed);
-      const ended = await this.#runUnanswered(endpoint, parsed, { signal });
+      this.#options.history.changed(claimed);
+      const recorder = this.#options.history.createRecorder();
+      const answered = await this.#runUnanswered(endpoint, parsed, { signal, recorder });
       const isInterrupted = signal.aborted;
-      const outcome = dropInvalidRetryTime(ended, { endpoint, claimed, isInterrupted, now: this.#options.now });
+      const outcome = dropInvalidRetryTime(answered.outcome, {
+        endpoint,
+        claimed,
+        isInterrupted,
+        now: this.#options.now,
+      });
       this.#recorder.recordAttempt(endpoint, parsed, { outcome, ms: performance.now() - startedAt, claimed, signal });
-      return outcome;
+      const details = recorder?.details(outcome, resultTextOf(answered));
+      return details ? { ...outcome, details } : outcome;
     } catch (cause) {
       // The endpoint's schema may have changed since the delivery was stored.
       const error = WebhookError.isInstance(cause) ? cause : internalError(cause);
@@ -149,7 +179,7 @@ export class DeliveryPipeline {
     const startedAt = performance.now();
     const parsed = await this.#parse(endpoint, { body, id: usableId(id) });
     const ranAt = performance.now();
-    const outcome = await this.#runUnanswered(endpoint, parsed, { signal });
+    const { outcome } = await this.#runUnanswered(endpoint, parsed, { signal });
     const endedAt = performance.now();
     this.#recorder.recordAnswered(endpoint, parsed, {
       outcome,
@@ -167,8 +197,50 @@ export class DeliveryPipeline {
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
   async receive(endpoint: Endpoint, delivery: Pick<JobDelivery, "body" | "id">): Promise<Outcome> {
-    const { running } = this.#runOnce(endpoint, await this.#parse(endpoint, delivery));
-    return answerOutcome(await running, endpoint.name).outcome;
+    const startedAt = performance.now();
+    const { running, recorded } = this.#runOnce(endpoint, await this.#parse(endpoint, delivery));
+    const answered = answerOutcome(await running, endpoint.name);
+    if (recorded) this.#endRun(recorded, answered, performance.now() - startedAt);
+    return answered.outcome;
+  }
+
+  /**
+   * Accepts a delivery from the console: stores it for a background endpoint, or starts its handler. Resolves before the handler
+   * has finished, which `done` reports.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`, `INBOX_FULL`, `INBOX_UNAVAILABLE`.
+   */
+  async submit(
+    endpoint: Endpoint,
+    { body, replayOf }: { body: string; replayOf?: string },
+  ): Promise<{ id: string; done?: Promise<void> }> {
+    const startedAt = performance.now();
+    const parsed = await this.#parse(endpoint, { body, id: undefined });
+    const { id } = parsed.delivery;
+    if (endpoint.queue && parsed.ignored === undefined) {
+      await this.#store(endpoint, parsed, { startedAt });
+      return { id };
+    }
+    const { history } = this.#options;
+    const recorded = history.start(parsed, { replayOf });
+    const done = this.#runUnanswered(endpoint, parsed, { recorder: recorded }).then((answered) => {
+      const ms = performance.now() - startedAt;
+      if (recorded) this.#endRun(recorded, answered, ms);
+      const { outcome } = answered;
+      this.#recorder.recordAnswered(endpoint, parsed, {
+        outcome,
+        duplicate: false,
+        status: undefined,
+        ms,
+        handlerMs: ms,
+      });
+    });
+    return { id, done };
+  }
+
+  #endRun(run: RecentRun, { outcome, answer }: AnsweredOutcome, durationMs: number, responseStatus?: number): void {
+    const resultText = resultTextOf({ outcome, answer });
+    this.#options.history.end(run, { outcome, durationMs, responseStatus }, resultText);
   }
 
   /** Checks a request before its body is read, so that unauthenticated clients cannot cause large reads. */
@@ -200,13 +272,20 @@ export class DeliveryPipeline {
   }
 
   /** Stores a delivery and returns the answer. The handler runs later. */
-  async #store(endpoint: Endpoint, parsed: ParsedDelivery, startedAt: number): Promise<Answer> {
+  async #store(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    { startedAt, request }: { startedAt: number; request?: DeliveryRequest },
+  ): Promise<Answer> {
     const { delivery } = parsed;
+    const { history, store } = this.#options;
+    const headers = request && history.headersToStore(request.captureHeaders()());
     const logged = Promise.withResolvers<void>();
     const key = keyOf(delivery);
     this.#storing.set(key, logged.promise);
     try {
-      const { duplicate } = await this.#options.store(delivery);
+      const { duplicate } = await store(headers ? { ...delivery, headers } : delivery);
+      history.changed(delivery);
       this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
       return answerAccepted({ id: delivery.id, duplicate });
     } finally {
@@ -246,23 +325,23 @@ export class DeliveryPipeline {
     endpoint: Endpoint,
     parsed: ParsedDelivery,
     request?: DeliveryRequest,
-  ): { running: Outcome | Promise<Outcome>; duplicate: boolean } {
-    if (parsed.ignored !== undefined) return { running: this.#run(endpoint, parsed, {}), duplicate: false };
+  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; recorded?: RecentRun | undefined } {
     const key = keyOf(parsed.delivery);
     const inProgress = this.#running.get(key);
     if (inProgress) return { running: inProgress, duplicate: true };
-    const running = this.#run(endpoint, parsed, { request });
+    const recorded = this.#options.history.start(parsed, { headers: request?.captureHeaders() });
+    const running = this.#run(endpoint, parsed, { request, recorder: recorded });
     if (running instanceof Promise) {
       this.#running.set(key, running);
       void running.then(() => this.#running.delete(key));
     }
-    return { running, duplicate: false };
+    return { running, duplicate: false, recorded };
   }
 
   /** Runs a delivery for which no client waits. */
-  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<Outcome> {
-    // The answer is not needed, but its creation turns an error `Response` or an invalid result into a failure.
-    return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name).outcome;
+  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<AnsweredOutcome> {
+    // The answer is not sent, but its creation turns an error `Response` or an invalid result into a failure.
+    return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name);
   }
 
   #refuse(error: unknown, { endpoint, path }: { endpoint: Endpoint | undefined; path: string }): Answer {

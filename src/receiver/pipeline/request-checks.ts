@@ -1,4 +1,5 @@
 import { WebhookError } from "../../core/errors.ts";
+import { isCrossSite } from "../../http/cross-site.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
 
 /**
@@ -26,12 +27,4 @@ export function refuseCrossSite(request: DeliveryRequest): void {
     "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
     { code: "CROSS_SITE_REFUSED", status: 403 },
   );
-}
-
-/** Whether a page of another site sent the request. Pages cannot change the headers that this function reads. */
-export function isCrossSite(request: Pick<DeliveryRequest, "header" | "url">): boolean {
-  const site = request.header("sec-fetch-site");
-  const origin = request.header("origin");
-  const host = request.header("host")?.toLowerCase() ?? new URL(request.url).host;
-  return (site !== null && site !== "same-origin") || (origin !== null && URL.parse(origin)?.host !== host);
 }

@@ -15,6 +15,8 @@ export interface RunSource {
   readonly request?: Pick<DeliveryRequest, "url" | "method" | "headers" | "signal"> | undefined;
   /** Aborts the handler's signal for a delivery without a request. */
   readonly signal?: AbortSignal | undefined;
+  /** Records the lines that the handler logs. */
+  readonly recorder?: { wrap(log: Logger): Logger } | undefined;
 }
 
 interface RunOptions extends RunSource {
@@ -149,8 +151,11 @@ class RunContext implements HandlerContext<unknown> {
   }
 
   get log(): Logger {
-    const { delivery, log } = this.#options;
-    this.#created.log ??= log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
+    const { delivery, log, recorder } = this.#options;
+    if (!this.#created.log) {
+      const own = log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
+      this.#created.log = recorder ? recorder.wrap(own) : own;
+    }
     return this.#created.log;
   }
 

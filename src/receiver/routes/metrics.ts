@@ -96,8 +96,8 @@ export async function openMetrics(
       if (counts === undefined || counts === "unknown") return;
       for (const { name, queue } of endpoints.values()) {
         if (!queue) continue;
-        const { queued = 0, running = 0, succeeded = 0, dead = 0 } = counts[name] ?? {};
-        for (const [status, count] of Object.entries({ queued, running, succeeded, dead })) {
+        const { queued = 0, running = 0, succeeded = 0, dead = 0, cancelled = 0 } = counts[name] ?? {};
+        for (const [status, count] of Object.entries({ queued, running, succeeded, dead, cancelled })) {
           this.set({ endpoint: name, status }, count);
         }
       }

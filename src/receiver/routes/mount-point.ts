@@ -12,7 +12,7 @@ export interface MountPointOptions {
  * The first segments of the built-in paths, with which a base path cannot start. Requests match with and without the base
  * path, so `/webhooks/x` would be ambiguous with the base path `/webhooks`.
  */
-const reservedSegments: readonly string[] = ["webhooks", "health", "ready", "metrics", "_deliveries", "_landing"];
+const reservedSegments: readonly string[] = ["webhooks", "health", "ready", "metrics", "_console", "_landing"];
 
 /**
  * The origin of the server in the URLs that clients use, and the path prefix under which an app or proxy mounts the server.

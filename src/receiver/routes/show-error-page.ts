@@ -13,7 +13,7 @@ export async function showErrorPage(
 ): Promise<Response> {
   const error = errorBehind(response);
   if (error === undefined || !wantsHtml(request)) return response;
-  const { renderErrorPage } = await import("../../console/error-page.ts");
+  const { renderErrorPage } = await import("../../console/pages/error-page.ts");
   const { code, message } = error;
   const { status } = response;
   const page = renderErrorPage({ status, code, message, home: request.home });

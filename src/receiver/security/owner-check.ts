@@ -1,13 +1,13 @@
 import type { Context } from "hono";
 import { readEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
+import { equalInConstantTime, GuessLimiter } from "../../core/guess-limiter.ts";
 import type { Logger } from "../../core/logger.ts";
 import { errorAnswer, toResponse } from "../../http/answer.ts";
-import { equalInConstantTime, GuessLimiter } from "./guess-limiter.ts";
 import { isPubliclyReachable } from "./public-access.ts";
 
 export interface OwnerCheckOptions {
-  /** The owner's password. Default `DASHBOARD_TOKEN`. An empty password counts as unset. */
+  /** The owner's password. Default `CONSOLE_TOKEN`. An empty password counts as unset. */
   token: string | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -26,7 +26,7 @@ interface OwnerPage {
 }
 
 /**
- * Checks whether a request comes from the owner, who may read payloads. The owner sends the dashboard token as the password
+ * Checks whether a request comes from the owner, who may read payloads. The owner sends the console token as the password
  * of HTTP Basic authentication. If no token is set, requests from this machine count as requests of the owner.
  *
  * @example
@@ -42,6 +42,11 @@ export class OwnerCheck {
   constructor(options: OwnerCheckOptions) {
     this.#options = options;
     this.#guesses = new GuessLimiter(options.now);
+  }
+
+  /** The token in the options or in the environment. */
+  get token(): string | undefined {
+    return this.#configuredToken(undefined);
   }
 
   /** Whether a token is set. An edge worker passes its `bindings` with each request. */
@@ -65,16 +70,16 @@ export class OwnerCheck {
       return isOwner ? undefined : toResponse(errorAnswer(tokenNotSet()));
     }
     const password = passwordOf(context.req.raw);
-    if (password === undefined) return challenge("DASHBOARD_TOKEN_MISSING");
+    if (password === undefined) return challenge("CONSOLE_TOKEN_MISSING");
     if (equalInConstantTime(password, token.toWellFormed())) return undefined;
     const waitSeconds = this.#guesses.countWrong();
-    const code = waitSeconds === undefined ? "DASHBOARD_TOKEN_INVALID" : "TOO_MANY_FAILURES";
+    const code = waitSeconds === undefined ? "CONSOLE_TOKEN_INVALID" : "TOO_MANY_FAILURES";
     const response =
       waitSeconds === undefined
-        ? challenge("DASHBOARD_TOKEN_INVALID")
+        ? challenge("CONSOLE_TOKEN_INVALID")
         : toResponse(errorAnswer(tooManyFailures(waitSeconds)));
     const fields = { path: context.req.path, code, status: response.status };
-    this.#options.refusalLog.warn(fields, "sign-in refused: wrong DASHBOARD_TOKEN");
+    this.#options.refusalLog.warn(fields, "sign-in refused: wrong CONSOLE_TOKEN");
     return response;
   }
 
@@ -84,8 +89,8 @@ export class OwnerCheck {
   }
 
   #configuredToken(bindings: unknown): string | undefined {
-    const bound = property(bindings, "DASHBOARD_TOKEN");
-    const token = this.#options.token ?? (typeof bound === "string" ? bound : readEnvironment("DASHBOARD_TOKEN"));
+    const bound = property(bindings, "CONSOLE_TOKEN");
+    const token = this.#options.token ?? (typeof bound === "string" ? bound : readEnvironment("CONSOLE_TOKEN"));
     return token === "" ? undefined : token;
   }
 }
@@ -127,11 +132,11 @@ function property(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-function challenge(code: "DASHBOARD_TOKEN_MISSING" | "DASHBOARD_TOKEN_INVALID"): Response {
+function challenge(code: "CONSOLE_TOKEN_MISSING" | "CONSOLE_TOKEN_INVALID"): Response {
   const message =
-    code === "DASHBOARD_TOKEN_MISSING"
-      ? "Sign in with any username and the value of DASHBOARD_TOKEN as the password."
-      : "The password is invalid. Sign in with any username and the value of DASHBOARD_TOKEN as the password.";
+    code === "CONSOLE_TOKEN_MISSING"
+      ? "Sign in with any username and the value of CONSOLE_TOKEN as the password."
+      : "The password is invalid. Sign in with any username and the value of CONSOLE_TOKEN as the password.";
   const response = toResponse(errorAnswer(new WebhookError(message, { code, status: 401 })));
   response.headers.set("www-authenticate", 'Basic realm="hub-webhooks", charset="UTF-8"');
   return response;
@@ -139,13 +144,13 @@ function challenge(code: "DASHBOARD_TOKEN_MISSING" | "DASHBOARD_TOKEN_INVALID"):
 
 function tokenNotSet(): WebhookError {
   return new WebhookError(
-    "Only the owner can open this page. Set DASHBOARD_TOKEN (in a Space: Settings, Variables and secrets), restart the server, and sign in with its value as the password. Without DASHBOARD_TOKEN, only a browser on the same machine can open the page, and only if the server has no public URL (PUBLIC_URL).",
+    "Only the owner can open this page. Set CONSOLE_TOKEN (in a Space: Settings, Variables and secrets), restart the server, and sign in with its value as the password. Without CONSOLE_TOKEN, only a browser on the same machine can open the page, and only if the server has no public URL (PUBLIC_URL).",
     { code: "OWNER_ONLY", status: 403 },
   );
 }
 
 function tooManyFailures(retryAfterSeconds: number): WebhookError {
-  return new WebhookError("Too many wrong passwords. Wait, then sign in with the value of DASHBOARD_TOKEN.", {
+  return new WebhookError("Too many wrong passwords. Wait, then sign in with the value of CONSOLE_TOKEN.", {
     code: "TOO_MANY_FAILURES",
     status: 429,
     retryAfterSeconds,

@@ -1,8 +1,8 @@
 import { readRawEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
+import { equalInConstantTime, GuessLimiter } from "../../core/guess-limiter.ts";
 import { optionError } from "../../core/option-error.ts";
 import type { DeliveryRequest } from "../pipeline/delivery-request.ts";
-import { equalInConstantTime, GuessLimiter } from "./guess-limiter.ts";
 
 export interface SecretCheckOptions {
   /** One or several valid secrets, `false` to require no secret, or `undefined` to read the environment. */

@@ -10,7 +10,7 @@ import type { WebhooksServerOptions } from "../webhooks-server-options.ts";
 const secretNames = [
   "WEBHOOK_SECRET",
   "WEBHOOK_SECRET_PREVIOUS",
-  "DASHBOARD_TOKEN",
+  "CONSOLE_TOKEN",
   "HF_TOKEN",
   "HUGGING_FACE_HUB_TOKEN",
   "AWS_SECRET_ACCESS_KEY",
@@ -24,13 +24,13 @@ export class ServerRedaction extends LogRedaction {
 
   constructor({
     secret,
-    dashboardToken,
+    consoleToken,
     inbox,
     hub,
-  }: Pick<WebhooksServerOptions, "secret" | "dashboardToken" | "inbox" | "hub">) {
+  }: Pick<WebhooksServerOptions, "secret" | "consoleToken" | "inbox" | "hub">) {
     super();
     for (const text of [secret].flat()) this.#addNamed("`secret`", text);
-    this.#addNamed("`dashboardToken`", dashboardToken);
+    this.#addNamed("`consoleToken`", consoleToken);
     this.#addPassword("the password in `inbox`", inbox);
     if (hub && "token" in hub) this.#addNamed("`hub.token`", hub.token);
     this.addEnvironment();

@@ -66,6 +66,7 @@ describe("hub-webhooks dev", () => {
         url: `http://127.0.0.1:${port}`,
         publicUrl: `http://127.0.0.1:${port}`,
         hub: { kind: "real", url: hub.url },
+        consoleUrl: `http://127.0.0.1:${port}/_console/`,
         endpoints: [{ name: "retrain", url: `http://127.0.0.1:${port}/webhooks/retrain`, watch: ["dataset:me/data"] }],
       },
     ]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { findSessionHub } from "../../../src/dev/session-file.ts";
 import { HubClient } from "../../../src/hub/client.ts";
+import { ConsoleClient } from "../../local-hub/support/console-client.ts";
 import { listen } from "../../support/listen.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, type CommandProcess, startCommand } from "../command-process.ts";
@@ -11,9 +12,10 @@ import { runCommand, runTrigger } from "../run-command.ts";
 /** Returns the URL in the first line that a local Hub prints with `--format json`. */
 async function addressOf(command: CommandProcess): Promise<string> {
   await command.says("\n");
-  const { event, url, port } = JSON.parse(command.stdout);
+  const { event, url, port, consoleUrl } = JSON.parse(command.stdout);
   expect(event).toBe("ready");
   expect(url).toBe(`http://127.0.0.1:${port}`);
+  expect(consoleUrl).toMatch(new RegExp(`^${url}/_console/#/sign-in/[0-9a-f]{32}$`));
   return url;
 }
 
@@ -31,6 +33,11 @@ function pushToData(endpoint: string): Promise<Response> {
     headers: { "content-type": "application/json", authorization: "Bearer hf_local" },
     body: JSON.stringify(event),
   });
+}
+
+/** Returns the links in an output, oldest first. */
+function findConsoleLinks(output: string): string[] {
+  return output.match(/http:\/\/127\.0\.0\.1:\d+\/_console\/#\/sign-in\/[0-9a-f]{32}/g) ?? [];
 }
 
 describe("hub-webhooks hub", () => {
@@ -93,11 +100,11 @@ describe("hub-webhooks hub", () => {
     expect(findSessionHub(process.cwd())).toBeUndefined();
   });
 
-  test("prints its address, its dashboard, its tokens and an example command", async () => {
+  test("prints a link to its console first, then its address, its tokens and an example command", async () => {
     const command = startCommand(["hub", "--port", "0"], { LOG_LEVEL: "silent" });
     await command.says("Press Ctrl+C to stop.");
-    const [, url] = /^The local Hub is ready: (http:\/\/127\.0\.0\.1:\d+)$/m.exec(command.stdout) ?? [];
-    expect(command.stdout).toContain(`${url}/\n`);
+    const [, url] = /^Local Hub: (http:\/\/127\.0\.0\.1:\d+)$/m.exec(command.stdout) ?? [];
+    expect(command.stdout).toMatch(new RegExp(`^Console: ${url}/_console/#/sign-in/[0-9a-f]{32}\n`));
     for (const token of ["hf_local", "hf_read", "hf_other"])
       expect(command.stdout).toMatch(new RegExp(`^ {2}${token} `, "m"));
 
@@ -110,14 +117,25 @@ describe("hub-webhooks hub", () => {
     });
   });
 
+  test("prints a new link to its console after a link was used", async () => {
+    const command = startCommand(["hub", "--port", "0"]);
+    await command.says("Press Ctrl+C to stop.");
+    const [used = ""] = findConsoleLinks(command.stdout);
+    await ConsoleClient.signIn(used);
+    await command.says("Sign in again with this link.");
+    const [, next = ""] = findConsoleLinks(command.stdout);
+    expect(next).not.toBe(used);
+    expect((await (await ConsoleClient.signIn(next)).get("webhooks")).status).toBe(200);
+  });
+
   test.each(["SIGINT", "SIGTERM"] as const)("closes cleanly at %s", async (signal) => {
     const command = startCommand(["hub", "--port", "0", "--format", "json"]);
-    const url = await addressOf(command);
+    await addressOf(command);
     command.signal(signal);
     expect(await command.ended).toEqual({
       exitCode: 0,
       signal: null,
-      stdout: `${JSON.stringify({ event: "ready", url, port: Number(new URL(url).port) })}\n`,
+      stdout: expect.stringMatching(/^\{"event":"ready".*\}\n$/),
       stderr: "Stopping the local Hub. Press Ctrl+C again to exit immediately.\n",
     });
   });

@@ -5,7 +5,7 @@ import { decodeRecord, encodeRecord, type LogRecord } from "../../../src/inbox/b
 import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
 import { migrateDatabase } from "../../../src/inbox/sqlite/database.ts";
-import { type ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import type { ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { schemaVersion } from "../../../src/inbox/sqlite/migrations.ts";
 import { dump, type LoggedTable, openLoggedTable, replayLog, temporaryFile } from "./logged-table.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";
@@ -216,8 +216,10 @@ describe("A log that was continued with a newer schema", () => {
     const old = new DatabaseSync(":memory:");
     migrateDatabase(old, version);
     const session = old.createSession();
-    const delivery = { id: "old", endpoint: "retrain", body: "{}", receivedAt: new Date(1_000) };
-    new DeliveryTable(old).add(delivery, { now: 1_000, maxQueued: 100 });
+    old.exec(`
+      INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at)
+      VALUES ('retrain', 'old', 'queued', '{}', 1000, 1000, 1000)
+    `);
     const fields = { writer, schemaVersion: version };
     await replaceRecord(store, { ...fields, number: 1, kind: "takeover", body: new Uint8Array() });
     await replaceRecord(store, { ...fields, number: 2, kind: "changes", body: session.changeset() });

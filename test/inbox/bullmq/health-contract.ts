@@ -109,7 +109,7 @@ export function describeServerHealth(
       await inbox.accept(incoming("a"));
       await waitForStatus(inbox, "a", "succeeded");
       const queue = rawQueue(url, "retrain");
-      await queue.pause();
+      await queue.setGlobalConcurrency(0);
       await inbox.accept(incoming("b"));
       await waitFor(
         async () =>
@@ -120,9 +120,21 @@ export function describeServerHealth(
       );
       work(inbox, () => succeeded, { endpoint: "other" });
       expect(await inbox.problems()).toMatchObject([{ code: "INBOX_STALLED", severity: "degraded" }]);
-      await queue.resume();
+      await queue.removeGlobalConcurrency();
+      // Another delivery wakes the worker.
+      await inbox.accept(incoming("c"));
       await waitForStatus(inbox, "b", "succeeded");
+      await waitForStatus(inbox, "c", "succeeded");
       expect(await inbox.problems()).toEqual([]);
+    });
+
+    test("are an empty list while deliveries wait because their endpoint is paused", async () => {
+      const { inbox } = await open({ stalledMs: 1 });
+      work(inbox, () => succeeded);
+      await inbox.pause("retrain");
+      await inbox.accept(incoming("a"));
+      const found = [await inbox.problems(), await inbox.problems(), await inbox.problems()];
+      expect(found).toEqual([[], [], []]);
     });
 
     test("are an empty list while the worker is busy", async () => {

@@ -5,7 +5,7 @@ import { replayEntry } from "../../../src/inbox/bullmq/job-history.ts";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
-import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
+import type { DeliveryQueue, QueueServer } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { StoredQueue } from "../../../src/inbox/bullmq/stored-queue.ts";
@@ -149,6 +149,11 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
   },
 );
 
+const server: Pick<QueueServer, "replayDead" | "discarded"> = {
+  replayDead: async () => 0,
+  discarded: { add: async () => false, markFailed: async () => {}, list: async () => [] },
+};
+
 describe("The replay of a delivery that waits for a retry", () => {
   const refused = new Error("Job is not in the delayed state.");
 
@@ -164,7 +169,7 @@ describe("The replay of a delivery that waits for a retry", () => {
       promote,
     };
     const queue = { getJob: async () => job } as unknown as DeliveryQueue;
-    return { endpoint: new StoredQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } }), log };
+    return { endpoint: new StoredQueue({ endpoint: "retrain", queue, server }), log };
   }
 
   test("is recorded so that all attempts are available again, and makes the delivery due", async () => {
@@ -186,7 +191,7 @@ describe("Deliveries with the same ID", () => {
   function openQueue() {
     const reads: ((job: object) => void)[] = [];
     const queue = { getJob: () => new Promise((resolve) => reads.push(resolve)) } as unknown as DeliveryQueue;
-    const endpoint = new StoredQueue({ endpoint: "retrain", queue, server: { replayDead: async () => 0 } });
+    const endpoint = new StoredQueue({ endpoint: "retrain", queue, server });
     /** Resolves the next read with a stored delivery. */
     const answer = () => reads.shift()?.({ getState: async () => "waiting" });
     return { reads, answer, add: () => endpoint.add(incoming("a"), { maxQueued: 10 }) };

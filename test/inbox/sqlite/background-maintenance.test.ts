@@ -21,7 +21,14 @@ function openMaintenance(
   { maxBlockedMs = 600_000, heartbeatMs = 20 } = {},
 ) {
   const logger = createMemoryLogger();
-  const maintenance = new BackgroundMaintenance({ file, processId, heartbeatMs, maxBlockedMs, log: logger });
+  const maintenance = new BackgroundMaintenance({
+    file,
+    isPrivate: false,
+    processId,
+    heartbeatMs,
+    maxBlockedMs,
+    log: logger,
+  });
   onTestFinished(() => maintenance.close());
   return { maintenance, logger };
 }

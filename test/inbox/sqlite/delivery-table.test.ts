@@ -83,7 +83,7 @@ describe("A prune of many deliveries", () => {
     expect(done).toEqual(["accepted", "pruned"]);
     await waitForStatus(inbox, "meanwhile", "succeeded");
     expect((await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id)).toEqual(["meanwhile"]);
-    expect(await inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 1, dead: 0 } });
+    expect(await inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 1, dead: 0, cancelled: 0 } });
   });
 });
 

@@ -1,8 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { BucketFaults } from "../../../src/local-hub/buckets/faults.ts";
+import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
+import type { HubContext } from "../../../src/local-hub/hub-context.ts";
 import { createId, createSha } from "../../../src/local-hub/ids.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { AuditLog } from "../../../src/local-hub/resources/organizations/audit-log.ts";
@@ -121,7 +123,7 @@ describe("The log of a local Hub", () => {
     const jobs = new JobRunner({ ...parts, store: store.jobs, runJobs: false });
     const sender = new HttpSender({ allowRemote: false });
     const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1, suspendAfter: 1, triggersPerDay: 1 };
-    const app = createHubApp({
+    const context: HubContext = {
       ...{ ...parts, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
       jobs,
       bucketFaults: new BucketFaults(),
@@ -130,7 +132,8 @@ describe("The log of a local Hub", () => {
       reset() {
         throw failure;
       },
-    });
+    };
+    const app = createHubApp(context, { console: createHubConsole(context) });
     const response = await app.request(`${hubUrl}/_local/reset`, {
       method: "POST",
       headers: { "content-type": "application/json", host: "127.0.0.1:5050" },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readDiff } from "../../../src/hub/repositories/diff.ts";
 import { createHubApp } from "../../../src/local-hub/app.ts";
+import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
 import {
   createRepository,
   moveRepository,
@@ -142,7 +143,7 @@ describe("A commit", () => {
 
   test("finds the repository again if it was moved or made private while the body arrived", async () => {
     const { context } = openContext();
-    const app = createHubApp(context);
+    const app = createHubApp(context, { console: createHubConsole(context) });
     const { repository } = createRepository(context, { type: "dataset", name: "local-user/data", user: "local-user" });
     const headers = { host: "localhost", authorization: "Bearer hf_other" };
     const openPullRequest = (change: () => void) =>

@@ -260,7 +260,9 @@ describe("A background endpoint", () => {
     server.webhook("retrain", { background: true }, handler);
     await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, id: "a" }));
     await reached(server, "succeeded");
-    expect(await server.inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 1, dead: 0 } });
+    expect(await server.inbox.counts()).toEqual({
+      retrain: { queued: 0, running: 0, succeeded: 1, dead: 0, cancelled: 0 },
+    });
     await server.inbox.replay("a");
     await waitFor(() => expect(handler).toHaveBeenCalledTimes(2));
     await expect(server.inbox.replay("b")).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
@@ -409,7 +411,14 @@ test("Closing after a failed opening keeps an inbox that was opened in the meant
   const log = createMemoryLogger();
   const run = async () => ({ status: "succeeded", result: undefined }) as const;
   const endpoints = new EndpointRegistry();
-  const background = new BackgroundWork({ endpoints, inbox: undefined, run, log: log, now: Date.now });
+  const background = new BackgroundWork({
+    endpoints,
+    inbox: undefined,
+    run,
+    onAttemptStored: () => {},
+    log,
+    now: Date.now,
+  });
   vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
   const opened = background.open().catch(() => {
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);

@@ -17,7 +17,7 @@ function openCounted({ timeoutMs = 10_000 } = {}) {
 }
 
 const delivery = { id: "a", endpoint: "retrain", body: "{}", receivedAt: new Date() };
-const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, dead: 0 } };
+const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, dead: 0, cancelled: 0 } };
 
 describe("The counts of an inbox", () => {
   test("are undefined while it is not open", async () => {

@@ -70,29 +70,30 @@ describe("Activity.handlerTime()", () => {
   });
 
   test("returns the median and the 95th percentile", () => {
-    const { activity } = begin();
-    for (let milliseconds = 100; milliseconds >= 1; milliseconds -= 1) activity.ran("retrain", milliseconds);
+    const { activity, endpoint } = begin();
+    for (let milliseconds = 100; milliseconds >= 1; milliseconds -= 1)
+      activity.ran({ name: "retrain", activity: endpoint }, milliseconds);
     expect(activity.handlerTime()).toEqual({ p50: 50, p95: 95, runs: 100 });
   });
 
   test("returns the duration of a single run", () => {
-    const { activity } = begin();
-    activity.ran("retrain", 7);
+    const { activity, endpoint } = begin();
+    activity.ran({ name: "retrain", activity: endpoint }, 7);
     expect(activity.handlerTime()).toEqual({ p50: 7, p95: 7, runs: 1 });
   });
 
   test("uses the latest 1,024 runs", () => {
-    const { activity } = begin();
-    for (let run = 0; run < 1_024; run += 1) activity.ran("retrain", 1_000);
-    for (let run = 0; run < 1_000; run += 1) activity.ran("retrain", 1);
+    const { activity, endpoint } = begin();
+    for (let run = 0; run < 1_024; run += 1) activity.ran({ name: "retrain", activity: endpoint }, 1_000);
+    for (let run = 0; run < 1_000; run += 1) activity.ran({ name: "retrain", activity: endpoint }, 1);
     expect(activity.handlerTime()).toEqual({ p50: 1, p95: 1, runs: 1_024 });
   });
 
   test("passes each duration to the observer", () => {
-    const { activity } = begin();
+    const { activity, endpoint } = begin();
     const observe = vi.fn();
     activity.observeRuns(observe);
-    activity.ran("retrain", 12);
+    activity.ran({ name: "retrain", activity: endpoint }, 12);
     expect(observe.mock.calls).toEqual([["retrain", 12]]);
   });
 });
@@ -313,7 +314,7 @@ describe("The landing page shows, for a background endpoint,", () => {
     expect((await told()).activity).not.toHaveProperty("queue");
     for (const id of ["a", "b", "c"]) await send(id);
     await waitFor(async () => expect(await server.inbox.counts()).toMatchObject({ retrain: { running: 1 } }));
-    expect((await told()).activity.queue).toEqual({ queued: 2, running: 1 });
+    expect((await told()).activity.queue).toEqual({ queued: 2, running: 1, dead: 0 });
     work.resolve();
   });
 
@@ -325,6 +326,6 @@ describe("The landing page shows, for a background endpoint,", () => {
     const inbox = new SqliteInbox({ file, log: createMemoryLogger(), now: Date.now });
     await inbox.accept({ id: "a", endpoint: "of-another-server", body: "{}", receivedAt: new Date() });
     await inbox.close(0);
-    expect((await told()).activity.queue).toEqual({ queued: 0, running: 0 });
+    expect((await told()).activity.queue).toEqual({ queued: 0, running: 0, dead: 0 });
   });
 });

@@ -1,8 +1,9 @@
-import type { Browser, BrowserContextOptions, Page, Route } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { expectAccessible, launchBrowser, looks, wide } from "../../support/browser.ts";
-import { answer, fullInfo, hostileInfo, hostileTexts, servePages } from "./sample-info.ts";
+import { answer, fullInfo, hostileInfo, hostileTexts, servePages, sixInfo } from "./sample-info.ts";
 
+const large = { width: 1920, height: 1080 };
 const lightGround = "rgb(252, 251, 248)";
 const darkGround = "rgb(19, 18, 16)";
 
@@ -27,15 +28,20 @@ afterEach(async () => {
   expect(heard).toEqual([]);
 });
 
+/** Also a large screen, where the page has two columns. */
+const everyLook = [
+  ...looks,
+  ...(["light", "dark"] as const).map((colorScheme) => ({ colorScheme, width: 1920, viewport: large })),
+];
+
 describe("The page is accessible", () => {
-  test.each(looks.flatMap((look) => ["full", "single", "young", "empty"].map((scene) => ({ scene, ...look }))))(
-    "with the scene “$scene”, $colorScheme, $width pixels wide",
-    async ({ scene, colorScheme, viewport }) => {
-      const page = await open(`/?scene=${scene}`, { colorScheme, viewport });
-      for (const table of await page.locator("summary").all()) await table.click();
-      await expectAccessible(page);
-    },
-  );
+  test.each(
+    everyLook.flatMap((look) => ["full", "single", "young", "empty", "fine"].map((scene) => ({ scene, ...look }))),
+  )("with the scene “$scene”, $colorScheme, $width pixels wide", async ({ scene, colorScheme, viewport }) => {
+    const page = await open(`/?scene=${scene}`, { colorScheme, viewport });
+    for (const table of await page.locator("summary").all()) await table.click();
+    await expectAccessible(page);
+  });
 });
 
 describe("The page", () => {
@@ -55,6 +61,18 @@ describe("The page", () => {
   });
 });
 
+describe("At 1280 × 800 pixels", () => {
+  test.each(["six", "fine"])("the state and six endpoints of the scene “%s” are visible", async (scene) => {
+    const page = await open(`/?scene=${scene}`);
+    for (const part of ["header", "h1", ".facts", "#endpoints", "#next"]) {
+      expect(await isInView(page.locator(part))).toBe(true);
+    }
+    const rows = await page.locator(".endpoints tbody tr").all();
+    expect(rows).toHaveLength(6);
+    for (const row of rows) expect(await isInView(row)).toBe(true);
+  });
+});
+
 describe("The theme", () => {
   test.each([
     { system: "light", asked: undefined, ground: lightGround },
@@ -69,9 +87,10 @@ describe("The theme", () => {
 
 describe("Without JavaScript", () => {
   test("every URL is readable, and there are no buttons without a function", async () => {
-    const page = await open("/", { javaScriptEnabled: false });
-    for (const { url } of fullInfo.endpoints) expect(await page.getByText(url, { exact: true }).isVisible()).toBe(true);
+    const page = await open("/?scene=six", { javaScriptEnabled: false });
+    for (const { url } of sixInfo.endpoints) expect(await page.getByText(url, { exact: true }).isVisible()).toBe(true);
     expect(await page.getByRole("button").count()).toBe(0);
+    await page.getByText("Show the command").click();
     expect(await page.getByText("curl").isVisible()).toBe(true);
   });
 });
@@ -79,7 +98,7 @@ describe("Without JavaScript", () => {
 describe("The chart", () => {
   test.each(["light", "dark"] as const)("shows every outcome in a contrasting color, %s", async (colorScheme) => {
     const page = await open("/", { colorScheme });
-    const luminances = await page.locator(".legend .key rect, pattern rect").evaluateAll((rects) => {
+    const luminances = await page.locator(".legend .key rect:not([fill]), pattern rect").evaluateAll((rects) => {
       const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
       const luminanceOf = (color: string) => {
         const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map((part) => linear(Number(part) / 255));
@@ -89,7 +108,7 @@ describe("The chart", () => {
       return [getComputedStyle(document.body).backgroundColor, ...fills].map(luminanceOf);
     });
     const [ground = 0, ...outcomes] = luminances;
-    expect(outcomes).toHaveLength(4);
+    expect(outcomes).toHaveLength(3);
     const contrasts = outcomes.map((one) => (Math.max(one, ground) + 0.05) / (Math.min(one, ground) + 0.05));
     // The minimum contrast of graphics in WCAG 2.2 (1.4.11).
     expect(Math.min(...contrasts)).toBeGreaterThanOrEqual(3);
@@ -126,10 +145,17 @@ describe("A copy button", () => {
   });
 
   test("copies the command for a first delivery with its line breaks", async () => {
-    const page = await open("/", { permissions: ["clipboard-read", "clipboard-write"] });
+    const page = await open("/?scene=single", { permissions: ["clipboard-read", "clipboard-write"] });
     await page.getByRole("button", { name: "the command" }).click();
     await page.getByRole("status").getByText("Copied the command.").waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^curl 'https:[^']+' \\\n {2}--header /);
+  });
+
+  test("shows and selects the command if the browser denies access to the clipboard", async () => {
+    const page = await open("http://receiver.example/?scene=single");
+    await page.getByRole("button", { name: "the command" }).click();
+    await page.getByRole("status").getByText("Selected the command: copy it with the keyboard.").waitFor();
+    expect(await page.evaluate(() => getSelection()?.toString())).toMatch(/^curl 'https:/);
   });
 
   test("selects the URL if the browser denies access to the clipboard, as over plain HTTP", async () => {
@@ -157,14 +183,16 @@ test("The Tab key reaches every link and button in reading order, with a visible
   const names = [
     "Endpoints",
     "Activity",
-    "Next steps",
     "Health",
+    "Console (opens a new tab)",
     "the settings of this Space (opens a new tab)",
-    ...fullInfo.endpoints.map(({ name }) => `Copy the URL of ${name}`),
-    "The same as a table",
-    "the webhook settings of the Hub (opens a new tab)",
     "Copy the command",
-    "/health",
+    "the webhook settings of the Hub (opens a new tab)",
+    "the console (opens a new tab)",
+    "the console (opens a new tab)",
+    ...fullInfo.endpoints.map(({ name }) => `Copy the URL of ${name}`),
+    "Show as a table",
+    "the console (opens a new tab)",
   ];
   expect(stops).toEqual(names.map((name) => `${name} | solid 3px`));
 });
@@ -172,9 +200,9 @@ test("The Tab key reaches every link and button in reading order, with a visible
 describe("Hostile text", () => {
   test("is shown as text and never runs", async () => {
     const page = await open("/?scene=hostile");
-    const headings = await page.locator(".endpoint h3").allTextContents();
-    expect(headings).toEqual(hostileTexts);
-    const urls = await page.locator(".endpoint .copyable code").allTextContents();
+    const names = await page.locator(".endpoints .name").allTextContents();
+    expect(names).toEqual(hostileTexts);
+    const urls = await page.locator(".endpoints .copyable code").allTextContents();
     expect(urls).toEqual(hostileInfo.endpoints.map(({ url }) => url));
     expect(await page.locator("img, body script, [onload], [onerror], [onfocus], [autofocus]").count()).toBe(0);
     expect(await page.title()).toBe("5 endpoints · hub-webhooks");
@@ -205,12 +233,27 @@ describe("In a frame", () => {
     expect((await tab).url()).toBe("https://huggingface.co/settings/webhooks");
   });
 
+  test("the console opens in a new tab, next to the page and in its theme", async () => {
+    const page = await open("https://huggingface.co/spaces/acme/bot");
+    const tab = page.waitForEvent("popup");
+    await page.frameLocator("iframe").getByRole("navigation").getByRole("link", { name: "Console" }).click();
+    expect((await tab).url()).toBe("https://acme-bot.hf.space/_console/?__theme=dark");
+  });
+
   test("on another site, the browser refuses to show it", async () => {
     const page = await open("https://stranger.example/");
     await expect.poll(() => complaints.splice(0)).toEqual([expect.stringContaining("frame-ancestors")]);
     expect(await page.frameLocator("iframe").getByRole("heading").count()).toBe(0);
   });
 });
+
+/** Whether the whole element is visible without scrolling. */
+async function isInView(element: Locator): Promise<boolean> {
+  const box = await element.boundingBox();
+  const viewport = element.page().viewportSize();
+  if (!box || !viewport) return false;
+  return box.y >= 0 && box.y + box.height <= viewport.height && box.x >= 0 && box.x + box.width <= viewport.width;
+}
 
 /** Opens a path of the server, or one of the URLs that {@link answerFor} simulates. */
 async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {

@@ -54,6 +54,7 @@ export const fullInfo = sampleInfo({
   endpoints: [
     sampleEndpoint({
       scopes: ["repo.content"],
+      registration: "registered",
       deliveries: 1284,
       lastDay: 812,
       last: { outcome: "succeeded", at: "2026-09-01T11:57:00.000Z" },
@@ -66,7 +67,7 @@ export const fullInfo = sampleInfo({
       last: { outcome: "ignored", at: "2026-09-01T10:59:00.000Z" },
     }),
     sampleEndpoint({ name: "mirror", deliveries: 1, lastDay: 1, last: { outcome: "failed", at: now.toISOString() } }),
-    sampleEndpoint({ name: `${"long".repeat(25)}_name.v2` }),
+    sampleEndpoint({ name: `${"long".repeat(25)}_name.v2`, registration: "missing" }),
   ],
   secretIsSet: false,
   space: { id: "acme/bot" },
@@ -78,7 +79,48 @@ export const fullInfo = sampleInfo({
       failed: index === 11 ? 40 : index % 9 === 0 ? 1 : 0,
     })),
     handlerTime: { p50: 12.4, p95: 1830, runs: 1024 },
-    queue: { queued: 1204, running: 4 },
+    queue: { queued: 1204, running: 4, dead: 3 },
+  },
+});
+
+const sixNames = [
+  "trigger_training",
+  "moderation/comments",
+  "mirror",
+  "release_notes",
+  "nightly_export",
+  "metadata_review",
+];
+
+/** A server with six endpoints and every setup step open, which is the tallest content above the endpoints. */
+export const sixInfo = sampleInfo({
+  endpoints: sixNames.map((name, index) =>
+    sampleEndpoint({
+      name,
+      scopes: index % 2 === 0 ? ["repo.content"] : ["discussion", "discussion.comment"],
+      background: index > 2,
+    }),
+  ),
+  secretIsSet: false,
+  space: { id: "acme/bot" },
+  activity: { hours: sampleHours(3), queue: { queued: 0, running: 0, dead: 0 } },
+});
+
+/** A registered server without problems. */
+export const fineInfo = sampleInfo({
+  endpoints: sixNames.map((name, index) =>
+    sampleEndpoint({
+      name,
+      registration: "registered",
+      deliveries: 100 * index + 1,
+      lastDay: 10 * index + 1,
+      last: { outcome: "succeeded", at: "2026-09-01T11:57:00.000Z" },
+    }),
+  ),
+  activity: {
+    hours: sampleHours(24, (index) => ({ succeeded: 5 + ((index * 7) % 11), ignored: index % 4 })),
+    handlerTime: { p50: 120, p95: 1830, runs: 1024 },
+    queue: { queued: 2, running: 1, dead: 0 },
   },
 });
 
@@ -105,7 +147,7 @@ export const hostileInfo = sampleInfo({
   activity: {
     hours: sampleHours(24, (index) => ({ succeeded: index, failed: index === 3 ? Number.MAX_SAFE_INTEGER : 0 })),
     handlerTime: { p50: 0, p95: 1e12, runs: 1 },
-    queue: { queued: Number.MAX_SAFE_INTEGER, running: 0 },
+    queue: { queued: Number.MAX_SAFE_INTEGER, running: 0, dead: 0 },
   },
   secretIsSet: false,
   baseUrl: `http://${hostileTexts[0]}`,
@@ -115,6 +157,8 @@ export const hostileInfo = sampleInfo({
 const scenes: Readonly<Record<string, LandingInfo>> = {
   full: fullInfo,
   single: sampleInfo(),
+  six: sixInfo,
+  fine: fineInfo,
   empty: sampleInfo({ endpoints: [], secretIsSet: false }),
   hostile: hostileInfo,
   young: sampleInfo({
@@ -130,7 +174,7 @@ export function answer(url: URL): Response {
   }
   const theme = url.searchParams.get("__theme");
   const scene = scenes[url.searchParams.get("scene") ?? "full"] ?? fullInfo;
-  return landingPage({ ...scene, ...((theme === "light" || theme === "dark") && { theme }) });
+  return landingPage({ ...scene, ...((theme === "light" || theme === "dark") && { theme }) }, now);
 }
 
 /** Serves the pages on a free port of this machine. */

@@ -15,9 +15,9 @@ function importedLater(paths: readonly string[]): Set<string> {
 
 // Node 22 caches a failed import, such as one without free file descriptors, so the page would fail permanently.
 test("A launched server preloads every page that is loaded on first use", () => {
-  const pages = importedLater(globSync(["*.ts", "{dashboard,landing,lifecycle,routes}/*.ts"], { cwd: folder }));
+  const pages = importedLater(globSync(["*.ts", "{console,landing,lifecycle,routes}/*.ts"], { cwd: folder }));
   const ahead = importedLater(["node/start-server.ts"]);
-  const shown = [...pages].filter((name) => /page|dashboard|gather-info/.test(name));
+  const shown = [...pages].filter((name) => /page|console|gather-info/.test(name));
   expect(shown.length).toBeGreaterThan(3);
   expect(shown.filter((name) => !ahead.has(name))).toEqual([]);
 });

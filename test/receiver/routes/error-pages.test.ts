@@ -33,13 +33,14 @@ describe.each(Object.entries(ways))("A browser, %s,", (_way, open) => {
     ["an endpoint that is not there", {}, "/webhooks/nowhere", 404, "ENDPOINT_UNKNOWN"],
     ["an endpoint", {}, "/webhooks/retrain", 405, "METHOD_NOT_ALLOWED"],
     [
-      "the dashboard without the token",
-      { dashboardToken: "owner-token" },
-      "/_deliveries",
+      "metrics without the token",
+      { metrics: true, consoleToken: "owner-token" },
+      "/metrics",
       401,
-      "DASHBOARD_TOKEN_MISSING",
+      "CONSOLE_TOKEN_MISSING",
     ],
-    ["a dashboard that is closed", {}, "/_deliveries", 403, "OWNER_ONLY"],
+    ["metrics that are closed", { metrics: true }, "/metrics", 403, "OWNER_ONLY"],
+    ["a path that is not in the console", {}, "/_console/nowhere", 404, "NOT_FOUND"],
   ] as const)("gets a page for %s, and any other client gets JSON", async (_what, options, path, status, code) => {
     if (code === "OWNER_ONLY") {
       vi.stubEnv("PUBLIC_URL", "https://bot.example");

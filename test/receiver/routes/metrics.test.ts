@@ -14,7 +14,7 @@ const asOwner = { authorization: `Basic ${btoa(`me:${token}`)}` };
 
 function openServer(options: WebhooksServerOptions = { metrics: true }) {
   const logger = createMemoryLogger();
-  const server = new WebhooksServer({ logger, secret: false, dashboardToken: token, ...options });
+  const server = new WebhooksServer({ logger, secret: false, consoleToken: token, ...options });
   onTestFinished(() => server.close());
   const send = (endpoint: string, id?: string) =>
     server.fetch(deliveryRequest({ endpoint, payload, ...(id !== undefined && { id }) }));
@@ -83,7 +83,7 @@ describe("GET /metrics", () => {
     });
     const { WebhooksServer } = await import("../../../src/index.ts");
     const logger = createMemoryLogger();
-    const server = new WebhooksServer({ logger, secret: false, dashboardToken: token, metrics: true });
+    const server = new WebhooksServer({ logger, secret: false, consoleToken: token, metrics: true });
     expect((await server.request("/metrics", { headers: asOwner })).status).toBe(503);
     expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "OPTION_INVALID" }));
     expect(await (await server.request("/metrics", { headers: asOwner })).text()).toBe("hub_webhooks_up 1\n");
@@ -107,7 +107,7 @@ describe("GET /metrics", () => {
     const guess = { authorization: `Basic ${btoa("me:guess")}` };
     expect((await server.request("/metrics", { headers: guess })).status).toBe(401);
     expect(logger.lines.filter(({ level }) => level === "warn")).toMatchObject([
-      { code: "DASHBOARD_TOKEN_INVALID", path: "/metrics" },
+      { code: "CONSOLE_TOKEN_INVALID", path: "/metrics" },
     ]);
   });
 
@@ -202,6 +202,7 @@ describe("GET /metrics", () => {
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="running"}': 1,
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="succeeded"}': 0,
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="dead"}': 0,
+      'hub_webhooks_inbox_deliveries{endpoint="retrain",status="cancelled"}': 0,
     });
     work.resolve();
   });
@@ -215,7 +216,7 @@ describe("GET /metrics", () => {
     const { server, scrape } = openServer({ metrics: true, now: () => now });
     server.webhook("retrain", { background: true }, () => {});
     await server.ready();
-    expect(Object.keys(named(await scrape(), "hub_webhooks_inbox_deliveries"))).toHaveLength(4);
+    expect(Object.keys(named(await scrape(), "hub_webhooks_inbox_deliveries"))).toHaveLength(5);
     now += 1_000;
     const { SqliteInbox } = await import("../../../src/inbox/sqlite/sqlite-inbox.ts");
     const counts = vi.spyOn(SqliteInbox.prototype, "counts").mockRejectedValue(new Error("the disk is gone"));
@@ -263,7 +264,7 @@ describe("The package prom-client", () => {
   async function run(script: string): Promise<unknown> {
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
       cwd: fileURLToPath(new URL("../../../", import.meta.url)),
-      env: { ...process.env, METRICS: "", DASHBOARD_TOKEN: token },
+      env: { ...process.env, METRICS: "", CONSOLE_TOKEN: token },
     });
     return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
   }

@@ -43,8 +43,9 @@ describeOverBothTransports("With a base path", (send) => {
     const server = createServer({ basePath: "/team/hub" });
     const page = await (await server.request("/team/hub")).text();
     const addresses = [...page.matchAll(/(?:href|src)="([^"#:]+)"/g)].map(([, address = ""]) => address);
-    expect(addresses).toHaveLength(4);
-    for (const address of addresses) {
+    expect(addresses).toHaveLength(5);
+    expect(addresses).toContain("/team/hub/_console/");
+    for (const address of new Set(addresses)) {
       expect(address).toMatch(/^\/team\/hub\//);
       expect((await send(server, new Request(`http://localhost${address}`))).status).toBe(200);
     }
@@ -95,7 +96,7 @@ describe("A base path", () => {
     expect(() => createServer({ basePath })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 
-  test.each(["/webhooks", "/webhooks/hub", "/health", "/_deliveries"])(
+  test.each(["/webhooks", "/webhooks/hub", "/health", "/_console"])(
     "may not be a path of the server, of which a part would be removed: %s",
     (basePath) => {
       expect(() => createServer({ basePath })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));

@@ -14,7 +14,7 @@ const secret = "s3cret";
 
 function createReceiver(options: WebhooksServerOptions = {}) {
   const logger = createMemoryLogger();
-  const server = new WebhooksServer({ secret, logger, inbox: "sqlite::memory:", dashboardToken: "t0ken", ...options });
+  const server = new WebhooksServer({ secret, logger, inbox: "sqlite::memory:", consoleToken: "t0ken", ...options });
   server.webhook("acme/echo", { schema: null }, (_payload, { delivery }) => ({ length: delivery.body.length }));
   server.webhook("background", { background: true }, () => {});
   onTestFinished(() => server.close());
@@ -152,14 +152,13 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
     expect(url.pathname).toBe(`${prefix}/webhooks/acme/echo`);
     expect((await send(`http://localhost${url.pathname}`, delivery())).status).toBe(200);
     const addresses = [...page.matchAll(/(?:href|src)="([^"#:]+)"/g)].map(([, address = ""]) => address);
-    expect(addresses).toHaveLength(5);
-    for (const address of addresses) {
-      const target = new URL(address, `http://localhost${prefix}`).href;
-      expect([target, (await send(target, owner)).status]).toEqual([target, 200]);
-    }
+    const targets = new Set(addresses.map((address) => new URL(address, `http://localhost${prefix}`).href));
+    expect([...targets]).toContain(`http://localhost${prefix}/_console/`);
+    expect(targets.size).toBe(4);
+    for (const target of targets) expect([target, (await send(target)).status]).toEqual([target, 200]);
   });
 
-  test("the dashboard has working links and assets, and replays deliveries", async () => {
+  test("the console signs in, has working assets, and replays deliveries", async () => {
     const { server } = createReceiver(options);
     const send = await open(server);
     await send(`http://localhost${prefix}/webhooks/background`, {
@@ -168,21 +167,34 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
       body: JSON.stringify(webhookPayload("repo")),
     });
     await waitFor(async () => expect(await server.inbox.get("d-1")).toMatchObject({ status: "succeeded" }));
-    const here = `http://localhost${prefix}/_deliveries`;
-    const list = await send(here, owner);
-    const page = await list.text();
-    expect([list.status, page]).toEqual([200, expect.stringContaining("d-1")]);
-    const addresses = [...page.matchAll(/(?:href|src)="([^"#:]+)"/g)].map(([, address = ""]) => address);
-    for (const address of new Set(addresses)) {
-      const target = new URL(address.replaceAll("&amp;", "&"), here).href;
-      expect([target, (await send(target, owner)).status]).toEqual([target, 200]);
+
+    const without = `http://localhost${prefix}/_console`;
+    const moved = await send(without, { redirect: "manual" });
+    const { href: base, pathname } = new URL(moved.headers.get("location") ?? "", without);
+    expect([moved.status, pathname]).toEqual([308, `${prefix}/_console/`]);
+    const page = await send(base);
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    const assets = [...(await page.text()).matchAll(/(?:href|src)="([^"#:]+)"/g)].map(([, asset = ""]) => asset);
+    expect(assets.length).toBeGreaterThan(1);
+    for (const asset of assets) {
+      const target = new URL(asset, base).href;
+      expect([target, (await send(target)).status]).toEqual([target, 200]);
     }
-    const replayed = await send(new URL("_deliveries/replay", here).href, {
+
+    const api = (path: string, init?: RequestInit) => send(new URL(`api/${path}`, base).href, init);
+    expect((await api("deliveries")).status).toBe(401);
+    const json = { "content-type": "application/json" };
+    const signedIn = await api("session", { method: "POST", headers: json, body: JSON.stringify({ token: "t0ken" }) });
+    const { csrfToken } = await signedIn.json();
+    const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
+    const list = await api("deliveries", { headers: { cookie } });
+    expect(await list.json()).toMatchObject({ deliveries: [{ id: "d-1", endpoint: "background" }] });
+    const replayed = await api("deliveries/replay", {
       method: "POST",
-      headers: { ...owner.headers, "content-type": "application/json" },
+      headers: { ...json, cookie, "x-csrf-token": csrfToken },
       body: JSON.stringify({ endpoint: "background", id: "d-1" }),
     });
-    expect(await replayed.json()).toEqual({ replayed: 1 });
+    expect([replayed.status, await replayed.json()]).toEqual([200, { endpoint: "background", id: "d-1" }]);
   });
 });
 

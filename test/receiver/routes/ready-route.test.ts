@@ -20,7 +20,7 @@ beforeEach(() => {
 
 function openServer({ background = true, ...options }: WebhooksServerOptions & { background?: boolean } = {}) {
   const logger = createMemoryLogger();
-  const server = new WebhooksServer({ secret: false, dashboardToken: token, logger, ...options });
+  const server = new WebhooksServer({ secret: false, consoleToken: token, logger, ...options });
   server.webhook("retrain", { background }, () => {});
   onTestFinished(() => server.close());
   return server;

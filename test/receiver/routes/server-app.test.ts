@@ -53,11 +53,12 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     ["the landing page", () => get("/"), "GET /", 200],
     ["the health check", () => get("/health"), "GET /health", 200],
     ["the metrics", () => get("/metrics"), "GET /metrics", 401],
-    ["the dashboard", () => get("/_deliveries"), "GET /_deliveries", 401],
+    ["the console", () => get("/_console"), "GET /_console", 308],
+    ["the API of the console", () => get("/_console/api/deliveries"), "GET /_console/api/deliveries", 401],
     ["a path that does not exist", () => get("/nothing"), "GET /nothing", 404],
   ])("runs for %s", async (_what, request, expected, status) => {
     const { app, seen } = createNotingApp();
-    const { server } = createServer({ app, metrics: true, dashboardToken: "t0ken" });
+    const { server } = createServer({ app, metrics: true, consoleToken: "t0ken" });
     expect((await send(server, request())).status).toBe(status);
     expect(seen).toEqual([expected]);
     await server.close();

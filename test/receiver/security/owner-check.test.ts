@@ -44,8 +44,8 @@ describe("With a token, the owner", () => {
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toBe('Basic realm="hub-webhooks", charset="UTF-8"');
     expect(await response.json()).toEqual({
-      error: expect.stringContaining("DASHBOARD_TOKEN"),
-      code: "DASHBOARD_TOKEN_MISSING",
+      error: expect.stringContaining("CONSOLE_TOKEN"),
+      code: "CONSOLE_TOKEN_MISSING",
     });
   });
 
@@ -71,19 +71,19 @@ describe("With a token, the owner", () => {
     "is refused with credentials that cannot be decoded: %s",
     async (authorization) => {
       const response = await ownersApp({ token }).request("/", { headers: { authorization } });
-      expect([response.status, await response.json()]).toMatchObject([401, { code: "DASHBOARD_TOKEN_INVALID" }]);
+      expect([response.status, await response.json()]).toMatchObject([401, { code: "CONSOLE_TOKEN_INVALID" }]);
     },
   );
 
-  test("is checked against DASHBOARD_TOKEN of the process or of a worker", async () => {
-    vi.stubEnv("DASHBOARD_TOKEN", "of the process");
+  test("is checked against CONSOLE_TOKEN of the process or of a worker", async () => {
+    vi.stubEnv("CONSOLE_TOKEN", "of the process");
     onTestFinished(() => void vi.unstubAllEnvs());
     const app = ownersApp();
     const statusOf = async (password: string, bindings?: object) =>
       (await app.request("/", { headers: basic(password) }, bindings)).status;
     expect(await statusOf("of the process")).toBe(200);
-    expect(await statusOf("of the worker", { DASHBOARD_TOKEN: "of the worker" })).toBe(200);
-    expect(await statusOf("of the process", { DASHBOARD_TOKEN: "of the worker" })).toBe(401);
+    expect(await statusOf("of the worker", { CONSOLE_TOKEN: "of the worker" })).toBe(200);
+    expect(await statusOf("of the process", { CONSOLE_TOKEN: "of the worker" })).toBe(401);
   });
 
   test("can sign in while a guessing client gets 429 for a minute", async () => {
@@ -133,7 +133,7 @@ describe("Without a token, the owner", () => {
     const response = await ownersApp().request("/", { headers: { ...headers, ...(host && { host }) } }, bindings);
     expect(response.status).toBe(403);
     expect(response.headers.get("www-authenticate")).toBeNull();
-    expect(await response.json()).toMatchObject({ error: expect.stringContaining("Set DASHBOARD_TOKEN") });
+    expect(await response.json()).toMatchObject({ error: expect.stringContaining("Set CONSOLE_TOKEN") });
   });
 
   test("cannot be recognized in a Space, where every request comes through a proxy", async () => {

@@ -8,7 +8,7 @@ const planted = "Planted-5ecret";
 const names = [
   "WEBHOOK_SECRET",
   "WEBHOOK_SECRET_PREVIOUS",
-  "DASHBOARD_TOKEN",
+  "CONSOLE_TOKEN",
   "HF_TOKEN",
   "HUGGING_FACE_HUB_TOKEN",
   "AWS_SECRET_ACCESS_KEY",
@@ -45,7 +45,7 @@ describe("A server redacts", () => {
   test.each<[string, WebhooksServerOptions, string?]>([
     ["its secret", { secret: planted }, planted],
     ["each of several secrets", { secret: ["s3cret-of-today", planted] }, planted],
-    ["its dashboard token", { dashboardToken: planted }],
+    ["its console token", { consoleToken: planted }],
     ["the password of its inbox", { inbox: `redis://:${planted}@localhost` }],
   ])("is %s", async (_what, options, secret) => {
     expect(await createServer(options).logged(secret)).toBe("It is [redacted].");
@@ -86,7 +86,7 @@ describe("A secret that is too short to be redacted", () => {
 
   test.each<[string, WebhooksServerOptions, Record<string, string>]>([
     ["`secret`", { secret: [planted, short] }, {}],
-    ["`dashboardToken`", { dashboardToken: short }, {}],
+    ["`consoleToken`", { consoleToken: short }, {}],
     ["the password in `inbox`", { inbox: `redis://:${short}@localhost` }, {}],
     ["the password in INBOX_URL", {}, { INBOX_URL: `redis://:${short}@localhost` }],
     ...names.map((name): [string, WebhooksServerOptions, Record<string, string>] => [name, {}, { [name]: short }]),

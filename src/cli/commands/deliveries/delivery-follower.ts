@@ -107,7 +107,7 @@ export class DeliveryFollower {
       const state = `${status} ${attempts.length}`;
       const before = this.#followed.get(key);
       this.#followed.delete(key);
-      this.#followed.set(key, { id, endpoint, state, isDone: status === "succeeded" || status === "dead" });
+      this.#followed.set(key, { id, endpoint, state, isDone: status !== "queued" && status !== "running" });
       return before?.state !== state;
     });
     for (const key of this.#followed.keys()) {

@@ -1,12 +1,12 @@
-import { summarizeEvent } from "../../../console/event-summary.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import type { ListOptions, StoredDelivery } from "../../../inbox/inbox.ts";
+import { summarizeEvent } from "../../../payload/event-summary.ts";
 import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
 import type { Column, Result } from "../../output.ts";
 
-/** A delivery without its body, which can be large. */
-export interface DeliverySummary extends Omit<StoredDelivery, "body"> {
+/** A delivery without its body, its headers, and the details of its attempts, which can be large. */
+export interface DeliverySummary extends Omit<StoredDelivery, "body" | "headers"> {
   /** The event, such as `repo.content update`. Absent if the body was removed or contains no event. */
   event?: string;
   /** The repository, such as `dataset:me/data`. */
@@ -61,12 +61,13 @@ export function deliveriesResult(deliveries: readonly DeliverySummary[]): Result
   };
 }
 
-/** Replaces the body of a delivery with its event and repository. */
-export function summarize({ body, ...delivery }: StoredDelivery): DeliverySummary {
+/** Replaces the body of a delivery with its event and repository, and removes other data that can be large. */
+export function summarize({ body, headers: _headers, ...delivery }: StoredDelivery): DeliverySummary {
   const { scope, action, repoType, repoName } = summarizeEvent(body)?.parts ?? {};
   const event = [scope, action].filter((text) => text !== undefined).join(" ");
   const repo = [repoType, repoName].filter((text) => text !== undefined).join(":");
-  return { ...delivery, ...(event !== "" && { event }), ...(repo !== "" && { repo }) };
+  const attempts = delivery.attempts.map(({ details: _details, ...attempt }) => attempt);
+  return { ...delivery, attempts, ...(event !== "" && { event }), ...(repo !== "" && { repo }) };
 }
 
 /**

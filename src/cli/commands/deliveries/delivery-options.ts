@@ -24,7 +24,10 @@ export function takeOverOption(): Option {
 }
 
 // Only the type is imported, because the help must not load the inbox. The compiler checks that no status is missing.
-const statuses = { queued: true, running: true, succeeded: true, dead: true } satisfies Record<DeliveryStatus, true>;
+const statuses = { queued: true, running: true, succeeded: true, dead: true, cancelled: true } satisfies Record<
+  DeliveryStatus,
+  true
+>;
 
 /** Creates the `--status` option. */
 export function statusOption(description: string): Option {

@@ -35,6 +35,8 @@ export class DevLines {
     switch (event.event) {
       case "ready":
         return [];
+      case "signedIn":
+        return [this.#line("gray", "·", "signed in to the console")];
       case "delivery": {
         const { endpoint, status, reason } = event;
         // If the server answered, the server's log line describes the delivery in more detail.
@@ -82,15 +84,16 @@ export class DevLines {
       file,
       seconds,
       hasKeys,
+      consoleLink,
       secret,
-    }: { file: string; seconds: number; hasKeys: boolean; secret?: string | undefined },
+    }: { file: string; seconds: number; hasKeys: boolean; consoleLink: string; secret?: string | undefined },
   ): readonly string[] {
-    const { url, publicUrl, hub, endpoints, inbox, dashboardUrl } = state;
+    const { url, publicUrl, hub, endpoints, inbox } = state;
     const width = Math.max(0, ...endpoints.map(({ name }) => name.length));
     const trigger = endpoints.find((endpoint) => endpoint.trigger)?.trigger;
     const places = [
+      ["console", `${consoleLink}${hasKeys ? "  (once; key o opens it again)" : "  (valid once)"}`],
       ["server", url],
-      ...(dashboardUrl === undefined ? [] : [["dashboard", `${dashboardUrl}${hasKeys ? "  (key o)" : ""}`]]),
       ...(publicUrl === url ? [] : [["public", publicUrl]]),
       ["Hub", hub.kind === "local" ? `${hub.url}  (local, no account)` : hub.url],
       ...(inbox === undefined ? [] : [["inbox", `${inbox}  (kept between sessions)`]]),
@@ -105,7 +108,7 @@ export class DevLines {
       ...(endpoints.length === 0 ? ["  No endpoints yet. Register one with server.webhook(name, handler)."] : []),
       "",
       ...(trigger ? [`To send a test event, run in another terminal: ${this.#triggerCommand(hub.url, trigger)}`] : []),
-      hasKeys ? describeKeys(state) : "Press Ctrl+C to stop.",
+      hasKeys ? describeKeys() : "Press Ctrl+C to stop.",
       "",
     ];
   }

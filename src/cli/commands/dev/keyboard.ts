@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { messageOf } from "../../../core/describe-error.ts";
-import type { DevState } from "../../../dev/dev-event.ts";
 import type { DevSession } from "../../../dev/dev-session.ts";
 import type { Output } from "../../output.ts";
 import type { InputStream } from "../../shell.ts";
@@ -68,11 +67,11 @@ export async function runKeyAction(
   { session, output }: { session: DevSession; output: Output },
 ): Promise<void> {
   if (action === "help") {
-    output.log(describeKeys(session.state));
+    output.log(describeKeys());
     return;
   }
   if (action === "open") {
-    const { url: page, dashboardUrl: url = page } = session.state;
+    const url = session.createConsoleLink();
     if (!(await openPage(url))) output.log(`Could not open a browser. Go to ${url}.`);
     return;
   }
@@ -86,6 +85,6 @@ export async function runKeyAction(
 }
 
 /** Lists the keys on one line. */
-export function describeKeys({ dashboardUrl }: Pick<DevState, "dashboardUrl">): string {
-  return `Keys: r replays the latest delivery, o opens the ${dashboardUrl === undefined ? "page" : "dashboard"}, q quits`;
+export function describeKeys(): string {
+  return "Keys: r replays the latest delivery, o opens the console, q quits";
 }

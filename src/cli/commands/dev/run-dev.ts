@@ -80,6 +80,7 @@ export async function runDev(run: DevRun): Promise<void> {
             file: run.file ?? relative(process.cwd(), file),
             seconds,
             hasKeys,
+            consoleLink: session.createConsoleLink(),
             secret: session.secret,
           })
           .join("\n"),

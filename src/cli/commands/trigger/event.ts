@@ -3,7 +3,8 @@ import { type ParsedEvent, parseEvent } from "../../../local-hub/events/event-re
 import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
-import { actions, isKnownScope, type KnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
+import { actionsByScope } from "../../../payload/known-actions.ts";
+import { actions, isKnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
 import { usageError } from "../../usage.ts";
 import {
   type Fields,
@@ -32,15 +33,6 @@ export interface EventDescription {
   /** Warnings about likely mistakes: values that the Hub is not known to send. */
   warnings: readonly string[];
 }
-
-/** The actions that the Hub is known to send for each scope. The first action is the default. */
-const actionsByScope: Readonly<Record<KnownScope, readonly [string, ...string[]]>> = {
-  repo: ["update", "create", "delete", "move"],
-  "repo.content": ["update"],
-  "repo.config": ["update"],
-  discussion: ["create", "update", "delete"],
-  "discussion.comment": ["create", "update"],
-};
 
 /** The Hub URL in payloads that are sent without a local Hub. */
 export const hubUrl = "https://huggingface.co";

@@ -158,7 +158,11 @@ describe("A password that is a common word", () => {
 describe("Wrong usage of hub-webhooks deliveries", () => {
   test.each([
     ["an unknown subcommand", ["lst"], "(Did you mean one of list, ls?)"],
-    ["an unknown status", ["list", "--status", "failed"], "Allowed choices are queued, running, succeeded, dead."],
+    [
+      "an unknown status",
+      ["list", "--status", "failed"],
+      "Allowed choices are queued, running, succeeded, dead, cancelled.",
+    ],
     ["an unknown status to follow", ["tail", "--status", "x"], "Allowed choices are"],
     ["a limit of zero", ["list", "--limit", "0"], "Use a number from 1 to 1000."],
     ["a limit above the maximum", ["list", "--limit", "1001"], "Use a number from 1 to 1000."],

@@ -100,6 +100,7 @@ describe("hub-webhooks deliveries list", () => {
       ["bad", "good"],
     ],
     [["--status", "dead"], ["bad"]],
+    [["--status", "cancelled"], []],
     [["--status", "queued", "--endpoint", "notify"], ["new"]],
     [["--status", "queued", "--endpoint", "retrain"], []],
   ])("filters by %j", async (filter, ids) => {

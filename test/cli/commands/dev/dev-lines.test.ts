@@ -16,21 +16,24 @@ const state: DevState = {
   publicUrl: "http://127.0.0.1:7860",
   hub: { kind: "local", url: "http://127.0.0.1:5050" },
   endpoints: [retrain],
+  consoleUrl: "http://127.0.0.1:7860/_console/",
 };
-const start = { file: "server.ts", seconds: 0.34, hasKeys: true };
+const consoleLink = "http://127.0.0.1:7860/_console/#/sign-in/code";
+const start = { file: "server.ts", seconds: 0.34, hasKeys: true, consoleLink };
 
 describe("Ready", () => {
   test("shows the addresses, the watched repositories, and how to send a test event", () => {
     expect(lines.ready(state, start)).toEqual([
       "",
       "Ready in 0.3 s: server.ts",
+      `  console    ${consoleLink}  (once; key o opens it again)`,
       "  server     http://127.0.0.1:7860",
       "  Hub        http://127.0.0.1:5050  (local, no account)",
       "",
       "  retrain  dataset:me/data",
       "",
       "To send a test event, run in another terminal: npx hub-webhooks trigger dataset:me/data",
-      "Keys: r replays the latest delivery, o opens the page, q quits",
+      "Keys: r replays the latest delivery, o opens the console, q quits",
       "",
     ]);
   });
@@ -44,15 +47,6 @@ describe("Ready", () => {
     expect(lines.ready(state, { ...start, secret: "5e55ion" })).toContain(
       "  secret     5e55ion  (this session; sent by the local Hub and by trigger)",
     );
-  });
-
-  test("shows the address of the dashboard, which the key o opens", () => {
-    const dashboardUrl = "http://127.0.0.1:7860/_deliveries";
-    const ready = lines.ready({ ...state, dashboardUrl }, start);
-    expect(ready).toContain(`  dashboard  ${dashboardUrl}  (key o)`);
-    expect(ready).toContain("Keys: r replays the latest delivery, o opens the dashboard, q quits");
-    const withoutKeys = lines.ready({ ...state, dashboardUrl }, { ...start, hasKeys: false });
-    expect(withoutKeys).toContain(`  dashboard  ${dashboardUrl}`);
   });
 
   test("adds --hub-url for a local Hub at another port", () => {

@@ -1,0 +1,69 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openInbox } from "../src/inbox/open-inbox.ts";
+import { searchIndexFile } from "../src/inbox/sqlite/search-index.ts";
+import { SearchIndexer } from "../src/inbox/sqlite/search-indexer.ts";
+import { createConsoleLogger } from "../src/receiver/lifecycle/server-logger.ts";
+import { variedDelivery } from "./delivery.ts";
+import { inboxFolder } from "./inbox-folder.ts";
+
+/** An inbox with deliveries of many repositories, and its search index. */
+export interface VariedInbox {
+  url: string;
+  /** How long it took to build the search index. */
+  indexSeconds: number;
+}
+
+const maxIndexedRows = 10_000;
+
+/** Creates an inbox with this number of deliveries, one per second. One of 50 is dead. */
+export async function variedInbox(count: number): Promise<VariedInbox> {
+  const folder = join(inboxFolder, `varied-${count}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "inbox.db");
+  const url = `sqlite:${file}`;
+  const inbox = await openInbox({ url, log: createConsoleLogger(), now: Date.now });
+  await inbox.close(0);
+  const database = new DatabaseSync(file);
+  fill(database, count);
+  const startedAt = performance.now();
+  {
+    using indexer = new SearchIndexer(database, searchIndexFile(file));
+    while (!indexer.step(maxIndexedRows).isDone);
+  }
+  database.close();
+  return { url, indexSeconds: (performance.now() - startedAt) / 1_000 };
+}
+
+function fill(database: DatabaseSync, count: number): void {
+  database.exec("PRAGMA synchronous = OFF; BEGIN");
+  const add = database.prepare(
+    `INSERT INTO deliveries (endpoint, id, status, body, received_at, attempts, scheduled_at, finished_at)
+     VALUES ('background', ?, ?, ?, ?, 1, ?, ?)`,
+  );
+  const addAttempt = database.prepare(
+    `INSERT INTO attempts (delivery, number, started_at, duration_ms, outcome, code, message)
+     VALUES (?, 1, ?, 5, ?, ?, ?)`,
+  );
+  const addFailure = database.prepare("INSERT INTO failed_attempts (delivery) VALUES (?)");
+  const firstAt = Date.now() - count * 1_000;
+  for (let number = 0; number < count; number += 1) {
+    const at = firstAt + number * 1_000;
+    const isDead = number % 50 === 0;
+    const { id, body } = variedDelivery(number);
+    const { lastInsertRowid } = add.run(id, isDead ? "dead" : "succeeded", body, at, at, at);
+    if (isDead) {
+      addAttempt.run(
+        lastInsertRowid,
+        at,
+        "failed",
+        "HANDLER_FAILED",
+        `The worker ${number % 777} has no disk space left`,
+      );
+      addFailure.run(lastInsertRowid);
+    } else addAttempt.run(lastInsertRowid, at, "succeeded", null, null);
+  }
+  database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+}

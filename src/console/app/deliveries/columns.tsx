@@ -1,0 +1,134 @@
+import type { ComponentChildren } from "preact";
+import { escapeHidden } from "../../../core/escape.ts";
+import type { DeliverySummary } from "../../protocol/deliveries.ts";
+import { Text } from "../components/text.tsx";
+import { Countdown, Elapsed, Moment } from "../components/time.tsx";
+import { formatCount } from "../format/number.ts";
+import { formatDuration } from "../format/time.ts";
+import { RepositoryLink } from "./repository-link.tsx";
+import { StatusLabel } from "./status-label.tsx";
+
+/** A column of the list. */
+export interface Column {
+  id: string;
+  label: string;
+  /** A track of `grid-template-columns`. */
+  width: string;
+  /** The width of the list from which the column is shown, in pixels. */
+  minListWidth: number;
+  /** Whether the card of a phone shows it. `app/deliveries/list.css` decides where. */
+  isInCard: boolean;
+  isNumber?: boolean;
+  /** `hash` is the link to the delivery. */
+  cell: (delivery: DeliverySummary, hash: string) => ComponentChildren;
+}
+
+/** The columns of the list, in their order. To add a column, add an entry. */
+const columns: readonly Column[] = [
+  {
+    id: "status",
+    label: "Status",
+    width: "7.25rem",
+    minListWidth: 0,
+    isInCard: true,
+    cell: ({ status }) => <StatusLabel status={status} />,
+  },
+  {
+    id: "event",
+    label: "Event",
+    width: "minmax(10rem, 1.1fr)",
+    minListWidth: 0,
+    isInCard: true,
+    // The link covers the row, so its tooltip is that of the row.
+    cell: (delivery, hash) => {
+      const { event } = delivery;
+      const problem = problemOf(delivery);
+      return (
+        <a class="row-link" href={hash} title={problem && escapeHidden(problem)}>
+          {event ? <Text value={`${event.scope} ${event.action}`} /> : "No Hub payload"}
+        </a>
+      );
+    },
+  },
+  {
+    id: "repository",
+    label: "Repository",
+    width: "minmax(9rem, 1.6fr)",
+    minListWidth: 0,
+    isInCard: true,
+    cell: ({ repository }) =>
+      repository && (
+        <span class="repository">
+          <span>
+            {repository.type !== "model" && <span class="quiet">{repository.type} </span>}
+            <Text value={repository.name} />
+          </span>
+          <RepositoryLink repository={repository} />
+        </span>
+      ),
+  },
+  {
+    id: "endpoint",
+    label: "Endpoint",
+    width: "minmax(7rem, 1fr)",
+    minListWidth: 0,
+    isInCard: true,
+    cell: ({ endpoint }) => <Text value={endpoint} />,
+  },
+  {
+    id: "duration",
+    label: "Duration",
+    width: "5rem",
+    minListWidth: 860,
+    isInCard: false,
+    isNumber: true,
+    cell: ({ status, startedAt, durationMs }) =>
+      status === "running" && startedAt !== undefined ? (
+        <Elapsed since={startedAt} />
+      ) : (
+        durationMs !== undefined && formatDuration(durationMs)
+      ),
+  },
+  {
+    id: "attempts",
+    label: "Attempts",
+    width: "4.5rem",
+    minListWidth: 860,
+    isInCard: false,
+    isNumber: true,
+    cell: ({ attempts }) => formatCount(attempts),
+  },
+  {
+    id: "next",
+    label: "Next attempt or error",
+    width: "minmax(8.5rem, 1.3fr)",
+    minListWidth: 1_000,
+    isInCard: false,
+    cell: (delivery) => {
+      if (delivery.nextAttemptAt !== undefined) return <Countdown at={delivery.nextAttemptAt} />;
+      const problem = problemOf(delivery);
+      return problem !== undefined && <Text value={problem} />;
+    },
+  },
+  {
+    id: "time",
+    label: "Time",
+    width: "8.25rem",
+    minListWidth: 0,
+    isInCard: true,
+    cell: ({ receivedAt }) => <Moment at={receivedAt} />,
+  },
+];
+
+/** Why a delivery failed or was ignored. */
+function problemOf({ status, error, ignoredReason }: DeliverySummary): string | undefined {
+  return status === "dead" || status === "failed" ? error?.message : ignoredReason;
+}
+
+/** Below this width, the list shows cards of two lines. */
+export const maxCardWidth = 700;
+
+/** Selects the columns for a list of a width, in pixels. */
+export function selectColumns(width: number): readonly Column[] {
+  return columns.filter(({ isInCard, minListWidth }) => (width < maxCardWidth ? isInCard : width >= minListWidth));
+}

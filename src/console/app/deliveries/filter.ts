@@ -1,0 +1,110 @@
+import type { ConsoleStatus, DeliveryFilter, DeliverySummary } from "../../protocol/deliveries.ts";
+import { formatMoment } from "../format/time.ts";
+import { isStatus, statusLooks } from "./status.ts";
+
+/** The filters of the list as they are in the URL. `last` is a window that moves with the time, such as `1h`. */
+export interface ListFilter extends Omit<DeliveryFilter, "from" | "until"> {
+  last?: string;
+  from?: number;
+  until?: number;
+}
+
+/** The moving windows of the time filter. */
+export const timeWindows: Readonly<Record<string, { label: string; ms: number }>> = {
+  "15m": { label: "Last 15 minutes", ms: 900_000 },
+  "1h": { label: "Last hour", ms: 3_600_000 },
+  "24h": { label: "Last 24 hours", ms: 86_400_000 },
+  "7d": { label: "Last 7 days", ms: 604_800_000 },
+};
+
+const textNames = ["endpoint", "scope", "action", "repository", "search"] as const;
+
+/** Reads the filters from the query of a route. Unknown values are left out. */
+export function readFilter(query: Readonly<Record<string, string>>): ListFilter {
+  const filter: ListFilter = {};
+  for (const name of textNames) {
+    if (query[name]) filter[name] = query[name];
+  }
+  const statuses = readStatuses(query.status);
+  if (statuses.length > 0) filter.status = statuses.join();
+  if (query.last && Object.hasOwn(timeWindows, query.last)) filter.last = query.last;
+  for (const name of ["from", "until"] as const) {
+    const at = Number(query[name] ?? Number.NaN);
+    if (Number.isFinite(at)) filter[name] = at;
+  }
+  return filter;
+}
+
+/** The statuses of a filter, which separates them by commas. */
+export function readStatuses(text: string | undefined) {
+  return (text ?? "").split(",").filter(isStatus);
+}
+
+/** Returns the filter of the API. A moving window becomes a moment. */
+export function toApiFilter({ last, ...filter }: ListFilter, now: number): DeliveryFilter {
+  const window = last === undefined ? undefined : timeWindows[last];
+  return window ? { ...filter, from: now - window.ms } : filter;
+}
+
+/** Returns a function that decides whether a delivery of the stream belongs to the list. */
+export function toPredicate(filter: ListFilter, now: number): (delivery: DeliverySummary) => boolean {
+  const { endpoint, scope, action, repository, from, until } = toApiFilter(filter, now);
+  const statuses = readStatuses(filter.status);
+  const words = (filter.search ?? "")
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  return (delivery) =>
+    hasStatus(delivery.status, statuses) &&
+    (endpoint === undefined || delivery.endpoint === endpoint) &&
+    (scope === undefined || delivery.event?.scope === scope) &&
+    (action === undefined || delivery.event?.action === action) &&
+    (repository === undefined || isRepository(delivery, repository)) &&
+    (from === undefined || delivery.receivedAt >= from) &&
+    (until === undefined || delivery.receivedAt < until) &&
+    words.every((word) => searchedText(delivery).includes(word));
+}
+
+function isRepository({ repository }: DeliverySummary, name: string): boolean {
+  return repository !== undefined && (repository.name === name || `${repository.type}:${repository.name}` === name);
+}
+
+function searchedText({ id, repository, error }: DeliverySummary): string {
+  return `${id} ${repository?.name ?? ""} ${error?.code ?? ""} ${error?.message ?? ""}`.toLowerCase();
+}
+
+/** A filter that is set, as a chip. */
+export interface FilterChip {
+  /** The filters that the chip removes. */
+  names: readonly (keyof ListFilter)[];
+  text: string;
+}
+
+/** Lists the filters that are set. */
+export function listChips(filter: ListFilter, now: Date): FilterChip[] {
+  const chips: FilterChip[] = [];
+  const statuses = readStatuses(filter.status).map((status) => statusLooks[status].label);
+  if (statuses.length > 0) chips.push({ names: ["status"], text: `Status: ${statuses.join(", ")}` });
+  for (const name of textNames) {
+    const value = filter[name];
+    if (value) chips.push({ names: [name], text: `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${value}` });
+  }
+  const time = describeTime(filter, now);
+  if (time !== undefined) chips.push({ names: ["last", "from", "until"], text: time });
+  return chips;
+}
+
+/** Describes the time filter, or returns `undefined` if it is not set. */
+export function describeTime({ last, from, until }: ListFilter, now: Date): string | undefined {
+  const [start, end] = [from, until].map((at) => (at === undefined ? undefined : formatMoment(new Date(at), now)));
+  const window = last === undefined ? undefined : timeWindows[last]?.label;
+  if (window !== undefined) return end === undefined ? window : `${window}, before ${end}`;
+  if (start !== undefined && end !== undefined) return `${start} – ${end}`;
+  if (start !== undefined) return `Since ${start}`;
+  return end === undefined ? undefined : `Before ${end}`;
+}
+
+/** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
+function hasStatus(status: ConsoleStatus, statuses: readonly ConsoleStatus[]): boolean {
+  return statuses.length === 0 || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
+}

@@ -1,0 +1,46 @@
+import type { ActivityBar, ActivityWindow } from "../../protocol/endpoints.ts";
+import { formatPlural } from "../format/number.ts";
+
+/** The windows with the time that one bar stands for. */
+export const windowLooks: Readonly<Record<ActivityWindow, { label: string; bar: string }>> = {
+  "15m": { label: "15 min", bar: "1 minute" },
+  "1h": { label: "1 h", bar: "5 minutes" },
+  "24h": { label: "24 h", bar: "1 hour" },
+};
+
+/** What a chart counts. */
+export type ActivityKind = "deliveries" | "attempts";
+
+/** The parts of a bar. */
+export interface CountedBar {
+  total: number;
+  failed: number;
+}
+
+/** Selects the counts of a chart. */
+export function countBars(bars: readonly ActivityBar[], kind: ActivityKind): CountedBar[] {
+  return bars.map(({ deliveries, failures, attempts, failedAttempts }) =>
+    kind === "deliveries" ? { total: deliveries, failed: failures } : { total: attempts, failed: failedAttempts },
+  );
+}
+
+/** Sums the bars of a chart. */
+export function sumBars(bars: readonly CountedBar[]): CountedBar {
+  return bars.reduce((sum, { total, failed }) => ({ total: sum.total + total, failed: sum.failed + failed }), {
+    total: 0,
+    failed: 0,
+  });
+}
+
+/** The rectangles of a chart, in parts of its height. A failure may be of an earlier delivery, so it can exceed the total. */
+export function toHeights(bars: readonly CountedBar[]): { good: number; bad: number }[] {
+  const max = Math.max(1, ...bars.map(({ total, failed }) => Math.max(total, failed)));
+  return bars.map(({ total, failed }) => ({ good: Math.max(0, total - failed) / max, bad: failed / max }));
+}
+
+/** Describes a chart in words. */
+export function describeBars({ total, failed }: CountedBar, kind: ActivityKind): string {
+  const counted =
+    kind === "deliveries" ? formatPlural(total, "delivery", "deliveries") : formatPlural(total, "attempt", "attempts");
+  return `${counted}, ${failed} failed`;
+}

@@ -1,0 +1,106 @@
+import { useState } from "preact/hooks";
+import type { WebhookInfo, WebhookList } from "../../../protocol/hub.ts";
+import { Button } from "../../components/button.tsx";
+import { Command } from "../../components/command.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Text } from "../../components/text.tsx";
+import { Moment } from "../../components/time.tsx";
+import { formatPlural } from "../../format/number.ts";
+import { useResource } from "../../state/resource.ts";
+import { formatRoute, route } from "../../state/route.ts";
+import { type DataColumn, DataTable } from "../data-table.tsx";
+import { applyFilter, ListPage, readFilter, Unlisted } from "../list-page.tsx";
+import { Split } from "../split.tsx";
+import { AttemptOutcome } from "./attempt-outcome.tsx";
+import { DailyCount } from "./daily-count.tsx";
+import { CreateWebhook } from "./webhook-dialogs.tsx";
+import { WebhookPane } from "./webhook-pane.tsx";
+import { WebhookStateLabel } from "./webhook-state.tsx";
+import { targetText, WebhookTarget } from "./webhook-target.tsx";
+
+const columns: readonly DataColumn<WebhookInfo>[] = [
+  { label: "Target", cell: (webhook) => <WebhookTarget target={webhook.target} /> },
+  { label: "State", cell: ({ state }) => <WebhookStateLabel state={state} /> },
+  {
+    label: "Watches",
+    from: 480,
+    cell: ({ watched }) => <Text value={watched.map(({ type, name }) => `${type}:${name}`).join(", ")} />,
+  },
+  { label: "Domains", from: 900, cell: ({ domains }) => domains.join(", ") },
+  { label: "Today", from: 700, isNumber: true, cell: ({ today }) => <DailyCount today={today} /> },
+  {
+    label: "Last delivery",
+    from: 700,
+    cell: ({ last }) =>
+      last ? (
+        <>
+          <AttemptOutcome attempt={last} /> <Moment at={last.at} />
+        </>
+      ) : (
+        <span class="quiet">none yet</span>
+      ),
+  },
+];
+
+/** The webhooks of the local Hub. */
+export function WebhooksView() {
+  const resource = useResource<WebhookList>("webhooks", { features: ["webhooks"] });
+  const [isCreating, setCreating] = useState(false);
+  const { path, query } = route.value;
+  const openId = path === "webhooks/one" ? query.id : undefined;
+  const search = readFilter();
+  return (
+    <Split
+      list={
+        <ListPage
+          title="Webhooks"
+          filterLabel="Filter webhooks"
+          resource={resource}
+          actions={
+            <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+              Create webhook
+            </Button>
+          }
+        >
+          {({ webhooks, unlisted, createCommand }) => (
+            <>
+              {webhooks.length === 0 ? (
+                <NoWebhooks createCommand={createCommand} />
+              ) : (
+                <DataTable
+                  caption={formatPlural(webhooks.length, "webhook", "webhooks")}
+                  items={applyFilter(webhooks, (webhook) => `${targetText(webhook)} ${filterText(webhook)}`)}
+                  columns={columns}
+                  keyOf={({ id }) => id}
+                  hashOf={({ id }) => formatRoute("webhooks/one", { id, search })}
+                  openKey={openId}
+                />
+              )}
+              <Unlisted count={unlisted} noun={["webhook", "webhooks"]} />
+            </>
+          )}
+        </ListPage>
+      }
+      pane={
+        <>
+          {openId !== undefined && <WebhookPane key={openId} id={openId} logId={query.log} search={search} />}
+          {isCreating && <CreateWebhook onClose={() => setCreating(false)} />}
+        </>
+      }
+      isOpen={openId !== undefined}
+    />
+  );
+}
+
+function filterText({ id, state, watched, domains }: WebhookInfo): string {
+  return [id, state, ...domains, ...watched.map(({ type, name }) => `${type}:${name}`)].join(" ");
+}
+
+function NoWebhooks({ createCommand }: { createCommand: string }) {
+  return (
+    <EmptyState title="No webhooks yet">
+      <p>A webhook sends the events of repositories to your receiver. Create one here, or with this command:</p>
+      <Command text={createCommand} />
+    </EmptyState>
+  );
+}

@@ -1,0 +1,137 @@
+import { useState } from "preact/hooks";
+import type { SendOptions, SendResult } from "../../protocol/send.ts";
+import { sendJson } from "../api/client.ts";
+import { toApiFailure } from "../api/failure.ts";
+import { Button } from "../components/button.tsx";
+import { FailureState } from "../components/failure-state.tsx";
+import { Loading } from "../components/loading.tsx";
+import { JsonEditor } from "../json/editor.tsx";
+import { findSyntaxProblem } from "../json/problems.ts";
+import { announce } from "../state/announcer.ts";
+import { useResource } from "../state/resource.ts";
+import { formatRoute, navigate, route } from "../state/route.ts";
+import { EventFields } from "./event-fields.tsx";
+import { type Draft, readPast } from "./read-start.ts";
+import { Recipients } from "./recipients.tsx";
+import { findRepositoryProblem } from "./repository-problem.ts";
+import { SentDeliveries } from "./sent-deliveries.tsx";
+import { useEditing } from "./use-editing.ts";
+import "../delivery/pane.css";
+import "../hub/hub.css";
+import "./send.css";
+
+/** Sends an event: its payload is filled in, can be edited, and shows who receives it. */
+export function SendView() {
+  const { data, failure, reload } = useResource<SendOptions>("send/options", { features: ["send"] });
+  return (
+    <div class="page send-page">
+      <header class="page-header">
+        <h1>Send an event</h1>
+      </header>
+      {data ? <SendForm options={data} /> : failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />}
+    </div>
+  );
+}
+
+/** Returns the event of the route. Defaults to a push. */
+function readDraft(defaultRepository: string): Draft {
+  const { scope = "repo.content", action = "update", repository = defaultRepository } = route.value.query;
+  return { scope, action, repository };
+}
+
+function SendForm({ options }: { options: SendOptions }) {
+  const past = readPast(route.value.query);
+  // A new repository must not replace the payload while the user edits it.
+  const [defaultRepository] = useState(() => options.defaultRepository ?? "dataset:me/data");
+  const draft = readDraft(defaultRepository);
+  // An invalid repository stays in its field, and the payload stays that of the last valid one.
+  const [invalidRepository, setInvalidRepository] = useState<string>();
+  const repositoryProblem = past ? undefined : findRepositoryProblem(invalidRepository ?? draft.repository);
+  const hasEvent = findRepositoryProblem(draft.repository) === undefined;
+  const editing = useEditing(past ?? (hasEvent ? draft : undefined));
+  const { start, text, fields, preview, isPreviewLoading, replaced, failure } = editing;
+  const [result, setResult] = useState<SendResult>();
+  const [problem, setProblem] = useState<string>();
+  const draftProblem = repositoryProblem ?? (past ? undefined : failure?.message);
+  const isInvalid =
+    start === undefined || draftProblem !== undefined || fields.length > 0 || findSyntaxProblem(text) !== undefined;
+  const changeDraft = (changes: Partial<Draft>) => {
+    const { repository } = changes;
+    if (repository !== undefined) {
+      const isInvalidRepository = findRepositoryProblem(repository) !== undefined;
+      setInvalidRepository(isInvalidRepository ? repository : undefined);
+      if (isInvalidRepository) return;
+    }
+    navigate(formatRoute("send", { ...draft, ...changes }), { replace: true });
+  };
+
+  const send = async () => {
+    if (isInvalid) return;
+    setProblem(undefined);
+    try {
+      const sent = await sendJson<SendResult>("send", editing.request);
+      setResult(sent);
+      announce("Sent.");
+    } catch (error) {
+      const answer = toApiFailure(error);
+      editing.showProblems(answer.fields);
+      setProblem(answer.message);
+    }
+  };
+  return (
+    <div class="send-columns">
+      <div class="send-editor">
+        <EventFields
+          options={options}
+          draft={draft}
+          isPast={past !== undefined}
+          problem={draftProblem}
+          onChange={changeDraft}
+        />
+        {past && failure && <p class="problem">{failure.message}</p>}
+        {start?.note && <p class="notice notice-warning">{start.note}</p>}
+        {start && (
+          <JsonEditor
+            label="Payload"
+            value={text}
+            fields={fields}
+            goesToProblem={false}
+            onChange={editing.change}
+            onSubmit={() => void send()}
+          />
+        )}
+        {!start && !failure && hasEvent && <Loading />}
+      </div>
+      <div class="send-side">
+        {problem !== undefined && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <div class="delivery-actions">
+          <Button
+            kind="primary"
+            icon="play"
+            disabled={isInvalid || isPreviewLoading}
+            title="Ctrl+Enter or Command+Enter in the editor"
+            onClick={send}
+          >
+            Send event
+          </Button>
+          {start && text !== start.text && (
+            <Button kind="ghost" onClick={() => editing.change(start.text)}>
+              Undo all changes
+            </Button>
+          )}
+          {replaced !== undefined && replaced !== text && (
+            <Button kind="ghost" onClick={() => editing.change(replaced)}>
+              Restore the previous edits
+            </Button>
+          )}
+        </div>
+        {result && <SentDeliveries key={result.eventId ?? result.deliveries[0]?.id} result={result} />}
+        <Recipients preview={preview} />
+      </div>
+    </div>
+  );
+}

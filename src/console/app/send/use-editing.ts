@@ -1,0 +1,119 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { SendPreview, SendRequest } from "../../protocol/send.ts";
+import type { FieldProblem } from "../../protocol/session.ts";
+import { sendJson } from "../api/client.ts";
+import { type ApiFailure, toApiFailure } from "../api/failure.ts";
+import { subscribe } from "../api/stream.ts";
+import { findSyntaxProblem, keepUnchanged } from "../json/problems.ts";
+import { type Draft, loadStart, type Past, type Start } from "./read-start.ts";
+
+/** The payload in the editor, and the results of its checks on the server. */
+export interface Editing {
+  /** Missing while it loads. */
+  start: Start | undefined;
+  text: string;
+  /** Why the start could not be loaded, such as an invalid repository. */
+  failure: ApiFailure | undefined;
+  /** The latest preview. It stays while a newer one loads. */
+  preview: SendPreview | undefined;
+  /** Whether the text has changed since the latest preview. */
+  isPreviewLoading: boolean;
+  /** The invalid fields of the text. */
+  fields: readonly FieldProblem[];
+  /** Edits that a new start has replaced. */
+  replaced: string | undefined;
+  request: SendRequest;
+  change: (text: string) => void;
+  showProblems: (fields: readonly FieldProblem[]) => void;
+}
+
+/** Typing is over after this time. */
+const debounceMs = 300;
+
+/** Loads the payload to start from, and checks each edit on the server. */
+export function useEditing(from: Draft | Past | undefined): Editing {
+  const address = JSON.stringify(from);
+  const [start, setStart] = useState<Start>();
+  const [failure, setFailure] = useState<ApiFailure>();
+  const [text, setText] = useState("");
+  const [replaced, setReplaced] = useState<string>();
+  const [fields, setFields] = useState<readonly FieldProblem[]>([]);
+  const latest = useRef({ text, start });
+  latest.current = { text, start };
+
+  useEffect(() => {
+    if (!from) return;
+    const controller = new AbortController();
+    const { signal } = controller;
+    loadStart(from, signal).then(
+      (loaded) => {
+        if (signal.aborted) return;
+        const { text: edited, start: last } = latest.current;
+        setReplaced(last && edited !== last.text ? edited : undefined);
+        setStart(loaded);
+        setText(loaded.text);
+        setFields([]);
+        setFailure(undefined);
+      },
+      (error: unknown) => {
+        if (!signal.aborted) setFailure(toApiFailure(error));
+      },
+    );
+    return () => controller.abort();
+  }, [address]);
+
+  const request: SendRequest = { body: text, ...(start?.isDraft && { draft: start.text }) };
+  const { preview, isPreviewLoading } = usePreview(start && request, (problems) => setFields(problems));
+  return {
+    ...{ start, text, failure, preview, isPreviewLoading, fields, replaced, request },
+    change: (next) => {
+      setFields((known) => (known.length === 0 ? known : keepUnchanged(known, { sent: text, current: next })));
+      setText(next);
+    },
+    showProblems: setFields,
+  };
+}
+
+/** Asks the server who receives a payload, while the user types and after the recipients have changed. */
+function usePreview(
+  request: SendRequest | undefined,
+  onProblems: (fields: readonly FieldProblem[]) => void,
+): Pick<Editing, "preview" | "isPreviewLoading"> {
+  const [preview, setPreview] = useState<SendPreview>();
+  const [changes, setChanges] = useState(0);
+  const text = request && JSON.stringify(request);
+  const [checked, setChecked] = useState<string>();
+  useEffect(
+    () =>
+      subscribe({
+        reconnected: () => setChanges((count) => count + 1),
+        messages: (messages) => {
+          const isConcerned = messages.some(
+            (message) => message.type === "changed" && message.features.includes("send"),
+          );
+          if (isConcerned) setChanges((count) => count + 1);
+        },
+      }),
+    [],
+  );
+  useEffect(() => {
+    if (!request || findSyntaxProblem(request.body)) return;
+    let isCurrent = true;
+    const timer = setTimeout(async () => {
+      try {
+        const answer = await sendJson<SendPreview>("send/preview", request);
+        if (!isCurrent) return;
+        setPreview(answer);
+        onProblems(answer.problems);
+      } catch {
+        // Sending shows the failure. The next edit asks again.
+      }
+      if (isCurrent) setChecked(text);
+    }, debounceMs);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [request?.body, request?.draft, changes]);
+  return { preview, isPreviewLoading: text !== undefined && text !== checked };
+}

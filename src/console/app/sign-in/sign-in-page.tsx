@@ -1,0 +1,106 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { SignInMethods, SignInRequest } from "../../protocol/session.ts";
+import { toApiFailure } from "../api/failure.ts";
+import { Button } from "../components/button.tsx";
+import { Loading } from "../components/loading.tsx";
+import { Mark } from "../components/mark.tsx";
+import { navigate, route } from "../state/route.ts";
+import { describeSignInFailure, loadSession, signIn } from "../state/sign-in.ts";
+import { readSignInCode } from "./sign-in-code.ts";
+import "./sign-in.css";
+
+/** Asks for the console token, and uses the code of a one-time link. */
+export function SignInPage({ methods }: { methods: SignInMethods | undefined }) {
+  const code = readSignInCode(route.value.path);
+  const [problem, setProblem] = useState<string>();
+  const token = useRef<HTMLInputElement>(null);
+
+  const send = async (request: SignInRequest, byLink: boolean) => {
+    setProblem(undefined);
+    try {
+      await signIn(request);
+    } catch (error) {
+      setProblem(describeSignInFailure(toApiFailure(error), { byLink }));
+      // Someone who is signed in already stays so.
+      if (byLink) await loadSession();
+      token.current?.focus();
+      token.current?.select();
+    }
+  };
+
+  useEffect(() => {
+    document.title = "Sign in · hub-webhooks";
+    if (code === undefined) return;
+    // The code works once, so it must not stay in the history.
+    void send({ code }, true).finally(() => navigate("#/", { replace: true }));
+  }, [code]);
+
+  if (code !== undefined || methods === undefined) return <Loading />;
+  return (
+    <main class="alone sign-in">
+      <h1>
+        <Mark size={32} /> hub-webhooks console
+      </h1>
+      {problem && (
+        <p class="problem" role="alert" id="sign-in-problem">
+          {problem}
+        </p>
+      )}
+      {methods.token && (
+        <form
+          class="sign-in-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void send({ token: token.current?.value ?? "" }, false);
+          }}
+        >
+          <label for="token">Console token</label>
+          <div class="sign-in-field">
+            <input
+              id="token"
+              ref={token}
+              class="input"
+              type="password"
+              autoComplete="current-password"
+              required
+              aria-describedby={problem ? "sign-in-problem token-hint" : "token-hint"}
+            />
+            <Button type="submit" kind="primary">
+              Sign in
+            </Button>
+          </div>
+          <p class="quiet" id="token-hint">
+            The value of <code>CONSOLE_TOKEN</code> on the server.
+          </p>
+        </form>
+      )}
+      <LinkHelp methods={methods} />
+    </main>
+  );
+}
+
+function LinkHelp({ methods }: { methods: SignInMethods }) {
+  return (
+    <section class="quiet">
+      <h2>{methods.token ? "Or use a one-time link" : "Use a one-time link"}</h2>
+      {methods.linkFrom === "log" ? (
+        <p>The server writes a sign-in link to its log when it starts. Each link works once.</p>
+      ) : (
+        <p>
+          <code>hub-webhooks {methods.linkFrom}</code> prints a sign-in link in its terminal when it starts.
+          {methods.linkFrom === "dev" && (
+            <>
+              {" "}
+              Press <kbd>o</kbd> there to open a new one.
+            </>
+          )}
+        </p>
+      )}
+      {!methods.token && methods.linkFrom === "log" && (
+        <p>
+          To sign in with a token instead, set <code>CONSOLE_TOKEN</code> on the server and restart it.
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,109 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ConsoleFeature } from "../../protocol/session.ts";
+import { getJson, type Query } from "../api/client.ts";
+import { type ApiFailure, toApiFailure } from "../api/failure.ts";
+import { subscribe } from "../api/stream.ts";
+
+/** What a view shows of a resource of the API. */
+export interface Resource<Answer> {
+  /** The latest answer. It stays while a newer one loads, but not when path or query change. */
+  data: Answer | undefined;
+  failure: ApiFailure | undefined;
+  reload: () => void;
+}
+
+/** Changes that arrive together cause one request. */
+const reloadDelayMs = 300;
+
+/**
+ * Loads a resource of the API, and loads it again when the stream reports a change of one of `features` and after a
+ * reconnect.
+ *
+ * @example
+ * ```tsx
+ * const { data, failure } = useResource<EndpointList>("endpoints", { features: ["endpoints"] });
+ * ```
+ */
+export function useResource<Answer>(
+  path: string,
+  {
+    query,
+    features = [],
+    refreshMs,
+    isChanged,
+  }: {
+    query?: Query;
+    /** The features whose changes concern the resource. */
+    features?: readonly ConsoleFeature[];
+    /** Also load again after this time. */
+    refreshMs?: number;
+    /** Whether a delivery that was reported concerns the resource. */
+    isChanged?: (key: { endpoint: string; id: string }) => boolean;
+  } = {},
+): Resource<Answer> {
+  const address = JSON.stringify([path, query]);
+  const [state, setState] = useState<{ address: string; data?: Answer; failure?: ApiFailure }>({ address });
+  const reload = useRef(() => {});
+  const concerns = useRef(isChanged);
+  concerns.current = isChanged;
+
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isLoading = false;
+    let isStale = false;
+    const load = async () => {
+      if (isLoading) {
+        isStale = true;
+        return;
+      }
+      clearTimeout(timer);
+      timer = undefined;
+      isLoading = true;
+      try {
+        const data = await getJson<Answer>(path, { ...(query && { query }), signal });
+        if (!signal.aborted) setState({ address, data });
+      } catch (error) {
+        const failure = toApiFailure(error);
+        if (!signal.aborted) setState((last) => ({ ...(last.address === address && last), address, failure }));
+      }
+      isLoading = false;
+      if (signal.aborted) return;
+      if (isStale) loadSoon();
+      else if (refreshMs !== undefined) timer = setTimeout(load, refreshMs);
+      isStale = false;
+    };
+    const loadSoon = () => {
+      if (refreshMs !== undefined) clearTimeout(timer);
+      else if (timer !== undefined) return;
+      timer = setTimeout(load, reloadDelayMs);
+    };
+    reload.current = () => void load();
+    const unsubscribe = subscribe({
+      reconnected: () => void load(),
+      messages: (messages) => {
+        const isConcerned = messages.some(
+          (message) =>
+            (message.type === "changed" && message.features.some((feature) => features.includes(feature))) ||
+            (message.type === "deliveries" && message.deliveries.some((key) => concerns.current?.(key))),
+        );
+        if (isConcerned) loadSoon();
+      },
+    });
+    void load();
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+      unsubscribe();
+    };
+    // `address` stands for path and query, and `features` for its names.
+  }, [address, features.join(), refreshMs]);
+
+  const isCurrent = state.address === address;
+  return {
+    data: isCurrent ? state.data : undefined,
+    failure: isCurrent ? state.failure : undefined,
+    reload: () => reload.current(),
+  };
+}

@@ -1,0 +1,174 @@
+import * as z from "zod/mini";
+
+/**
+ * The statuses of a delivery in the console. To add one, add its label and color in `app/deliveries/status.ts` too.
+ *
+ * | status | meaning |
+ * |---|---|
+ * | `queued` | stored, waits for its first attempt |
+ * | `retrying` | an attempt failed; the next is scheduled. The filter `queued` includes them |
+ * | `running` | the handler runs |
+ * | `succeeded` | the handler succeeded |
+ * | `ignored` | a filter or a condition did not match |
+ * | `failed` | the handler of an inline endpoint failed; the Hub may retry |
+ * | `dead` | all attempts failed; can be replayed |
+ * | `cancelled` | discarded; can be replayed |
+ */
+export const consoleStatuses = [
+  "queued",
+  "retrying",
+  "running",
+  "succeeded",
+  "ignored",
+  "failed",
+  "dead",
+  "cancelled",
+] as const;
+const consoleStatus = z.enum(consoleStatuses);
+export type ConsoleStatus = z.infer<typeof consoleStatus>;
+
+/** Identifies a delivery. */
+export const deliveryKey = z.strictObject({
+  endpoint: z.string().check(z.maxLength(1_000)),
+  id: z.string().check(z.maxLength(1_000)),
+});
+export type DeliveryKey = z.infer<typeof deliveryKey>;
+
+const filterFields = {
+  /** One or more statuses, separated by commas. */
+  status: z.optional(z.string()),
+  endpoint: z.optional(z.string()),
+  scope: z.optional(z.string()),
+  action: z.optional(z.string()),
+  /** The exact name of a repository, such as `acme/data` or `dataset:acme/data`. */
+  repository: z.optional(z.string()),
+  /** Milliseconds since the epoch. */
+  from: z.optional(z.coerce.number()),
+  /** Milliseconds since the epoch, exclusive. */
+  until: z.optional(z.coerce.number()),
+  /** Free text: the beginnings of words in IDs, repositories, and errors. */
+  search: z.optional(z.string().check(z.maxLength(200))),
+};
+
+/** The filters of the list. The page keeps them in its URL under the same names. */
+export const deliveryFilter = z.object(filterFields);
+export type DeliveryFilter = z.infer<typeof deliveryFilter>;
+
+/** The query of `GET /api/deliveries`. */
+export const deliveryListQuery = z.object({
+  ...filterFields,
+  cursor: z.optional(z.string()),
+  /** The number of deliveries on a page, about. Default `50`. */
+  limit: z.optional(z.coerce.number().check(z.minimum(1), z.maximum(200))),
+});
+
+/** A row of the list. Times are milliseconds since the epoch. */
+export interface DeliverySummary extends DeliveryKey {
+  /** Where the delivery is kept: in the inbox, or in the memory of the server until it restarts. */
+  storage: "inbox" | "memory";
+  status: ConsoleStatus;
+  /** Missing if the body is not a Hub payload. */
+  event?: { scope: string; action: string };
+  /** `url` is the page on the Hub. */
+  repository?: { type: string; name: string; url?: string };
+  receivedAt: number;
+  /** The duration of the last attempt, in milliseconds. */
+  durationMs?: number;
+  /** The number of attempts so far. */
+  attempts: number;
+  nextAttemptAt?: number;
+  /** When the current attempt started. */
+  startedAt?: number;
+  finishedAt?: number;
+  /** The error of the last failed attempt. Missing if the delivery succeeded. */
+  error?: { code: string; message: string };
+  /** Why the delivery was ignored. */
+  ignoredReason?: string;
+  /** The delivery of which this one is a copy. */
+  replayOf?: string;
+}
+
+/** The answer of `GET /api/deliveries`. */
+export interface DeliveryList {
+  /** Newest first. */
+  deliveries: readonly DeliverySummary[];
+  /** The cursor of the next page. Missing on the last page. */
+  next?: string;
+  /** Set if the filters cover only the newest deliveries of the inbox. */
+  searchedNewest?: number;
+  /** The number of deliveries that the search index does not contain yet. */
+  unindexed?: number;
+  /** The number of deliveries per status, without filters. */
+  totals: Readonly<Partial<Record<ConsoleStatus, number>>>;
+}
+
+/** A line that a handler logged. */
+export interface HandlerLogLine {
+  at: number;
+  level: "debug" | "info" | "warn" | "error";
+  message: string;
+  /** JSON text of an object. */
+  fields?: string;
+}
+
+/** One run of the handler. */
+export interface AttemptInfo {
+  number: number;
+  startedAt?: number;
+  durationMs?: number;
+  outcome: "succeeded" | "ignored" | "failed" | "abandoned" | "running";
+  error?: { code: string; message: string };
+  /** The stack of the thrown error, mapped to the sources. */
+  stack?: string;
+  /** The result of the handler as JSON text. */
+  result?: string;
+  logs?: readonly HandlerLogLine[];
+  /** Whether the result, stack, or logs were cut to 16 KiB. */
+  isTruncated?: boolean;
+  /** The HTTP status that an inline delivery was answered with. */
+  responseStatus?: number;
+}
+
+/** The answer of `GET /api/deliveries/one?endpoint=&id=`. */
+export interface DeliveryDetails extends DeliverySummary {
+  /** The body as it was received, at most 1 MiB of it. */
+  body: string;
+  /** The length of the whole body in characters, if `body` is cut. */
+  bodyLength?: number;
+  /** The request headers, with secrets redacted. */
+  headers?: readonly (readonly [name: string, value: string])[];
+  timeline: readonly AttemptInfo[];
+  /** Whether the endpoint is paused, so that the delivery waits. */
+  isPaused?: boolean;
+  /** The URL of the endpoint, for curl. */
+  url: string;
+  /** Whether the server records results, stacks, and logs (`recordDetails`). */
+  recordsDetails: boolean;
+  /** How long a finished delivery is kept, in milliseconds. Missing for deliveries in memory. */
+  retentionMs?: number;
+}
+
+/** The body of `POST /api/deliveries/replay-edited`. The copy is validated like a delivery from the Hub. */
+export const editedReplay = z.strictObject({
+  ...deliveryKey.shape,
+  /** The edited payload as JSON text. */
+  body: z.string(),
+});
+export type EditedReplay = z.infer<typeof editedReplay>;
+
+/** The answer of a replay: the delivery that runs. A replay of a delivery in memory is a new delivery. */
+export type ReplayStarted = DeliveryKey;
+
+/** The answer of `POST /api/deliveries/count-dead`, whose body is a {@link DeliveryFilter}. */
+export interface DeadCount {
+  count: number;
+  /** Whether there are more than `count`. */
+  isMore: boolean;
+}
+
+/** The answer of `POST /api/deliveries/replay-dead`, whose body is a {@link DeliveryFilter}. */
+export interface DeadReplayed {
+  replayed: number;
+  /** Whether there are more, because one request replays at most 10,000. */
+  isMore: boolean;
+}

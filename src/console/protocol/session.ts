@@ -1,0 +1,63 @@
+import * as z from "zod/mini";
+
+/** Where a console is served: by `hub-webhooks dev`, by a receiver, or by a local Hub. */
+export const consolePlaces = ["dev", "receiver", "hub"] as const;
+export type ConsolePlace = (typeof consolePlaces)[number];
+
+/** The parts of the console. Each place has some of them. The order is the order in the navigation. */
+export const consoleFeatures = [
+  "deliveries",
+  "endpoints",
+  "send",
+  "webhooks",
+  "repositories",
+  "events",
+  "jobs",
+  "logs",
+  "tunnel",
+] as const;
+export type ConsoleFeature = (typeof consoleFeatures)[number];
+
+/** The body of `POST /api/session`: the console token, or the code of a one-time sign-in link. */
+export const signInRequest = z.union([
+  z.strictObject({ token: z.string().check(z.maxLength(1_000)) }),
+  z.strictObject({ code: z.string().check(z.maxLength(200)) }),
+]);
+export type SignInRequest = z.infer<typeof signInRequest>;
+
+/** The ways to sign in that a console offers. */
+export interface SignInMethods {
+  /** Whether a console token is set, so that the page shows a form for it. */
+  token: boolean;
+  /** The command or place that prints a one-time link. */
+  linkFrom: "dev" | "hub" | "log";
+}
+
+/** The answer of `GET /api/session`. */
+export type SessionInfo =
+  | { signedIn: false; place: ConsolePlace; methods: SignInMethods }
+  | {
+      signedIn: true;
+      place: ConsolePlace;
+      features: readonly ConsoleFeature[];
+      /** Send this value in the `X-CSRF-Token` header of each request that changes something. */
+      csrfToken: string;
+      /** The version of the package. */
+      version: string;
+    };
+
+/** The answer of the API to a request that failed. Each error of the API has this shape. */
+export interface ApiError {
+  error: string;
+  /** A stable code, such as `DELIVERY_UNKNOWN`. `SIGN_IN_REQUIRED` shows the sign-in page. */
+  code: string;
+  /** The invalid fields of an edited payload. */
+  fields?: readonly FieldProblem[];
+}
+
+/** An invalid field of a payload. */
+export interface FieldProblem {
+  /** The keys from the root of the payload, such as `["repo", "type"]`. Empty for the payload itself. */
+  path: readonly (string | number)[];
+  problem: string;
+}

@@ -1,0 +1,178 @@
+import type { Context } from "hono";
+import { getCookie } from "hono/cookie";
+import { WebhookError } from "../../core/errors.ts";
+import { equalInConstantTime, GuessLimiter } from "../../core/guess-limiter.ts";
+import { isCrossSite } from "../../http/cross-site.ts";
+import type { SignInRequest } from "../protocol/session.ts";
+import { type Session, SessionTokens } from "./session-tokens.ts";
+import { SignInLinks } from "./sign-in-links.ts";
+
+export interface ConsoleAccessOptions {
+  /** The console token. `undefined`: only one-time links sign in. */
+  token: string | undefined;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Called after a one-time link was used, for example to print a new one. */
+  onLinkUsed?: (() => void) | undefined;
+  /** Called for each refused sign-in and change, for the log. */
+  onRefused?: ((refusal: { code: string; status: number }) => void) | undefined;
+}
+
+/** A console has one owner, who mistypes a token a few times at most. */
+const maxGuessesPerMinute = 20;
+
+/** A request that was signed in with the `Authorization` header. It needs no CSRF token, because browsers do not add the header. */
+const bearerSession: Session = { csrfToken: "" };
+
+/**
+ * Decides who may open the console. The address of a client never counts: behind a proxy or a tunnel, every request comes from
+ * this machine.
+ */
+export class ConsoleAccess {
+  readonly links: SignInLinks;
+  readonly #options: ConsoleAccessOptions;
+  readonly #guesses: GuessLimiter;
+  readonly #sessions: SessionTokens;
+
+  constructor(options: ConsoleAccessOptions) {
+    this.#options = options;
+    this.links = new SignInLinks(options.now);
+    this.#guesses = new GuessLimiter(options.now, { maxGuesses: maxGuessesPerMinute });
+    this.#sessions = new SessionTokens({ secret: options.token, now: options.now });
+  }
+
+  get hasToken(): boolean {
+    return this.#options.token !== undefined;
+  }
+
+  /**
+   * Returns the session of a request, or `undefined` if the client is not signed in. Programs can send the console token as
+   * `Authorization: Bearer` instead of a cookie.
+   *
+   * @throws `SIGN_IN_INVALID` (401) or `TOO_MANY_FAILURES` (429) for a wrong token in the header.
+   */
+  async sessionOf(context: Context): Promise<Session | undefined> {
+    const bearer = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    if (bearer !== undefined) {
+      this.#check(this.#isToken(bearer));
+      return bearerSession;
+    }
+    const cookie = getCookie(context, await this.#sessions.cookieName());
+    return cookie === undefined ? undefined : this.#sessions.verify(cookie);
+  }
+
+  /**
+   * Checks a request that changes something.
+   *
+   * @throws `CROSS_SITE_REFUSED`, `CSRF_TOKEN_INVALID` (403), `MEDIA_TYPE_UNSUPPORTED` (415).
+   */
+  checkChange(context: Context, session: Session): void {
+    this.#checkOrigin(context);
+    if (session === bearerSession) return;
+    const sent = context.req.header("x-csrf-token") ?? "";
+    if (!equalInConstantTime(sent, session.csrfToken)) throw this.#refused(csrfTokenInvalid());
+  }
+
+  /**
+   * Signs in. Returns the value of `Set-Cookie`.
+   *
+   * @throws `SIGN_IN_INVALID` (401), `TOO_MANY_FAILURES` (429), `CROSS_SITE_REFUSED` (403), `MEDIA_TYPE_UNSUPPORTED` (415).
+   */
+  async signIn(context: Context, request: SignInRequest): Promise<{ session: Session; cookie: string }> {
+    this.#checkOrigin(context);
+    const isLink = "code" in request;
+    this.#check(isLink ? this.links.use(request.code) : this.#isToken(request.token));
+    if (isLink) this.#options.onLinkUsed?.();
+    const value = await this.#sessions.create();
+    const session = await this.#sessions.verify(value);
+    if (!session) throw signInInvalid();
+    return { session, cookie: await this.#cookie(context, { value, maxAgeSeconds: this.#sessions.maxAgeSeconds }) };
+  }
+
+  /** Returns the value of `Set-Cookie` that signs out. */
+  signOut(context: Context): Promise<string> {
+    return this.#cookie(context, { value: "", maxAgeSeconds: 0 });
+  }
+
+  #isToken(text: string): boolean {
+    const { token } = this.#options;
+    return token !== undefined && equalInConstantTime(text.toWellFormed(), token.toWellFormed());
+  }
+
+  /** Counts wrong guesses only, so that an attacker cannot lock out the owner. */
+  #check(isValid: boolean): void {
+    if (isValid) return;
+    const retryAfterSeconds = this.#guesses.countWrong();
+    throw this.#refused(retryAfterSeconds === undefined ? signInInvalid() : tooManyFailures(retryAfterSeconds));
+  }
+
+  #checkOrigin(context: Context): void {
+    const header = (name: string) => context.req.raw.headers.get(name);
+    if (isCrossSite({ url: context.req.url, header })) throw this.#refused(crossSiteRefused());
+    // Pages of other sites can send forms and plain text without asking first, but not JSON.
+    if (/^application\/json\s*(;|$)/i.test(header("content-type") ?? "")) return;
+    throw this.#refused(mediaTypeUnsupported());
+  }
+
+  #refused(error: WebhookError): WebhookError {
+    this.#options.onRefused?.({ code: error.code, status: error.status ?? 401 });
+    return error;
+  }
+
+  async #cookie(context: Context, { value, maxAgeSeconds }: { value: string; maxAgeSeconds: number }): Promise<string> {
+    // A proxy that ends TLS forwards plain HTTP. A forged header only makes the browser of its sender drop the cookie.
+    const isSecure = context.req.url.startsWith("https:") || forwardedProtocol(context) === "https";
+    const name = await this.#sessions.cookieName();
+    // The path is not limited to the console, because a proxy may add a prefix that this server does not see.
+    return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${isSecure ? "; Secure" : ""}`;
+  }
+}
+
+/** Each proxy appends a value, so the first one is that of the browser's connection. */
+function forwardedProtocol(context: Context): string | undefined {
+  return context.req.header("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();
+}
+
+/** Creates the error for a client that is not signed in. */
+export function signInRequired(): WebhookError {
+  return new WebhookError("Only the owner can open the console. Sign in first.", {
+    code: "SIGN_IN_REQUIRED",
+    status: 401,
+  });
+}
+
+function signInInvalid(): WebhookError {
+  return new WebhookError(
+    "The console token is wrong, or the link was already used or has expired. Check CONSOLE_TOKEN, or get a new link.",
+    { code: "SIGN_IN_INVALID", status: 401 },
+  );
+}
+
+function tooManyFailures(retryAfterSeconds: number): WebhookError {
+  return new WebhookError(`Too many failed attempts to sign in. Try again in ${retryAfterSeconds} s.`, {
+    code: "TOO_MANY_FAILURES",
+    status: 429,
+    retryAfterSeconds,
+  });
+}
+
+function csrfTokenInvalid(): WebhookError {
+  return new WebhookError("The request has no valid X-CSRF-Token header. Reload the console, and try again.", {
+    code: "CSRF_TOKEN_INVALID",
+    status: 403,
+  });
+}
+
+function crossSiteRefused(): WebhookError {
+  return new WebhookError("A page of another site sent this request. Open the console itself, and try again.", {
+    code: "CROSS_SITE_REFUSED",
+    status: 403,
+  });
+}
+
+function mediaTypeUnsupported(): WebhookError {
+  return new WebhookError('The Content-Type of the request is not JSON. Set it to "application/json".', {
+    code: "MEDIA_TYPE_UNSUPPORTED",
+    status: 415,
+  });
+}

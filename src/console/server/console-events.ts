@@ -1,0 +1,97 @@
+import type { DeliveryKey, DeliverySummary } from "../protocol/deliveries.ts";
+import type { ConsoleFeature } from "../protocol/session.ts";
+import type { StreamMessage } from "../protocol/stream.ts";
+
+export interface ConsoleEventsOptions {
+  /** Reads the row of a changed delivery. Without it, consoles reload the list. */
+  readDelivery?: (key: DeliveryKey) => Promise<DeliverySummary | undefined>;
+  /** How long changes are collected before they are sent, in milliseconds. Default `200`. */
+  collectMs?: number;
+}
+
+type Listener = (message: StreamMessage) => void;
+
+/** With more changes than this in one interval, consoles reload the list instead of receiving every row. */
+const maxRows = 100;
+
+/**
+ * The live messages of a console. Changes are collected, so that a burst of deliveries does not cause a message for each. While no
+ * console is open, changes cost nothing.
+ */
+export class ConsoleEvents {
+  readonly #options: ConsoleEventsOptions;
+  readonly #listeners = new Set<Listener>();
+  readonly #closers = new Set<() => void>();
+  readonly #changedDeliveries = new Map<string, DeliveryKey>();
+  readonly #changedFeatures = new Set<ConsoleFeature>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: ConsoleEventsOptions = {}) {
+    this.#options = options;
+  }
+
+  /** The number of open streams. */
+  get subscribers(): number {
+    return this.#listeners.size;
+  }
+
+  /** Adds a listener. `onClose` is called when the console closes. Returns a function that removes the listener. */
+  subscribe(listener: Listener, { onClose }: { onClose: () => void }): () => void {
+    this.#listeners.add(listener);
+    this.#closers.add(onClose);
+    return () => {
+      this.#listeners.delete(listener);
+      this.#closers.delete(onClose);
+    };
+  }
+
+  /** Sends a message at once. */
+  publish(message: StreamMessage): void {
+    for (const listener of this.#listeners) listener(message);
+  }
+
+  /** Reports that a delivery is new or has changed. */
+  deliveryChanged({ endpoint, id }: DeliveryKey): void {
+    if (this.#listeners.size === 0) return;
+    this.#changedDeliveries.set(`${endpoint} ${id}`, { endpoint, id });
+    this.#schedule();
+  }
+
+  /** Reports that the data of a feature has changed. */
+  changed(...features: readonly ConsoleFeature[]): void {
+    if (this.#listeners.size === 0) return;
+    for (const feature of features) this.#changedFeatures.add(feature);
+    this.#schedule();
+  }
+
+  /** Ends all streams, so that the server can stop. */
+  close(): void {
+    clearTimeout(this.#timer);
+    for (const close of this.#closers) close();
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.#send();
+    }, this.#options.collectMs ?? 200);
+    // Bun and edge workers have timers without this method.
+    if (typeof this.#timer === "object" && "unref" in this.#timer) this.#timer.unref();
+  }
+
+  async #send(): Promise<void> {
+    const { readDelivery } = this.#options;
+    const features = new Set(this.#changedFeatures);
+    const keys = [...this.#changedDeliveries.values()];
+    this.#changedFeatures.clear();
+    this.#changedDeliveries.clear();
+    if (keys.length > maxRows || (keys.length > 0 && !readDelivery)) features.add("deliveries");
+    else if (readDelivery) {
+      const rows = await Promise.all(keys.map((key) => readDelivery(key).catch(() => undefined)));
+      const deliveries = rows.filter((row) => row !== undefined);
+      if (deliveries.length > 0) this.publish({ type: "deliveries", deliveries });
+      if (deliveries.length < keys.length) features.add("deliveries");
+    }
+    if (features.size > 0) this.publish({ type: "changed", features: [...features] });
+  }
+}

@@ -1,0 +1,68 @@
+/** How long a sign-in is valid. */
+const sessionMs = 7 * 24 * 3_600_000;
+
+const encoder = new TextEncoder();
+
+/** A valid session. */
+export interface Session {
+  /** The value of the `X-CSRF-Token` header for changes in this session. */
+  readonly csrfToken: string;
+}
+
+/**
+ * Creates and checks the values of session cookies: `<expiry>.<random>.<signature>`. Sessions are signed rather than stored, so
+ * that they survive a restart of a server with a console token, and are valid on each of its replicas. Changing the console
+ * token ends all sessions.
+ */
+export class SessionTokens {
+  readonly #key: Promise<CryptoKey>;
+  readonly #now: () => number;
+
+  /**
+   * @param options `secret`: signs the sessions. By default, a random secret of this object. `now`: milliseconds since the epoch.
+   */
+  constructor({ secret, now }: { secret: string | undefined; now: () => number }) {
+    this.#now = now;
+    const bytes = secret === undefined ? crypto.getRandomValues(new Uint8Array(32)) : encoder.encode(secret);
+    this.#key = crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+  }
+
+  /** The lifetime of a session, in seconds. */
+  get maxAgeSeconds(): number {
+    return sessionMs / 1_000;
+  }
+
+  /**
+   * The name of the cookie. Two servers on this machine share their cookies, because browsers ignore the port. The name
+   * depends on the secret, so that signing in to one server does not sign out of the other.
+   */
+  async cookieName(): Promise<string> {
+    return `hub_webhooks_${(await this.#sign("cookie name")).slice(0, 12)}`;
+  }
+
+  /** Creates the value of a cookie. */
+  async create(): Promise<string> {
+    const expiresAt = (this.#now() + sessionMs).toString(36);
+    const content = `${expiresAt}.${toHex(crypto.getRandomValues(new Uint8Array(16)))}`;
+    return `${content}.${await this.#sign(`session ${content}`)}`;
+  }
+
+  /** Returns the session of a cookie, or `undefined` if the value is forged or has expired. */
+  async verify(value: string): Promise<Session | undefined> {
+    const [expiresAt = "", random = "", signature = "", rest] = value.split(".");
+    const content = `${expiresAt}.${random}`;
+    if (rest !== undefined || !/^[\da-f]{64}$/.test(signature)) return undefined;
+    const bytes = Uint8Array.from(signature.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+    const isValid = await crypto.subtle.verify("HMAC", await this.#key, bytes, encoder.encode(`session ${content}`));
+    if (!isValid || Number.parseInt(expiresAt, 36) <= this.#now()) return undefined;
+    return { csrfToken: await this.#sign(`csrf ${content}`) };
+  }
+
+  async #sign(text: string): Promise<string> {
+    return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", await this.#key, encoder.encode(text))));
+  }
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,59 @@
+import type { Context } from "hono";
+import { streamSSE } from "hono/streaming";
+import { WebhookError } from "../../core/errors.ts";
+import type { StreamMessage } from "../protocol/stream.ts";
+import type { ConsoleEvents } from "./console-events.ts";
+
+/** The maximum number of open streams: one per tab. The limit prevents forgotten tabs from exhausting the connections. */
+const maxStreams = 50;
+/** Proxies close idle connections after a minute or less. */
+const heartbeatMs = 15_000;
+/** The maximum number of messages that wait for a client that does not read. The client reconnects, and loads the current state. */
+const maxWaiting = 1_000;
+/** The maximum length of the messages that wait, in characters. A single message can be longer. */
+const maxWaitingLength = 4_194_304;
+
+/**
+ * Answers with the live messages as Server-Sent Events, until the client disconnects or the console closes.
+ *
+ * @throws `TOO_MANY_STREAMS` (503).
+ */
+export function streamEvents(context: Context, events: ConsoleEvents): Response {
+  // Hono answers HEAD like GET and drops the body, so the end of the stream would never be noticed.
+  if (context.req.method === "HEAD") return context.body(null, 200, { "Content-Type": "text/event-stream" });
+  if (events.subscribers >= maxStreams) throw tooManyStreams();
+  // nginx collects responses before it forwards them, unless this header is set.
+  context.header("X-Accel-Buffering", "no");
+  return streamSSE(context, async (stream) => {
+    const ended = Promise.withResolvers<void>();
+    let waiting = 0;
+    let waitingLength = 0;
+    const send = async (message: StreamMessage) => {
+      const data = JSON.stringify(message);
+      if (waiting === maxWaiting || (waiting > 0 && waitingLength + data.length > maxWaitingLength)) {
+        return ended.resolve();
+      }
+      waiting += 1;
+      waitingLength += data.length;
+      await stream.writeSSE({ data });
+      waiting -= 1;
+      waitingLength -= data.length;
+    };
+    const unsubscribe = events.subscribe((message) => void send(message), { onClose: ended.resolve });
+    const heartbeat = setInterval(() => void stream.write(": heartbeat\n\n"), heartbeatMs);
+    stream.onAbort(ended.resolve);
+    // The first bytes show the client that the stream is open.
+    await stream.write(": open\n\n");
+    await ended.promise;
+    clearInterval(heartbeat);
+    unsubscribe();
+  });
+}
+
+function tooManyStreams(): WebhookError {
+  return new WebhookError("Too many consoles are open. Close other tabs of the console.", {
+    code: "TOO_MANY_STREAMS",
+    status: 503,
+    retryAfterSeconds: 30,
+  });
+}

@@ -1,0 +1,107 @@
+import type { LogLevel, LogLine } from "../../console/protocol/dev.ts";
+import { copyStart } from "../../core/shorten.ts";
+import type { OutputLine } from "../../server-file/server-process.ts";
+
+/** The maximum number of lines that are kept. */
+const maxLines = 2_000;
+/** The maximum length of a message or of the fields of a line, in characters. */
+const maxLength = 8_192;
+/** How long lines are collected before they are published, in milliseconds. */
+const collectMs = 100;
+
+/** The levels of pino. */
+const levels: Readonly<Record<number, LogLevel>> = {
+  10: "debug",
+  20: "debug",
+  30: "info",
+  40: "warn",
+  50: "error",
+  60: "error",
+};
+
+/** The fields of every line of pino, which the console shows elsewhere or not at all. */
+const shownElsewhere: ReadonlySet<string> = new Set([
+  "level",
+  "time",
+  "msg",
+  "pid",
+  "hostname",
+  "endpoint",
+  "deliveryId",
+]);
+
+export interface LogBufferOptions {
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Called with new lines, a few times per second at most. */
+  onLines: (lines: readonly LogLine[]) => void;
+}
+
+/** The newest lines that the server logged or printed in a dev session. */
+export class LogBuffer {
+  readonly #options: LogBufferOptions;
+  #lines: LogLine[] = [];
+  #sequence = 0;
+  #published = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: LogBufferOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a line of the server's output. */
+  add(output: OutputLine): void {
+    this.#sequence += 1;
+    this.#lines.push(parseLine(output, { sequence: this.#sequence, now: this.#options.now() }));
+    // Removing the first line each time would copy the array for each line.
+    if (this.#lines.length > 2 * maxLines) this.#lines = this.#lines.slice(-maxLines);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const added = this.after(this.#published);
+      this.#published = this.#sequence;
+      this.#options.onLines(added);
+    }, collectMs).unref();
+  }
+
+  /** Returns the kept lines after a sequence, oldest first. */
+  after(sequence: number): readonly LogLine[] {
+    return this.#lines.slice(-maxLines).filter((line) => line.sequence > sequence);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function parseLine({ stream, text }: OutputLine, { sequence, now }: { sequence: number; now: number }): LogLine {
+  const record = parseRecord(text);
+  if (!record) {
+    return { sequence, at: now, level: stream === "stderr" ? "error" : "output", message: cut(text) };
+  }
+  const { level, time, msg, endpoint, deliveryId } = record;
+  const rest = Object.entries(record).filter(([name]) => !shownElsewhere.has(name));
+  return {
+    sequence,
+    at: typeof time === "number" ? time : now,
+    level: (typeof level === "number" ? levels[level] : undefined) ?? "info",
+    message: typeof msg === "string" ? cut(msg) : "",
+    ...(rest.length > 0 && { fields: cut(JSON.stringify(Object.fromEntries(rest))) }),
+    ...(typeof endpoint === "string" && { endpoint }),
+    ...(typeof deliveryId === "string" && { deliveryId }),
+  };
+}
+
+/** Parses a line of a JSON logger. Returns `undefined` for any other text. */
+function parseRecord(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === "object" && parsed !== null && "level" in parsed ? { ...parsed } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function cut(text: string): string {
+  return text.length <= maxLength ? text : copyStart(text, maxLength);
+}

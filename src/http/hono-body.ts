@@ -1,0 +1,111 @@
+import type { IncomingMessage } from "node:http";
+import type { Context, HonoRequest } from "hono";
+import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/option-error.ts";
+import {
+  bodyIncomplete,
+  bodyTooLarge,
+  checkBodyHeaders,
+  decodeText,
+  joinChunks,
+  readIncoming,
+} from "./request-body.ts";
+
+const defaultBodyLimit = 10 * 1024 * 1024;
+
+/**
+ * Reads the `bodyLimit` option, in bytes. Default: 10 MiB.
+ *
+ * @throws `OPTION_INVALID`
+ */
+export function readBodyLimit(option: number = defaultBodyLimit): number {
+  if (Number.isInteger(option) && option > 0) return option;
+  throw optionError({ option: "bodyLimit", value: option, expected: "a positive integer (in bytes)" });
+}
+
+/**
+ * Reads the body of a request that Hono has routed, as text of at most `limit` bytes. The source is the body that middleware
+ * has cached, the request of Node's HTTP server, or a web stream.
+ *
+ * @throws `ENCODING_UNSUPPORTED` (415); `BODY_TOO_LARGE` (413); `BODY_INCOMPLETE` (400) when the client has disconnected;
+ * `BODY_NOT_JSON` (400) when the body is not UTF-8; `BODY_CONSUMED` (500) when other code has read the body.
+ */
+export async function readHonoBody({ req, env }: Context, limit: number): Promise<string> {
+  const { raw, bodyCache } = req;
+  const length = raw.headers.get("content-length");
+  checkBodyHeaders({ encoding: raw.headers.get("content-encoding"), length }, limit);
+  // Hono caches the body when middleware reads the body through Hono.
+  const cached = bodyCache.arrayBuffer ?? bodyCache.text;
+  if (cached) return readCached(cached, limit);
+  if (raw.bodyUsed) throw bodyConsumed();
+  const incoming = nodeRequest(env);
+  if (incoming && isUntouched(incoming) && isBodyOf(raw, incoming)) return readIncoming(incoming, limit);
+  const wasRead = incoming !== undefined && (incoming.readableDidRead || incoming.readableEnded);
+  if (raw.body?.locked) throw bodyConsumed();
+  const bytes = await readStream(raw.body, limit);
+  // After a body parser has read from Node's stream, the stream is empty or contains only the rest of the body.
+  if (wasRead && (length === null ? bytes.length === 0 : bytes.length < Number(length))) throw bodyConsumed();
+  return decodeText(bytes);
+}
+
+/** Returns the request of Node's HTTP server, which Hono's adapter passes as a binding. */
+function nodeRequest(bindings: unknown): IncomingMessage | undefined {
+  const incoming = typeof bindings === "object" && bindings !== null && "incoming" in bindings && bindings.incoming;
+  return isIncoming(incoming) ? incoming : undefined;
+}
+
+function isIncoming(value: unknown): value is IncomingMessage {
+  return typeof value === "object" && value !== null && "readableDidRead" in value;
+}
+
+/** Whether no other code has read the body or is about to read it. Two readers would each receive only parts of the body. */
+function isUntouched({ readableDidRead, readableFlowing, readableEnded }: IncomingMessage): boolean {
+  return !readableDidRead && !readableEnded && readableFlowing === null;
+}
+
+/**
+ * Whether `request` is the adapter's own `Request` object for `incoming`, which the adapter stores in a symbol property. A
+ * `Request` that is derived from this object (by `parent.mount()` or `clone()`) may read Node's stream at any time.
+ */
+function isBodyOf(request: Request, incoming: IncomingMessage): boolean {
+  const kept = Object.getOwnPropertySymbols(request).map((symbol): unknown => Reflect.get(request, symbol));
+  return kept.includes(incoming) && !kept.some((value) => Object.prototype.toString.call(value) === "[object Request]");
+}
+
+type CachedBody = NonNullable<HonoRequest["bodyCache"]["arrayBuffer" | "text"]>;
+
+async function readCached(cached: CachedBody, limit: number): Promise<string> {
+  const body = await Promise.resolve(cached).catch(() => {
+    throw bodyIncomplete();
+  });
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
+  if (bytes.length > limit) throw bodyTooLarge(limit);
+  return typeof body === "string" ? body : decodeText(bytes);
+}
+
+/** Reads a web stream. Counts the bytes, because `Content-Length` is not enforced for requests without a socket. */
+async function readStream(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  if (!stream) return new Uint8Array();
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read().catch((reason) => {
+      throw WebhookError.isInstance(reason) ? reason : bodyIncomplete();
+    });
+    if (done) return joinChunks(chunks);
+    length += value.length;
+    chunks.push(value);
+    if (length > limit) {
+      void reader.cancel().catch(() => {});
+      throw bodyTooLarge(limit);
+    }
+  }
+}
+
+function bodyConsumed(): WebhookError {
+  return new WebhookError(
+    "Other code, such as express.json(), read the body before the server could. Mount the server before the body parser.",
+    { code: "BODY_CONSUMED", status: 500 },
+  );
+}

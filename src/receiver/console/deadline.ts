@@ -1,0 +1,23 @@
+import { WebhookError } from "../../core/errors.ts";
+
+/** After this time, an inbox counts as down: a page that never appears does not help its reader. */
+const defaultTimeoutMs = 5_000;
+
+/**
+ * Waits for an answer of the inbox.
+ *
+ * @throws `INBOX_UNAVAILABLE` (503) after the timeout.
+ */
+export function withDeadline<Result>(pending: Promise<Result>, timeoutMs: number = defaultTimeoutMs): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(
+        new WebhookError(`The inbox did not answer within ${timeoutMs / 1000} s. Check whether its server is up.`, {
+          code: "INBOX_UNAVAILABLE",
+          status: 503,
+        }),
+      );
+    }, timeoutMs);
+    pending.finally(() => clearTimeout(timer)).then(resolve, reject);
+  });
+}

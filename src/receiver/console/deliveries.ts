@@ -1,0 +1,212 @@
+import type {
+  ConsoleStatus,
+  DeliveryDetails,
+  DeliveryKey,
+  DeliverySummary,
+} from "../../console/protocol/deliveries.ts";
+import { type DeliveryQuery, type DeliverySource, deliveryUnknown } from "../../console/server/deliveries-api.ts";
+import { FieldError } from "../../console/server/field-error.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Inbox } from "../../inbox/inbox.ts";
+import { problemsOf } from "../../payload/find-problems.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { DeliveryPipeline } from "../pipeline/pipeline.ts";
+import type { DeliveryHistory } from "../recent/delivery-history.ts";
+import { recordHeaders } from "../recent/request-headers.ts";
+import { withDeadline } from "./deadline.ts";
+import { inboxSummary, inboxTimeline } from "./inbox-rows.ts";
+import { listDeliveries } from "./list-deliveries.ts";
+import { recentStatus, recentSummary, recentTimeline } from "./recent-rows.ts";
+
+/** The maximum number of characters of a body that the console shows. */
+const maxBody = 1_048_576;
+/** The maximum number of dead deliveries that one request counts or replays. */
+const maxDead = 10_000;
+const maxPageSize = 1_000;
+/** How many deliveries are replayed at the same time. */
+const replaysAtOnce = 100;
+/** Replaying thousands of deliveries takes a while. */
+const replayTimeoutMs = 60_000;
+
+export interface ReceiverDeliveriesOptions {
+  endpoints: ReadonlyMap<string, Endpoint>;
+  history: DeliveryHistory;
+  pipeline: DeliveryPipeline;
+  /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
+  inbox: () => Promise<Inbox> | undefined;
+  redact: (text: string) => string;
+  /** Returns the public URL of an endpoint. */
+  urlOf: (endpoint: string) => string;
+}
+
+/** The deliveries of a receiver: those in its inbox, and those in memory. */
+export class ReceiverDeliveries implements DeliverySource {
+  readonly #options: ReceiverDeliveriesOptions;
+  /** The replays of inline deliveries that are running. */
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: ReceiverDeliveriesOptions) {
+    this.#options = options;
+  }
+
+  /** Waits until the replays of inline deliveries have ended. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async list(query: DeliveryQuery, page: { limit: number; cursor: string | undefined }) {
+    const { history, redact } = this.#options;
+    const inbox = await this.#inbox();
+    const [list, totals] = await withDeadline(
+      Promise.all([listDeliveries(query, page, { recent: history.recent, inbox, redact }), this.#totals(inbox)]),
+    );
+    return { ...list, totals };
+  }
+
+  /** Reads the row of a delivery, for the live list. */
+  async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
+    const recent = this.#options.history.recent.get(key);
+    if (recent) return recentSummary(recent, this.#options.redact);
+    const stored = await (await this.#inbox())?.get(key);
+    return stored && inboxSummary(stored);
+  }
+
+  async get(key: DeliveryKey): Promise<DeliveryDetails | undefined> {
+    const { history, redact, urlOf, endpoints } = this.#options;
+    const shared = { url: urlOf(key.endpoint), recordsDetails: history.recordsDetails };
+    const recent = history.recent.get(key);
+    if (recent) {
+      return {
+        ...recentSummary(recent, redact),
+        ...shared,
+        ...shownBody(recent.body),
+        ...shownHeaders(recent.headers && recordHeaders(recent.headers(), redact)),
+        timeline: recentTimeline(recent, redact),
+      };
+    }
+    const inbox = await this.#inbox();
+    if (!inbox) return undefined;
+    const [stored, paused] = await withDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
+    if (stored?.body === undefined) return undefined;
+    const retentionMs = endpoints.get(key.endpoint)?.queue?.retentionMs;
+    return {
+      ...inboxSummary(stored),
+      ...shared,
+      ...shownBody(stored.body),
+      ...shownHeaders(stored.headers),
+      timeline: inboxTimeline(stored),
+      ...(retentionMs !== undefined && { retentionMs }),
+      ...(stored.status === "queued" && paused.includes(key.endpoint) && { isPaused: true }),
+    };
+  }
+
+  async replay(key: DeliveryKey): Promise<DeliveryKey> {
+    const recent = this.#options.history.recent.get(key);
+    if (recent) return this.#submit(key, recent.body);
+    const inbox = await this.#inbox();
+    if (!inbox) throw deliveryUnknown();
+    await withDeadline(inbox.replay(key));
+    this.#options.history.changed(key);
+    return key;
+  }
+
+  async replayEdited(key: DeliveryKey, body: string): Promise<DeliveryKey> {
+    try {
+      return await this.#submit(key, body);
+    } catch (error) {
+      if (!WebhookError.isInstance(error) || !["PAYLOAD_INVALID", "BODY_NOT_JSON"].includes(error.code)) throw error;
+      throw new FieldError(error, problemsOf(error) ?? [{ path: [], problem: error.message }]);
+    }
+  }
+
+  async countDead(query: DeliveryQuery): Promise<{ count: number; isMore: boolean }> {
+    const { keys, isMore } = await withDeadline(this.#findDead(query), replayTimeoutMs);
+    return { count: keys.length, isMore };
+  }
+
+  async replayDead(query: DeliveryQuery): Promise<{ replayed: number; isMore: boolean }> {
+    const inbox = await this.#inbox();
+    if (!inbox) return { replayed: 0, isMore: false };
+    const { keys, isMore } = await withDeadline(this.#findDead(query), replayTimeoutMs);
+    let replayed = 0;
+    for (let first = 0; first < keys.length; first += replaysAtOnce) {
+      const some = keys.slice(first, first + replaysAtOnce);
+      const results = await Promise.allSettled(some.map((key) => withDeadline(inbox.replay(key), replayTimeoutMs)));
+      replayed += results.filter(({ status }) => status === "fulfilled").length;
+      for (const key of some) this.#options.history.changed(key);
+    }
+    return { replayed, isMore };
+  }
+
+  async discard(key: DeliveryKey): Promise<void> {
+    const inbox = await this.#inbox();
+    if (!inbox || this.#options.history.recent.get(key)) throw deliveryUnknown();
+    await withDeadline(inbox.discard(key));
+    this.#options.history.changed(key);
+  }
+
+  async #inbox(): Promise<Inbox | undefined> {
+    const opening = this.#options.inbox();
+    return opening && withDeadline(opening);
+  }
+
+  /** Runs a copy of a delivery, with a new ID. */
+  async #submit({ endpoint: name, id: replayOf }: DeliveryKey, body: string): Promise<DeliveryKey> {
+    const endpoint = this.#options.endpoints.get(name);
+    if (!endpoint) {
+      throw new WebhookError(`The server has no endpoint "${name}" any longer. Register it again, then replay.`, {
+        code: "ENDPOINT_UNKNOWN",
+        status: 404,
+      });
+    }
+    const { id, done } = await this.#options.pipeline.submit(endpoint, { body, replayOf });
+    if (done) {
+      this.#running.add(done);
+      void done.finally(() => this.#running.delete(done));
+    }
+    return { endpoint: name, id };
+  }
+
+  async #findDead(query: DeliveryQuery): Promise<{ keys: DeliveryKey[]; isMore: boolean }> {
+    const inbox = await this.#inbox();
+    const { redact, history } = this.#options;
+    // Without this limit, the search would continue after its request has failed.
+    const stopAt = performance.now() + replayTimeoutMs;
+    const keys: DeliveryKey[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await listDeliveries(
+        { ...query, statuses: ["dead"] },
+        { limit: maxPageSize, cursor },
+        { inbox, redact, recent: history.recent },
+      );
+      keys.push(...page.deliveries.map(({ endpoint, id }) => ({ endpoint, id })));
+      cursor = page.next;
+    } while (cursor !== undefined && keys.length < maxDead && performance.now() < stopAt);
+    return { keys: keys.slice(0, maxDead), isMore: cursor !== undefined || keys.length > maxDead };
+  }
+
+  async #totals(inbox: Inbox | undefined): Promise<Partial<Record<ConsoleStatus, number>>> {
+    const totals: Partial<Record<ConsoleStatus, number>> = {};
+    const add = (status: ConsoleStatus, count: number) => {
+      if (count > 0) totals[status] = (totals[status] ?? 0) + count;
+    };
+    for (const recent of this.#options.history.recent.values()) add(recentStatus(recent), 1);
+    for (const { queued, running, succeeded, dead, cancelled } of Object.values((await inbox?.counts()) ?? {})) {
+      add("queued", queued);
+      add("running", running);
+      add("succeeded", succeeded);
+      add("dead", dead);
+      add("cancelled", cancelled);
+    }
+    return totals;
+  }
+}
+
+function shownBody(body: string): Pick<DeliveryDetails, "body" | "bodyLength"> {
+  return body.length <= maxBody ? { body } : { body: body.slice(0, maxBody).toWellFormed(), bodyLength: body.length };
+}
+
+function shownHeaders(headers: Readonly<Record<string, string>> | undefined): Pick<DeliveryDetails, "headers"> {
+  return headers ? { headers: Object.entries(headers) } : {};
+}

@@ -1,0 +1,48 @@
+import type { Hono } from "hono";
+import type { Console } from "../../console/server/console.ts";
+import { consolePath } from "../../core/paths.ts";
+import type { OpenedConsole } from "./open-console.ts";
+import type { ServerParts } from "./source.ts";
+
+/** The console of a receiver. Its code is loaded when it is first used. */
+export class ReceiverConsole {
+  readonly #server: ServerParts;
+  #opening: Promise<OpenedConsole> | undefined;
+
+  constructor(server: ServerParts) {
+    this.#server = server;
+  }
+
+  /** Adds the routes of the console to the app. */
+  mount(app: Hono): void {
+    for (const pattern of [consolePath, `${consolePath}/*`]) {
+      app.all(pattern, async (context) => (await this.open()).fetch(context.req.raw, context.env));
+    }
+  }
+
+  async open(): Promise<Console> {
+    return (await this.#open()).console;
+  }
+
+  /** Ends the live streams, so that the server can stop, and waits up to `graceMs` for replays of inline deliveries. */
+  async close(graceMs: number): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined);
+    if (!opened) return;
+    opened.console.close();
+    const grace = Promise.withResolvers<void>();
+    const timer = setTimeout(grace.resolve, graceMs);
+    await Promise.race([opened.settle(), grace.promise]);
+    clearTimeout(timer);
+  }
+
+  #open(): Promise<OpenedConsole> {
+    this.#opening ??= import("./open-console.ts")
+      .then(({ openConsole }) => openConsole(this.#server))
+      .catch((error: unknown) => {
+        // The next request tries again: the process may have been out of file descriptors.
+        this.#opening = undefined;
+        throw error;
+      });
+    return this.#opening;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Logger } from "../../core/logger.ts";
+import { readSpace } from "../../core/space.ts";
+import type { HubClient } from "../../hub/client.ts";
+import type { Inbox } from "../../inbox/inbox.ts";
+import type { BackgroundWork } from "../background/background-work.ts";
+import type { Activity } from "../endpoint/activity.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import type { ServerHub } from "../hub/server-hub.ts";
+import type { LaunchedServer } from "../lifecycle/launch-options.ts";
+import type { DeliveryPipeline } from "../pipeline/pipeline.ts";
+import type { DeliveryHistory } from "../recent/delivery-history.ts";
+import type { OwnerCheck } from "../security/owner-check.ts";
+import type { SecretCheck } from "../security/secret-check.ts";
+import type { ServerRedaction } from "../security/server-redaction.ts";
+
+/** The parts of a server that its console uses. */
+export interface ServerParts {
+  endpoints: EndpointRegistry;
+  pipeline: DeliveryPipeline;
+  history: DeliveryHistory;
+  activity: Activity;
+  background: BackgroundWork;
+  hub: ServerHub;
+  secretCheck: SecretCheck;
+  ownerCheck: OwnerCheck;
+  redaction: ServerRedaction;
+  /** Where refused requests are logged. */
+  refusalLog: Logger;
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  lifecycle: () => { readonly launchedServer: LaunchedServer | undefined };
+  /** Returns the token of a tool that shows the server in its own console. Overrides the owner's token. */
+  toolToken: () => string | undefined;
+}
+
+/** What the console reads from a server. */
+export interface ConsoleSource
+  extends Pick<ServerParts, "pipeline" | "history" | "activity" | "log" | "refusalLog" | "now"> {
+  endpoints: ReadonlyMap<string, Endpoint>;
+  /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
+  inbox: () => Promise<Inbox> | undefined;
+  hub: () => HubClient;
+  /** The console token, or `undefined` if only one-time links sign in. */
+  token: () => string | undefined;
+  isSecretSet: () => boolean;
+  /** Returns the public URL of the server, without a trailing slash. Empty if it is unknown. */
+  publicUrl: () => string;
+  redact: (text: string) => string;
+}
+
+/** Returns what the console reads from the parts of a server. */
+export function sourceOf(server: ServerParts): ConsoleSource {
+  const { endpoints, background, hub, secretCheck, ownerCheck, redaction, lifecycle, toolToken, ...shared } = server;
+  return {
+    ...shared,
+    endpoints: endpoints.byName,
+    inbox: () => (endpoints.backgroundEndpoints.length > 0 ? background.open() : undefined),
+    hub: () => hub.client,
+    token: () => toolToken() ?? ownerCheck.token,
+    isSecretSet: () => secretCheck.isSet(undefined),
+    publicUrl: () => lifecycle().launchedServer?.publicUrl ?? readSpace()?.url ?? "",
+    redact: (text) => redaction.text(text),
+  };
+}

@@ -1,0 +1,330 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { webhookPayload } from "../../../src/testing.ts";
+import { wide } from "../../support/browser.ts";
+import { type OpenServer, openServer, rowsOf, shareBrowser } from "./open-console.ts";
+
+const browser = shareBrowser();
+
+/** Returns the IDs in the list, newest first. */
+function idsOf(page: Page): Promise<string[]> {
+  return rowsOf(page).evaluateAll((rows) =>
+    rows.map((row) => {
+      const [, id]: string[] = JSON.parse(row.getAttribute("data-key") ?? "[]");
+      return id ?? "";
+    }),
+  );
+}
+
+/** Waits until the list contains these deliveries, in any order. */
+async function expectIds(page: Page, ids: readonly string[]): Promise<void> {
+  await expect.poll(async () => (await idsOf(page)).toSorted(), { interval: 30 }).toEqual(ids.toSorted());
+}
+
+/** Returns the cells of the row of a delivery, by their columns. */
+async function cellsOf(page: Page, id: string): Promise<Record<string, string>> {
+  const cells = await page.locator(`tr[data-key*='"${id}"'] td`).evaluateAll((all) =>
+    all.map((cell) => {
+      const column = cell.className.split(" ")[0]?.replace("cell-", "");
+      return [column, cell.textContent?.trim()];
+    }),
+  );
+  return Object.fromEntries(cells);
+}
+
+/** Opens a server with a delivery in each state. */
+async function openVaried(): Promise<OpenServer> {
+  const opened = await openServer((server) => {
+    server.webhook("inline", ({ event }) => {
+      if (event.scope === "repo.config") throw new Error("No GPU is left");
+      return "done";
+    });
+    server.webhook("filtered", { repo: "dataset:acme/other" }, () => "done");
+    server.webhook("retried", { background: true, attempts: 2, backoff: ["1h"] }, () => {
+      throw new Error("Quota reached");
+    });
+    server.webhook("dying", { background: true, attempts: 1 }, () => {
+      throw new Error("Disk full");
+    });
+    server.webhook("stored", { background: true }, () => "done");
+  });
+  const { deliver, untilStatus } = opened;
+  await deliver({ endpoint: "inline", id: "good" });
+  await deliver({
+    endpoint: "inline",
+    id: "bad",
+    payload: webhookPayload("repo.config", { repo: { type: "model", name: "acme/model" } }),
+  });
+  await deliver({ endpoint: "filtered", id: "ignored" });
+  await deliver({
+    endpoint: "stored",
+    id: "opened",
+    payload: webhookPayload("discussion", { event: { action: "create" }, repo: { name: "globex/news" } }),
+  });
+  await deliver({ endpoint: "retried", id: "again" });
+  await deliver({ endpoint: "dying", id: "dead-one", name: "globex/data" });
+  await untilStatus("stored", "opened", "succeeded");
+  await untilStatus("retried", "again", "retrying");
+  await untilStatus("dying", "dead-one", "dead");
+  return opened;
+}
+
+const allIds = ["good", "bad", "ignored", "opened", "again", "dead-one"];
+
+test("The list shows inline and background deliveries with all their columns", async () => {
+  const { url } = await openVaried();
+  const page = await browser.open(url);
+  await expectIds(page, allIds);
+  expect(await page.getByRole("columnheader").allTextContents()).toEqual([
+    ...["Status", "Event", "Repository", "Endpoint", "Duration", "Attempts", "Next attempt or error", "Time"],
+  ]);
+  expect(await cellsOf(page, "again")).toEqual({
+    ...{ status: "Retrying", event: "repo.content update", repository: "dataset acme/data", endpoint: "retried" },
+    ...{ duration: expect.stringMatching(/ ms$/), attempts: "1", next: expect.stringMatching(/^in (\d+ min|1 h)/) },
+    time: expect.stringMatching(/\d\d:\d\d:\d\d$/),
+  });
+  expect(await cellsOf(page, "good")).toMatchObject({ status: "Succeeded", attempts: "1", next: "" });
+  expect(await cellsOf(page, "bad")).toMatchObject({
+    status: "Failed",
+    repository: "acme/model",
+    next: "No GPU is left",
+  });
+  expect(await cellsOf(page, "ignored")).toMatchObject({
+    status: "Ignored",
+    attempts: "0",
+    next: expect.stringContaining("acme/other"),
+  });
+  expect(await cellsOf(page, "dead-one")).toMatchObject({ status: "Dead", attempts: "1", next: "Disk full" });
+  const link = rowsOf(page).getByRole("link", { name: "Open globex/data on the Hub" });
+  expect(await link.getAttribute("href")).toBe("https://huggingface.co/datasets/globex/data");
+  expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
+});
+
+test("A click anywhere in a row opens the delivery", async () => {
+  const { url } = await openVaried();
+  const page = await browser.open(url);
+  await expectIds(page, allIds);
+  await page.locator('tr[data-key*="dead-one"] .cell-repository bdi').click({ force: true });
+  await expect.poll(() => page.url()).toContain("id=dead-one");
+  await page.goBack();
+  await page.locator('tr[data-key*="bad"] .cell-next').click({ force: true });
+  await expect.poll(() => page.url()).toContain("id=bad");
+});
+
+test("Times are local, and in UTC on hover", async () => {
+  const now = Date.UTC(2020, 0, 2, 3, 4, 5);
+  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"), {
+    now: () => now,
+  });
+  await deliver({ endpoint: "inline", id: "old" });
+  const page = await browser.open(url, { timezoneId: "America/New_York" });
+  const time = rowsOf(page).locator("time");
+  expect(await time.textContent()).toBe("Jan 1, 2020 22:04:05");
+  expect(await time.getAttribute("title")).toBe("2020-01-02T03:04:05.000Z");
+});
+
+test("At least 18 rows fit on a screen of 1280 × 800 pixels", async () => {
+  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"));
+  await Promise.all(Array.from({ length: 40 }, () => deliver({ endpoint: "inline" })));
+  const page = await browser.open(url, { viewport: wide });
+  await expect.poll(() => rowsOf(page).count()).toBe(40);
+  const bottoms = await rowsOf(page).evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().bottom));
+  expect(bottoms.filter((bottom) => bottom <= wide.height).length).toBeGreaterThanOrEqual(18);
+});
+
+test("Deliveries appear and change while the list is open", async () => {
+  const gate = Promise.withResolvers<string>();
+  const { url, deliver } = await openServer((server) => {
+    server.webhook("slow", { background: true }, () => gate.promise);
+  });
+  const page = await browser.open(url);
+  await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  await deliver({ endpoint: "slow", id: "live" });
+  const row = rowsOf(page);
+  await row.getByText("Running").waitFor();
+  // The console collects changes for a moment. The end of the attempt is a change of its own.
+  gate.resolve("done");
+  await row.getByText("Succeeded").waitFor();
+  expect(await rowsOf(page).count()).toBe(1);
+});
+
+test("Rows do not move under the pointer: new ones wait behind a button", async () => {
+  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"));
+  for (const id of ["first", "second"]) await deliver({ endpoint: "inline", id });
+  const page = await browser.open(url);
+  await expectIds(page, ["first", "second"]);
+  await rowsOf(page).last().hover();
+  const before = await rowsOf(page).last().boundingBox();
+  await deliver({ endpoint: "inline", id: "third" });
+  await page.getByRole("button", { name: "1 new", exact: true }).waitFor();
+  await deliver({ endpoint: "inline", id: "fourth" });
+  const button = page.getByRole("button", { name: "2 new", exact: true });
+  await button.waitFor();
+  expect(await idsOf(page)).toEqual(["second", "first"]);
+  expect(await rowsOf(page).last().boundingBox()).toEqual(before);
+  await button.click();
+  expect(await idsOf(page)).toEqual(["fourth", "third", "second", "first"]);
+  expect(await page.evaluate(() => document.activeElement?.className)).toBe("row-link");
+
+  await deliver({ endpoint: "inline", id: "fifth" });
+  await page.getByRole("button", { name: "1 new", exact: true }).waitFor();
+  // Nothing points at the list any longer, neither the pointer nor the focus.
+  await page.mouse.move(10, 10);
+  await page.getByRole("button", { name: "Keyboard shortcuts" }).focus();
+  await expectIds(page, ["fifth", "fourth", "third", "second", "first"]);
+});
+
+test("Rows wait while the list is scrolled down", async () => {
+  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"));
+  await Promise.all(Array.from({ length: 60 }, () => deliver({ endpoint: "inline" })));
+  const page = await browser.open(url);
+  await rowsOf(page).first().waitFor();
+  const scroller = page.locator(".list-scroller");
+  await scroller.evaluate((element) => element.scrollTo({ top: 500 }));
+  const shown = page.locator("tbody tr.delivery").nth(30);
+  const before = await shown.boundingBox();
+  await deliver({ endpoint: "inline", id: "newest" });
+  await page.getByRole("button", { name: "1 new", exact: true }).click();
+  await expect.poll(async () => (await idsOf(page))[0]).toBe("newest");
+  expect(before).not.toBeNull();
+  expect(await scroller.evaluate((element) => element.scrollTop)).toBe(0);
+});
+
+test("Each filter is in the URL, and stays after a reload", async () => {
+  const { url } = await openVaried();
+  const page = await browser.open(url);
+  await expectIds(page, allIds);
+  const choose = (label: string, value: string) => page.getByRole("combobox", { name: label }).selectOption(value);
+  const filters: [set: () => Promise<unknown>, hash: string, ids: string[]][] = [
+    [() => page.getByRole("button", { name: /^Dead/ }).click(), "status=dead", ["dead-one"]],
+    [() => choose("Endpoint", "inline"), "endpoint=inline", ["good", "bad"]],
+    [() => choose("Scope", "discussion"), "scope=discussion", ["opened"]],
+    [() => choose("Action", "create"), "action=create", ["opened"]],
+    [
+      async () => {
+        await page.getByLabel("Repository", { exact: true }).fill("dataset:globex/data");
+        await page.keyboard.press("Enter");
+      },
+      "repository=dataset:globex/data",
+      ["dead-one"],
+    ],
+    [() => choose("Time", "15m"), "last=15m", allIds],
+    [() => page.getByLabel("Search deliveries").fill("globex"), "search=globex", ["opened", "dead-one"]],
+  ];
+  for (const [set, hash, ids] of filters) {
+    await set();
+    await page.waitForURL(`**#/deliveries?${hash}`);
+    await expectIds(page, ids);
+    await page.reload();
+    await expectIds(page, ids);
+    const chips = page.getByRole("list", { name: "Active filters" });
+    await chips.getByRole("button", { name: "Reset" }).click();
+    await page.waitForURL("**#/deliveries");
+    await expectIds(page, allIds);
+  }
+});
+
+test("Filters combine, and each one has a chip that removes it", async () => {
+  const { url } = await openVaried();
+  const page = await browser.open(url, { hash: "#/deliveries?status=failed,dead,retrying&search=full" });
+  await expectIds(page, ["dead-one"]);
+  await page.getByRole("button", { name: "Remove filter Search: full" }).click();
+  await expectIds(page, ["bad", "again", "dead-one"]);
+  await page.getByRole("button", { name: /^Failed/ }).click();
+  await expectIds(page, ["again", "dead-one"]);
+  expect(await page.getByLabel("Search deliveries").inputValue()).toBe("");
+});
+
+test("A time range is chosen in a dialog, which checks its order", async () => {
+  const now = Date.UTC(2026, 10, 23, 12);
+  let hours = 0;
+  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"), {
+    now: () => now + hours * 3_600_000,
+  });
+  for (const id of ["at-12", "at-13", "at-14"]) {
+    await deliver({ endpoint: "inline", id });
+    hours += 1;
+  }
+  const page = await browser.open(url, { timezoneId: "UTC" });
+  await expectIds(page, ["at-12", "at-13", "at-14"]);
+  await page.getByRole("combobox", { name: "Time" }).selectOption("custom");
+  const dialog = page.getByRole("dialog", { name: "Received between" });
+  await dialog.getByLabel("From").fill("2026-11-23T12:30:00");
+  await dialog.getByLabel("Until").fill("2026-11-23T12:15:00");
+  await dialog.getByRole("button", { name: "Apply" }).click();
+  await dialog.getByRole("alert").getByText("The end must be later than the start.").waitFor();
+  await dialog.getByLabel("Until").fill("2026-11-23T13:30:00");
+  await dialog.getByRole("button", { name: "Apply" }).click();
+  await expectIds(page, ["at-13"]);
+  expect(page.url()).toContain(`from=${now + 1_800_000}&until=${now + 5_400_000}`);
+});
+
+test("Search finds IDs, repositories, and errors, and a search without a match can be reset", async () => {
+  const { url } = await openVaried();
+  const page = await browser.open(url);
+  const search = page.getByLabel("Search deliveries");
+  for (const [text, ids] of [
+    ["dead-o", ["dead-one"]],
+    ["acme/mod", ["bad"]],
+    ["quota", ["again"]],
+    ["GPU left", ["bad"]],
+    ["disk globex", ["dead-one"]],
+  ] as const) {
+    await search.fill(text);
+    await expectIds(page, ids);
+  }
+  await search.fill("nothing-like-this");
+  await page.getByRole("heading", { name: "No delivery matches the filters" }).waitFor();
+  await page.getByRole("button", { name: "Reset filters" }).click();
+  await expectIds(page, allIds);
+  expect(await search.inputValue()).toBe("");
+});
+
+test("A filter applies to live deliveries", async () => {
+  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"));
+  const page = await browser.open(url, { hash: "#/deliveries?repository=acme/wanted" });
+  await page.getByRole("heading", { name: "No delivery matches the filters" }).waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  await deliver({ endpoint: "inline", id: "other", name: "acme/other" });
+  await deliver({ endpoint: "inline", id: "wanted", name: "acme/wanted" });
+  await expectIds(page, ["wanted"]);
+});
+
+test("Scrolling loads the next page, and a full page links to older deliveries", async () => {
+  const { url, deliver } = await openServer(
+    (server) => void server.webhook("stored", { background: true }, () => "done"),
+    { inbox: "sqlite::memory:" },
+  );
+  const count = 620;
+  for (let first = 0; first < count; first += 62) {
+    await Promise.all(
+      Array.from({ length: 62 }, (_, index) => deliver({ endpoint: "stored", id: `number-${first + index}` })),
+    );
+  }
+  const page = await browser.open(url);
+  const rowCount = () => page.getByRole("table").getAttribute("aria-rowcount");
+  await expect.poll(rowCount).toBe("101");
+  const scroller = page.locator(".list-scroller");
+  /** Scrolls to the end, page by page, until the footer contains this text. */
+  const scrollUntil = (text: string | RegExp) =>
+    expect
+      .poll(
+        async () => {
+          await scroller.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
+          return page.locator(".list-footer").innerText();
+        },
+        { interval: 50 },
+      )
+      .toMatch(text);
+  await scrollUntil("Show older deliveries");
+  expect(await rowCount()).toBe("501");
+  // Only the rows near the view are in the document.
+  expect(await rowsOf(page).count()).toBeLessThan(120);
+  await page.getByRole("link", { name: "Show older deliveries" }).click();
+  await page.waitForURL(/until=\d+/);
+  await scrollUntil(/^\d+ deliveries\.$/);
+  expect(await idsOf(page)).toContain("number-0");
+  await page.goBack();
+  await expect.poll(rowCount).toBe("101");
+});

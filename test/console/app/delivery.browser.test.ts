@@ -1,0 +1,267 @@
+import { execFile } from "node:child_process";
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Locator, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { webhookPayload } from "../../../src/testing.ts";
+import { narrow, wide } from "../../support/browser.ts";
+import { makeProject, root } from "../../support/project-folder.ts";
+import {
+  expectNoSidewaysScrolling,
+  type OpenServer,
+  openServer,
+  paneOf,
+  readClipboard,
+  rowsOf,
+  secret,
+  shareBrowser,
+  toastOf,
+} from "./open-console.ts";
+
+const browser = shareBrowser();
+const run = promisify(execFile);
+
+/** Opens the console at a delivery. */
+async function openDelivery(url: string, { endpoint, id }: { endpoint: string; id: string }, viewport = wide) {
+  const page = await browser.open(url, { hash: `#/deliveries/one?endpoint=${endpoint}&id=${id}`, viewport });
+  await paneOf(page).getByRole("heading", { name: "Attempts" }).waitFor();
+  return page;
+}
+
+function openInline(options: Parameters<typeof openServer>[1] = {}): Promise<OpenServer> {
+  return openServer((server) => void server.webhook("inline", ({ repo }) => ({ rows: 3, name: repo.name })), options);
+}
+
+/** Returns the text of a list item for each step of the timeline. */
+function stepsOf(page: Page): Promise<string[]> {
+  return paneOf(page).locator(".timeline > li").allInnerTexts();
+}
+
+test("The timeline shows each attempt, the waits between them, and the next one counting down", async () => {
+  const { url, deliver, untilStatus } = await openServer((server) => {
+    server.webhook("retrain", { background: true, attempts: 3, backoff: ["200ms", "30m"] }, (_, { log, delivery }) => {
+      log.warn({ epoch: delivery.attempt }, "The trainer is slow.");
+      throw new TypeError("No GPU is left");
+    });
+  });
+  await deliver({ endpoint: "retrain", id: "first" });
+  const page = await openDelivery(url, { endpoint: "retrain", id: "first" });
+  await paneOf(page).getByText("Attempt 2 failed").waitFor();
+  await untilStatus("retrain", "first", "retrying");
+  await expect
+    .poll(() => stepsOf(page))
+    .toEqual([
+      expect.stringContaining("Attempt 1 failed"),
+      expect.stringMatching(/^Waited \d+ ms$/),
+      expect.stringContaining("Attempt 2 failed"),
+      expect.stringMatching(/^Attempt 3 in \d+ min/),
+    ]);
+  const countdown = paneOf(page).locator(".timeline-next time");
+  const before = await countdown.innerText();
+  await expect.poll(() => countdown.innerText()).not.toBe(before);
+
+  // The last attempt is open, the others can be opened.
+  const last = paneOf(page).locator(".timeline-attempt").last();
+  await last.getByText("No GPU is left").first().waitFor();
+  expect(await last.getByRole("region", { name: "Stack" }).innerText()).toMatch(
+    /^TypeError: No GPU is left\n\s+at .*test\/console\/app\/delivery\.browser\.test\.ts:\d+/,
+  );
+  const log = await last.getByRole("list", { name: "Log of attempt 2" }).innerText();
+  expect(log).toContain("The trainer is slow.");
+  expect(log).toContain('{"epoch":2}');
+  const first = paneOf(page).locator(".timeline-attempt").first();
+  expect(await first.getByRole("region", { name: "Stack" }).isVisible()).toBe(false);
+  await first.locator("summary").click();
+  await first.getByRole("list", { name: "Log of attempt 1" }).waitFor();
+});
+
+test("An attempt appears while the delivery is open, and its time counts up", async () => {
+  const gate = Promise.withResolvers<{ rows: number }>();
+  const { url, deliver } = await openServer((server) => {
+    server.webhook("slow", { background: true }, () => gate.promise);
+  });
+  await deliver({ endpoint: "slow", id: "first" });
+  const page = await openDelivery(url, { endpoint: "slow", id: "first" });
+  await paneOf(page)
+    .getByText(/Attempt 1 is running/)
+    .waitFor();
+  const elapsed = paneOf(page).locator(".timeline-time");
+  const before = await elapsed.innerText();
+  await expect.poll(() => elapsed.innerText()).not.toBe(before);
+  gate.resolve({ rows: 3 });
+  await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
+  await paneOf(page).getByRole("tree", { name: "Result of attempt 1" }).getByText("rows").waitFor();
+});
+
+test("The result, the response, the headers without secrets, and what is stored are shown", async () => {
+  const { url, deliver } = await openInline();
+  const headers = { "user-agent": "Hub/1.0", authorization: "Bearer hf_planted", "x-plain": `has ${secret} inside` };
+  await deliver({ endpoint: "inline", id: "first", headers });
+  const page = await openDelivery(url, { endpoint: "inline", id: "first" });
+  const pane = paneOf(page);
+  await pane.getByText("Attempt 1 succeeded with status 200").waitFor();
+  const result = pane.getByRole("tree", { name: "Result of attempt 1" });
+  await result.getByRole("treeitem", { name: "rows: 3" }).waitFor();
+  const shown = await pane.locator(".headers").innerText();
+  expect(shown).toMatch(/user-agent\s+Hub\/1\.0/);
+  expect(shown).toMatch(/x-webhook-secret\s+\[redacted\]/);
+  expect(shown).toMatch(/authorization\s+\[redacted\]/);
+  const html = await page.content();
+  expect(html).not.toContain(secret);
+  expect(html).not.toContain("hf_planted");
+  const note = await pane.locator(".storage-note").innerText();
+  expect(note).toContain("at most 500 runs or 16 MiB");
+  expect(note).toContain("16 KiB");
+});
+
+test("Without recorded details, the delivery says so", async () => {
+  const { url, deliver } = await openInline({ recordDetails: false });
+  await deliver({ endpoint: "inline", id: "first" });
+  const page = await openDelivery(url, { endpoint: "inline", id: "first" });
+  await paneOf(page).getByText("recordDetails is false").waitFor();
+  expect(await page.getByRole("tree", { name: "Result of attempt 1" }).count()).toBe(0);
+  expect(await page.getByRole("heading", { name: "Request headers" }).count()).toBe(0);
+});
+
+test("The payload is a tree that is used with the keyboard", async () => {
+  const { url, deliver } = await openInline();
+  await deliver({ endpoint: "inline", id: "first" });
+  const page = await openDelivery(url, { endpoint: "inline", id: "first" });
+  const tree = paneOf(page).getByRole("tree", { name: "Payload" });
+  const focused = () => page.evaluate(() => document.activeElement?.textContent ?? "");
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const count = () => tree.getByRole("treeitem").count();
+  await tree.getByRole("treeitem").first().focus();
+  const all = await count();
+  await press("ArrowDown");
+  expect(await focused()).toMatch(/^event: /);
+  await press("ArrowDown");
+  expect(await focused()).toBe('action: "update"');
+  await press("ArrowLeft");
+  expect(await focused()).toMatch(/^event: /);
+  await press("ArrowLeft");
+  expect(await focused()).toBe("event: {…} 2 keys");
+  expect(await count()).toBe(all - 2);
+  expect(await tree.getByRole("treeitem", { name: /^event/ }).getAttribute("aria-expanded")).toBe("false");
+  await press("ArrowRight");
+  expect(await count()).toBe(all);
+  await press("End");
+  const last = await focused();
+  await press("Home");
+  expect(await focused()).not.toBe(last);
+  await press("Enter");
+  expect(await count()).toBe(1);
+  // The tree is one stop of the Tab key.
+  expect(await tree.locator('[tabindex="0"]').count()).toBe(1);
+});
+
+test("A value, its path, and the whole payload can be copied", async () => {
+  const { url, deliver } = await openInline();
+  const payload = webhookPayload("repo.content", { repo: { name: "acme/data" } });
+  await deliver({ endpoint: "inline", id: "first", payload });
+  const page = await openDelivery(url, { endpoint: "inline", id: "first" });
+  const pane = paneOf(page);
+  const tools = pane.locator("section").filter({ hasText: /^Payload/ });
+  const expectCopied = async (button: Locator, text: string) => {
+    await button.click();
+    await expect.poll(() => readClipboard(page), { interval: 20 }).toBe(text);
+  };
+  const copy = (name: string) => tools.getByRole("button", { name, exact: true });
+  await expectCopied(copy("Copy all"), JSON.stringify(payload));
+  await tools.getByRole("treeitem", { name: 'name: "acme/data"' }).click();
+  await tools.getByText("repo.name", { exact: true }).waitFor();
+  await expectCopied(copy("Copy path"), "repo.name");
+  await expectCopied(copy("Copy value"), "acme/data");
+  await tools.getByRole("treeitem", { name: /^updatedRefs/ }).click();
+  await expectCopied(copy("Copy value"), JSON.stringify(Reflect.get(payload, "updatedRefs")));
+  await expectCopied(pane.getByRole("button", { name: "Copy ID" }), "first");
+
+  await pane.getByRole("button", { name: "Raw" }).click();
+  expect(await pane.locator("pre.json-raw").innerText()).toBe(JSON.stringify(payload));
+  expect(await pane.getByRole("button", { name: "Raw" }).getAttribute("aria-pressed")).toBe("true");
+});
+
+test("The copied curl command sends the payload to the server", async () => {
+  const { url, deliver, read } = await openInline();
+  const payload = webhookPayload("repo.content", { repo: { name: "acme/it's-$HOME" } });
+  await deliver({ endpoint: "inline", id: "first", payload });
+  const page = await openDelivery(url, { endpoint: "inline", id: "first" });
+  await paneOf(page).getByRole("button", { name: "Copy as curl" }).click();
+  await paneOf(page).getByRole("button", { name: "Copied" }).waitFor();
+  const command = await readClipboard(page);
+  expect(command).not.toContain(secret);
+  const env = { ...process.env, WEBHOOK_SECRET: secret };
+  const { stdout } = await run("bash", ["-c", command.replace(/^curl /, "curl --silent --show-error ")], { env });
+  expect(JSON.parse(stdout)).toMatchObject({ name: "acme/it's-$HOME" });
+  await expect.poll(() => rowsOf(page).count()).toBe(2);
+  expect(await read("deliveries")).toMatchObject({ deliveries: [{ repository: { name: "acme/it's-$HOME" } }, {}] });
+});
+
+test("The copied test runs with vitest", async () => {
+  const { url, deliver } = await openInline();
+  await deliver({ endpoint: "inline", id: "first" });
+  const page = await openDelivery(url, { endpoint: "inline", id: "first" });
+  await paneOf(page).getByRole("button", { name: "Copy as test" }).click();
+  await paneOf(page).getByRole("button", { name: "Copied" }).waitFor();
+  await using project = await makeProject({
+    "package.json": '{ "type": "module" }',
+    "server.ts": `
+      import { WebhooksServer } from "hub-webhooks";
+      const server = new WebhooksServer({ secret: "s3cret" });
+      server.webhook("inline", ({ repo }) => repo.name);
+      export default server;`,
+    "copied.test.ts": await readClipboard(page),
+  });
+  await symlink(join(root, "node_modules", "vitest"), join(project.path, "node_modules", "vitest"));
+  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
+  const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined, VITEST: undefined, VITEST_WORKER_ID: undefined };
+  const { stdout } = await run(process.execPath, [vitest, "run", "--root", project.path], { env });
+  expect(stdout).toMatch(/Tests\s+1 passed \(1\)/);
+});
+
+test("On a phone, a delivery is a page of its own", async () => {
+  const { url, deliver } = await openInline();
+  await deliver({ endpoint: "inline", id: "first" });
+  const page = await browser.open(url, { viewport: narrow });
+  await rowsOf(page).getByRole("link", { name: "repo.content update" }).click();
+  await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
+  expect(await page.getByRole("searchbox").isVisible()).toBe(false);
+  expect((await paneOf(page).boundingBox())?.width).toBe(narrow.width);
+  await expectNoSidewaysScrolling(page);
+  await page.getByRole("button", { name: "Close delivery" }).click();
+  await rowsOf(page).first().waitFor();
+  expect(await page.getByRole("searchbox").isVisible()).toBe(true);
+  await page.goBack();
+  await paneOf(page).waitFor();
+});
+
+test("A delivery that is not stored any longer is explained", async () => {
+  const { url } = await openInline();
+  browser.allow(/status of 404/);
+  const page = await browser.open(url, { hash: "#/deliveries/one?endpoint=inline&id=gone" });
+  await page.getByRole("heading", { name: "This delivery is no longer stored" }).waitFor();
+});
+
+test("A server that stops and starts again is noticed, and the console continues", async () => {
+  const { url, server, deliver } = await openInline({ inbox: "sqlite::memory:" });
+  await deliver({ endpoint: "inline", id: "first" });
+  browser.allow(/ERR_|status of/);
+  const page = await browser.open(url);
+  await page.getByText("Live", { exact: true }).waitFor();
+  await server.close();
+  await page.getByText("Reconnecting").waitFor();
+  await rowsOf(page).getByRole("link", { name: "repo.content update" }).click();
+  await page.getByRole("heading", { name: "The server is not reachable" }).waitFor();
+  const next = await openNext(Number(new URL(url).port));
+  await next.deliver({ endpoint: "inline", id: "first" });
+  await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
+  expect(await toastOf(page, /./).count()).toBe(0);
+});
+
+/** Starts another server on the same port, which accepts the same sessions. */
+function openNext(port: number): Promise<OpenServer> {
+  return openServer((server) => void server.webhook("inline", () => "done"), { inbox: "sqlite::memory:" }, port);
+}

@@ -1,0 +1,118 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { webhookPayload } from "../../../src/testing.ts";
+import { openServer, paneOf, rowsOf, shareBrowser, toastOf } from "./open-console.ts";
+
+const browser = shareBrowser();
+
+const script = '<img src=x onerror="window.ran = true"><script>window.ran = true</script>';
+/** Looks like `acme/safe` if the browser applies its bidirectional override. */
+const disguised = "acme/\u202Eefas\u202C\u0007\u200B";
+
+/** A payload with something hostile in each field that the console shows. */
+const hostile = {
+  ...webhookPayload("repo.content"),
+  event: { scope: "repo.content", action: "update" },
+  repo: {
+    type: "dataset",
+    name: disguised,
+    url: { web: "javascript:window.ran=true", api: "javascript:1" },
+    note: script,
+  },
+  [script]: script,
+  // A computed name is a field, and not the prototype.
+  ["__proto__"]: { polluted: true },
+  "\u202Ekey": "\u0000\u001B[31m",
+};
+
+/** Checks that nothing of a payload ran or became an element. */
+async function expectInert(page: Page): Promise<void> {
+  expect(await page.evaluate(() => Reflect.get(window, "ran"))).toBeUndefined();
+  expect(await page.locator("#app img, #app script, #app iframe").count()).toBe(0);
+  expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+  expect(await page.evaluate(() => document.body.innerText)).not.toMatch(
+    /[\u202A-\u202E\u2066-\u2069\u200B\u0007\u001B]/,
+  );
+}
+
+test("Payloads, IDs, errors, logs, and results are shown as text and never run", async () => {
+  const { url, deliver, untilStatus } = await openServer((server) => {
+    server.webhook("any", { schema: null }, (_, { log }) => {
+      log.error({ [script]: script }, `\u202E${script}`);
+      throw new Error(`${script}\u202E`, { cause: script });
+    });
+    server.webhook("echo", { schema: null }, () => ({ [script]: script, hidden: "\u202E" }));
+    server.webhook("dying", { schema: null, background: true, attempts: 1 }, () => {
+      throw new Error(`\u202E${script}`);
+    });
+  });
+  const id = "<b>id";
+  const headers = { "user-agent": script };
+  for (const endpoint of ["any", "echo", "dying"]) await deliver({ endpoint, id, payload: hostile, headers });
+  await untilStatus("dying", id, "dead");
+  const page = await browser.open(url, { viewport: { width: 1_920, height: 1_000 } });
+  await expect.poll(() => rowsOf(page).count()).toBe(3);
+  // The repository has no link, because its URL is a script.
+  expect(await rowsOf(page).locator("a.external").count()).toBe(0);
+  expect(await rowsOf(page).first().innerText()).toContain(String.raw`acme/\u202eefas\u202c\u0007\u200b`);
+  await expectInert(page);
+
+  for (const endpoint of ["any", "echo", "dying"]) {
+    await rowsOf(page).filter({ hasText: endpoint }).getByRole("link").click();
+    await paneOf(page)
+      .getByText(/Attempt 1 (failed|succeeded)/)
+      .waitFor();
+    await paneOf(page).getByRole("tree", { name: "Payload" }).waitFor();
+    await expectInert(page);
+    await paneOf(page).getByRole("button", { name: "Raw" }).click();
+    await expectInert(page);
+  }
+  await paneOf(page).getByRole("button", { name: "Edit and replay" }).click();
+  await page.getByRole("textbox", { name: "Payload" }).waitFor();
+  await expectInert(page);
+});
+
+test("Filters from the URL, searches, and toasts are shown as text", async () => {
+  const { url, deliver } = await openServer((server) => void server.webhook("inline", { schema: null }, () => script));
+  await deliver({ endpoint: "inline", id: "first", payload: hostile });
+  const query = new URLSearchParams({ repository: `\u202E${script}`, search: script, endpoint: script });
+  const page = await browser.open(url, { hash: `#/deliveries?${query}` });
+  await page.getByRole("heading", { name: "No delivery matches the filters" }).waitFor();
+  expect(await page.evaluate(() => Reflect.get(window, "ran"))).toBeUndefined();
+  expect(await page.locator("#app img, #app script").count()).toBe(0);
+  await page.getByRole("button", { name: "Reset filters" }).click();
+  await rowsOf(page).getByRole("link").click();
+  await paneOf(page).getByRole("button", { name: "Replay", exact: true }).click();
+  await toastOf(page, "The delivery runs again.").waitFor();
+  await expectInert(page);
+});
+
+test("A payload that is not JSON is shown as it is", async () => {
+  const { url } = await openServer((server) => void server.webhook("inline", { schema: null }, () => "done"));
+  const headers = { "content-type": "application/json", "x-webhook-secret": "Planted-5ecret-9d1e07" };
+  await fetch(`${url}/webhooks/inline`, { method: "POST", headers, body: `not JSON ${script}` });
+  const page = await browser.open(url);
+  await rowsOf(page).getByRole("link", { name: "No Hub payload" }).click();
+  await paneOf(page).getByText(`not JSON ${script}`).waitFor();
+  expect(await paneOf(page).getByRole("button", { name: "Copy as test" }).count()).toBe(0);
+  await expectInert(page);
+});
+
+test("No script or style runs that is not a file of the console, and no other origin is contacted", async () => {
+  const { url } = await openServer((server) => void server.webhook("inline", () => "done"));
+  const page = await browser.open(url);
+  await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
+  const requests: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  browser.allow(/Content Security Policy/);
+  await page.evaluate(() => {
+    const added = document.createElement("script");
+    added.textContent = "window.ran = true";
+    document.body.append(added);
+  });
+  expect(await page.evaluate(() => Reflect.get(window, "ran"))).toBeUndefined();
+  await page.reload();
+  await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
+  expect(requests.length).toBeGreaterThan(3);
+  expect(requests.filter((request) => !request.startsWith(`${url}/`) && !request.startsWith("data:"))).toEqual([]);
+});

@@ -1,0 +1,172 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { narrow, wide } from "../../support/browser.ts";
+import { expectNoSidewaysScrolling, openServer, paneOf, rowsOf, shareBrowser, toastOf, visit } from "./open-console.ts";
+
+const browser = shareBrowser();
+
+/** Opens a console with three deliveries: `first`, `second`, and `third`, which is the newest. */
+async function openThree(): Promise<{ page: Page; url: string }> {
+  const { url, deliver } = await openServer((server) => void server.webhook("inline", ({ repo }) => repo.name));
+  for (const id of ["first", "second", "third"]) await deliver({ endpoint: "inline", id });
+  const page = await browser.open(url);
+  await expect.poll(() => rowsOf(page).count()).toBe(3);
+  return { page, url };
+}
+
+/** Returns the ID of the row that has the focus. */
+function focusedId(page: Page): Promise<string | undefined> {
+  return page.evaluate(() => {
+    const key = document.activeElement?.closest("tr")?.getAttribute("data-key");
+    return key ? JSON.parse(key)[1] : undefined;
+  });
+}
+
+function openId(page: Page): string | null {
+  return new URLSearchParams(new URL(page.url()).hash.split("?")[1]).get("id");
+}
+
+test("j and k select a row, Enter opens it, and Escape closes it and returns to its row", async () => {
+  const { page } = await openThree();
+  await page.keyboard.press("j");
+  expect(await focusedId(page)).toBe("third");
+  await page.keyboard.press("j");
+  expect(await focusedId(page)).toBe("second");
+  await page.keyboard.press("k");
+  expect(await focusedId(page)).toBe("third");
+  await page.keyboard.press("k");
+  expect(await focusedId(page)).toBe("third");
+  await page.keyboard.press("Enter");
+  await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
+  expect(openId(page)).toBe("third");
+  await page.keyboard.press("j");
+  await page.waitForURL(/id=second/);
+  await page.keyboard.press("Escape");
+  await paneOf(page).waitFor({ state: "detached" });
+  await expect.poll(() => focusedId(page)).toBe("second");
+});
+
+test("r replays the open delivery, and e opens its editor", async () => {
+  const { page, url } = await openThree();
+  await page.goto(`${url}/_console/#/deliveries/one?endpoint=inline&id=first`);
+  await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
+  await page.keyboard.press("r");
+  await toastOf(page, "The delivery runs again.").waitFor();
+  await expect.poll(() => rowsOf(page).count()).toBe(4);
+  await page.keyboard.press("e");
+  const dialog = page.getByRole("dialog", { name: "Edit and replay" });
+  await dialog.waitFor();
+  // In the editor, the first Escape frees the Tab key. The dialog closes with the next one.
+  await dialog.getByRole("textbox", { name: "Payload" }).focus();
+  await page.keyboard.press("Escape");
+  expect(await dialog.isVisible()).toBe(true);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+});
+
+test("The question mark lists every shortcut, and the focus returns when the help closes", async () => {
+  const { page } = await openThree();
+  await page.keyboard.press("j");
+  await page.keyboard.press("?");
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  expect(await dialog.locator("kbd").allTextContents()).toEqual(["/", "j", "k", "Enter", "Escape", "r", "e", "?"]);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await expect.poll(() => focusedId(page)).toBe("third");
+});
+
+test("The slash goes to the search, and shortcuts do nothing while typing or with modifier keys", async () => {
+  const { page } = await openThree();
+  await page.keyboard.press("/");
+  const search = page.getByLabel("Search deliveries");
+  expect(await search.evaluate((field) => document.activeElement === field)).toBe(true);
+  await page.keyboard.type("jkre?/");
+  expect(await search.inputValue()).toBe("jkre?/");
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  expect(await page.locator(".toast").count()).toBe(0);
+  await search.fill("");
+  await page.keyboard.press("Escape");
+  expect(await search.evaluate((field) => document.activeElement === field)).toBe(false);
+  await expect.poll(() => rowsOf(page).count()).toBe(3);
+  await page.keyboard.press("Control+j");
+  await page.keyboard.press("Alt+j");
+  expect(await focusedId(page)).toBeUndefined();
+});
+
+test("Enter on a button uses the button", async () => {
+  const { page } = await openThree();
+  await page.keyboard.press("j");
+  await page.getByRole("button", { name: "Keyboard shortcuts" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+  expect(openId(page)).toBeNull();
+});
+
+test("The Tab key goes through the page in its order, first to a link that skips the header", async () => {
+  const { page } = await openThree();
+  await page.keyboard.press("Tab");
+  const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
+  expect(await focused()).toBe("Skip to content");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  await page.keyboard.press("Tab");
+  expect(await focused()).toBe("All");
+});
+
+test("The theme is that of the system, of the query, or the chosen one, which stays", async () => {
+  const { page, url } = await openThree();
+  const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const light = await background();
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await background();
+  expect(dark).not.toBe(light);
+  await page.goto(`${url}/_console/?__theme=light#/deliveries`);
+  await rowsOf(page).first().waitFor();
+  expect(await background()).toBe(light);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.goto(`${url}/_console/?__theme=dark#/deliveries`);
+  await rowsOf(page).first().waitFor();
+  expect(await background()).toBe(dark);
+
+  await page.goto(`${url}/_console/#/deliveries`);
+  await rowsOf(page).first().waitFor();
+  expect(await background()).toBe(light);
+  const button = page.getByRole("button", { name: /^Theme: / });
+  // The first click changes the colors.
+  await button.click();
+  expect(await button.getAttribute("aria-label")).toBe("Theme: dark");
+  await page.reload();
+  await rowsOf(page).first().waitFor();
+  expect(await background()).toBe(dark);
+});
+
+test("Nothing moves if the user asks for reduced motion", async () => {
+  const { page } = await openThree();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await rowsOf(page).first().click();
+  await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
+  const running = await page.evaluate(
+    () => document.getAnimations().filter(({ playState }) => playState === "running").length,
+  );
+  expect(running).toBe(0);
+});
+
+test.each([narrow.width, 700, wide.width, 2_560])("No view scrolls sideways at %i pixels", async (width) => {
+  const { url, deliver } = await openServer((server) => {
+    server.webhook("inline", ({ repo }) => repo.name);
+    server.webhook("with-a-name-that-is-as-long-as-a-name-can-be-without-a-space-in-it", () => "done");
+  });
+  await deliver({ endpoint: "inline", id: "first" });
+  const long = { endpoint: "with-a-name-that-is-as-long-as-a-name-can-be-without-a-space-in-it", id: "i".repeat(200) };
+  await deliver({ ...long, name: `acme/${"n".repeat(90)}` });
+  const page = await browser.open(url, { viewport: { width, height: 800 } });
+  await expect.poll(() => rowsOf(page).count()).toBe(2);
+  await expectNoSidewaysScrolling(page);
+  await visit(page, `#/deliveries/one?endpoint=${long.endpoint}&id=${long.id}`);
+  await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
+  await expectNoSidewaysScrolling(page);
+  await visit(page, "#/endpoints");
+  await page.getByRole("article").first().waitFor();
+  await expectNoSidewaysScrolling(page);
+});

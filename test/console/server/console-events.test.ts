@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { DeliveryKey, DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
+import type { StreamMessage } from "../../../src/console/protocol/stream.ts";
+import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  return () => vi.useRealTimers();
+});
+
+function rowOf({ endpoint, id }: DeliveryKey): DeliverySummary {
+  return { endpoint, id, storage: "memory", status: "running", receivedAt: 1, attempts: 1 };
+}
+
+/** Opens events with one listener. */
+function listen({
+  readDelivery = vi.fn(async (key: DeliveryKey): Promise<DeliverySummary | undefined> => rowOf(key)),
+}: {
+  readDelivery?: (key: DeliveryKey) => Promise<DeliverySummary | undefined>;
+} = {}) {
+  const events = new ConsoleEvents({ readDelivery });
+  const messages: StreamMessage[] = [];
+  const onClose = vi.fn();
+  const unsubscribe = events.subscribe((message) => messages.push(message), { onClose });
+  onTestFinished(() => events.close());
+  return { events, messages, onClose, unsubscribe, readDelivery };
+}
+
+const passTime = () => vi.advanceTimersByTimeAsync(200);
+const key = (number: number) => ({ endpoint: "retrain", id: `d-${number}` });
+
+describe("Live messages", () => {
+  test("cost nothing while no console is open", async () => {
+    const readDelivery = vi.fn(async () => undefined);
+    const events = new ConsoleEvents({ readDelivery });
+    events.deliveryChanged(key(1));
+    events.changed("endpoints");
+    expect(vi.getTimerCount()).toBe(0);
+    expect(events.subscribers).toBe(0);
+    await passTime();
+    expect(readDelivery).not.toHaveBeenCalled();
+  });
+
+  test("collect the changes of an interval, and send each delivery once", async () => {
+    const { events, messages, readDelivery } = listen();
+    for (const number of [1, 2, 1, 1]) events.deliveryChanged(key(number));
+    await vi.advanceTimersByTimeAsync(199);
+    expect(messages).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(messages).toEqual([{ type: "deliveries", deliveries: [rowOf(key(1)), rowOf(key(2))] }]);
+    expect(readDelivery).toHaveBeenCalledTimes(2);
+    events.deliveryChanged(key(1));
+    await passTime();
+    expect(messages).toHaveLength(2);
+  });
+
+  test("send the last state, even if it changes while the row is read", async () => {
+    const first = Promise.withResolvers<DeliverySummary>();
+    const readDelivery = vi
+      .fn((given: DeliveryKey) => Promise.resolve(rowOf(given)))
+      .mockReturnValueOnce(first.promise);
+    const { events, messages } = listen({ readDelivery });
+    events.deliveryChanged(key(1));
+    await passTime();
+    events.deliveryChanged(key(1));
+    first.resolve(rowOf(key(1)));
+    await passTime();
+    expect(messages).toHaveLength(2);
+  });
+
+  test("report more than 100 changed deliveries as one change of the list", async () => {
+    const { events, messages, readDelivery } = listen();
+    for (let number = 0; number <= 100; number += 1) events.deliveryChanged(key(number));
+    await passTime();
+    expect(messages).toEqual([{ type: "changed", features: ["deliveries"] }]);
+    expect(readDelivery).not.toHaveBeenCalled();
+  });
+
+  test("report deliveries that cannot be read as a change of the list", async () => {
+    const readDelivery = vi.fn(async (given: DeliveryKey) => {
+      if (given.id === "d-1") throw new Error("down");
+      return given.id === "d-2" ? undefined : rowOf(given);
+    });
+    const { events, messages } = listen({ readDelivery });
+    for (const number of [1, 2, 3]) events.deliveryChanged(key(number));
+    await passTime();
+    expect(messages).toEqual([
+      { type: "deliveries", deliveries: [rowOf(key(3))] },
+      { type: "changed", features: ["deliveries"] },
+    ]);
+  });
+
+  test("report a change of the list if the rows cannot be read at all", async () => {
+    const events = new ConsoleEvents();
+    const messages: StreamMessage[] = [];
+    events.subscribe((message) => messages.push(message), { onClose: () => {} });
+    events.deliveryChanged(key(1));
+    await passTime();
+    expect(messages).toEqual([{ type: "changed", features: ["deliveries"] }]);
+  });
+
+  test("name each changed feature once", async () => {
+    const { events, messages } = listen();
+    events.changed("endpoints", "jobs");
+    events.changed("endpoints");
+    await passTime();
+    expect(messages).toEqual([{ type: "changed", features: ["endpoints", "jobs"] }]);
+  });
+
+  test("that are published are sent at once, to every console", () => {
+    const { events, messages, unsubscribe } = listen();
+    const others: StreamMessage[] = [];
+    events.subscribe((message) => others.push(message), { onClose: () => {} });
+    const message: StreamMessage = { type: "changed", features: ["logs"] };
+    events.publish(message);
+    unsubscribe();
+    events.publish(message);
+    expect([messages, others, events.subscribers]).toEqual([[message], [message, message], 1]);
+  });
+
+  test("end when the console closes", async () => {
+    const { events, messages, onClose, unsubscribe } = listen();
+    const closedBefore = vi.fn();
+    events.subscribe(() => {}, { onClose: closedBefore })();
+    events.deliveryChanged(key(1));
+    events.close();
+    expect([onClose.mock.calls.length, closedBefore.mock.calls.length]).toEqual([1, 0]);
+    unsubscribe();
+    await passTime();
+    expect(messages).toEqual([]);
+  });
+});

@@ -1,0 +1,171 @@
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { ConsoleClient } from "../../support/console-client.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { codeOf, openTestConsole } from "./open-test-console.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Reads the chunks of a stream as text. `undefined`: the stream has ended. */
+function readerOf(response: Response) {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  return { read: async () => (await reader?.read())?.value, cancel: () => reader?.cancel() };
+}
+
+describe("The stream", () => {
+  test("starts at once, and sends each message as JSON", async () => {
+    const { signIn, events } = openTestConsole();
+    const response = await (await signIn()).get("stream");
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    // nginx would collect the messages without this header.
+    expect(response.headers.get("x-accel-buffering")).toBe("no");
+    expect(response.headers.get("cache-control")).toMatch(/no-store|no-cache/);
+    const { read } = readerOf(response);
+    expect(await read()).toBe(": open\n\n");
+    events.publish({ type: "changed", features: ["deliveries"] });
+    expect(await read()).toBe('data: {"type":"changed","features":["deliveries"]}\n\n');
+    // A line break in a message must not end it.
+    const line = { sequence: 1, at: 1, level: "info", message: "one\ntwo\r\n\ndata: forged" } as const;
+    events.publish({ type: "logs", lines: [line] });
+    const text = (await read()) ?? "";
+    expect(text.trimEnd().split("\n")).toHaveLength(1);
+    expect(JSON.parse(text.replace("data: ", ""))).toEqual({ type: "logs", lines: [line] });
+  });
+
+  test("sends a heartbeat every 15 s, so that proxies do not close it", async () => {
+    vi.useFakeTimers();
+    const { signIn, events } = openTestConsole();
+    const { read } = readerOf(await (await signIn()).get("stream"));
+    expect(await read()).toBe(": open\n\n");
+    for (let time = 0; time < 3; time += 1) {
+      const heartbeat = read();
+      await vi.advanceTimersByTimeAsync(15_000);
+      expect(await heartbeat).toBe(": heartbeat\n\n");
+    }
+    events.close();
+    expect(await read()).toBeUndefined();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("ends when the console closes, and when the client leaves", async () => {
+    const { signIn, events, console: opened } = openTestConsole();
+    const client = await signIn();
+    const [left, ended] = [readerOf(await client.get("stream")), readerOf(await client.get("stream"))];
+    await Promise.all([left.read(), ended.read()]);
+    expect(events.subscribers).toBe(2);
+    await left.cancel();
+    await waitFor(() => expect(events.subscribers).toBe(1));
+    opened.close();
+    expect(await ended.read()).toBeUndefined();
+    expect(events.subscribers).toBe(0);
+  });
+
+  test("is refused to clients that are not signed in", async () => {
+    const { connect, events } = openTestConsole();
+    expect(await codeOf(await connect().get("stream"))).toEqual([401, "SIGN_IN_REQUIRED"]);
+    expect(events.subscribers).toBe(0);
+  });
+
+  test("is refused while 50 streams are open", async () => {
+    const { signIn } = openTestConsole();
+    const client = await signIn();
+    const streams = [];
+    for (let count = 0; count < 50; count += 1) streams.push(readerOf(await client.get("stream")));
+    const refused = await client.get("stream");
+    expect(refused.headers.get("retry-after")).toBe("30");
+    expect(await codeOf(refused)).toEqual([503, "TOO_MANY_STREAMS"]);
+    await streams[0]?.cancel();
+    await waitFor(async () => expect((await client.get("stream")).status).toBe(200));
+  });
+
+  test("ends for a client that does not read, so that its messages do not fill the memory", async () => {
+    const { signIn, events } = openTestConsole();
+    const { read } = readerOf(await (await signIn()).get("stream"));
+    expect(await read()).toBe(": open\n\n");
+    for (let count = 0; count < 900; count += 1) events.publish({ type: "changed", features: ["deliveries"] });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(events.subscribers).toBe(1);
+    for (let count = 0; count < 200; count += 1) events.publish({ type: "changed", features: ["deliveries"] });
+    await waitFor(() => expect(events.subscribers).toBe(0));
+    expect(await read()).toContain('"changed"');
+  });
+
+  test("ends for a client that does not read a few long messages", async () => {
+    const { signIn, events } = openTestConsole();
+    const { read } = readerOf(await (await signIn()).get("stream"));
+    expect(await read()).toBe(": open\n\n");
+    const publish = () =>
+      events.publish({ type: "logs", lines: [{ sequence: 1, at: 1, level: "info", message: "x".repeat(3_000_000) }] });
+    publish();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(events.subscribers).toBe(1);
+    for (let count = 0; count < 5; count += 1) publish();
+    await waitFor(() => expect(events.subscribers).toBe(0));
+  });
+
+  test("is not opened by HEAD, whose client reads no messages", async () => {
+    const { signIn, send, events } = openTestConsole();
+    const { cookie } = await signIn();
+    const response = await send("api/stream", { method: "HEAD", headers: { cookie } });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    expect(events.subscribers).toBe(0);
+  });
+});
+
+describe("The stream of a server, over a socket,", () => {
+  async function launch() {
+    const server = new WebhooksServer({
+      ...{ secret: false, consoleToken: "t0ken", inbox: "sqlite::memory:", logger: createMemoryLogger() },
+    });
+    server.webhook("inline", () => "done");
+    server.webhook("background", { background: true }, () => "done");
+    onTestFinished(() => server.close());
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
+    const client = new ConsoleClient((path, init) => fetch(`${url}/_console/${path}`, init));
+    await client.signIn({ token: "t0ken" });
+    const deliver = (endpoint: string, id: string) =>
+      fetch(
+        deliveryRequest({ endpoint, id, payload: webhookPayload("repo.content"), secret: undefined, baseUrl: url }),
+      );
+    return { server, client, deliver };
+  }
+
+  test("does not delay the shutdown of the server", async () => {
+    const { server, client } = await launch();
+    const streams = await Promise.all([client.get("stream"), client.get("stream")]);
+    const readers = streams.map(readerOf);
+    expect(await Promise.all(readers.map(({ read }) => read()))).toEqual([": open\n\n", ": open\n\n"]);
+    const closedAt = performance.now();
+    await server.close();
+    // By default, a server waits 25 s for requests in progress.
+    expect(performance.now() - closedAt).toBeLessThan(5_000);
+    expect(await Promise.all(readers.map(({ read }) => read()))).toEqual([undefined, undefined]);
+  });
+
+  test.each(["inline", "background"])("sends the rows of %s deliveries", async (endpoint) => {
+    const { client, deliver } = await launch();
+    const { read, cancel } = readerOf(await client.get("stream"));
+    expect(await read()).toBe(": open\n\n");
+    await deliver(endpoint, "d-1");
+    let text = "";
+    await waitFor(async () => {
+      text += await read();
+      expect(text).toContain('"status":"succeeded"');
+    });
+    const rows = text
+      .split("\n\n")
+      .flatMap((event) => (event.startsWith("data: ") ? [JSON.parse(event.slice(6))] : []))
+      .flatMap(({ deliveries = [] }) => deliveries);
+    expect(rows.at(-1)).toMatchObject({
+      ...{ endpoint, id: "d-1", status: "succeeded", attempts: 1 },
+      storage: endpoint === "inline" ? "memory" : "inbox",
+      event: { scope: "repo.content", action: "update" },
+    });
+    expect(text).toContain('{"type":"changed","features":["endpoints"]}');
+    await cancel();
+  });
+});

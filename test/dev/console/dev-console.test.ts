@@ -1,0 +1,134 @@
+import { createServer } from "node:http";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { DevInfo } from "../../../src/console/protocol/dev.ts";
+import { DevConsole } from "../../../src/dev/console/dev-console.ts";
+import { noConsoleHub } from "../../../src/dev/console/hub-parts.ts";
+import { WebhookError, WebhooksServer } from "../../../src/index.ts";
+import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { listen } from "../../support/listen.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const info: DevInfo = {
+  file: "server.ts",
+  state: "serving",
+  url: "http://127.0.0.1:1",
+  publicUrl: "http://127.0.0.1:1",
+  hub: { kind: "real", url: "https://huggingface.co" },
+  endpoints: [],
+};
+
+/** Opens the console of a session whose server is a real receiver. */
+async function openConsole({ serverPort }: { serverPort?: () => Promise<number> } = {}) {
+  const state = { info };
+  const problems: unknown[] = [];
+  let port = 0;
+  const console = new DevConsole({
+    describe: () => state.info,
+    serverPort: serverPort ?? (async () => port),
+    folder: process.cwd(),
+    onProblem: (problem) => problems.push(problem),
+  });
+  const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
+  server.webhook("hello", () => ({ done: true }));
+  server[serverControl].useConsoleToken(console.serverToken);
+  const launched = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
+  port = launched.port;
+  console.open(noConsoleHub);
+  console.relay(port);
+  const { url: base } = await listen(createServer((incoming, outgoing) => void console.handle(incoming, outgoing)));
+  onTestFinished(async () => {
+    await console.close();
+    await server.close();
+  });
+  const headers = await signIn(console.createSignInLink(base), base);
+  const call = (path: string, init: RequestInit = {}) => fetch(`${base}/_console/api/${path}`, { headers, ...init });
+  return { console, server, base, call, headers, state, problems, deliver: () => deliver(launched.url) };
+}
+
+async function deliver(baseUrl: string): Promise<void> {
+  await fetch(deliveryRequest({ endpoint: "hello", payload: webhookPayload("repo.content"), baseUrl }));
+}
+
+async function signIn(link: string, base: string): Promise<Record<string, string>> {
+  const code = link.slice(link.lastIndexOf("/") + 1);
+  const response = await fetch(`${base}/_console/api/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code }),
+  });
+  const { csrfToken } = await response.json();
+  const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
+  return { cookie, "x-csrf-token": csrfToken, "content-type": "application/json" };
+}
+
+describe("The console of a dev session", () => {
+  test("lists the deliveries and endpoints of the server", async () => {
+    const { call, deliver } = await openConsole();
+    await deliver();
+    const { deliveries } = await (await call("deliveries")).json();
+    expect(deliveries).toMatchObject([{ endpoint: "hello", status: "succeeded" }]);
+    expect(await (await call("endpoints")).json()).toMatchObject({ endpoints: [{ name: "hello" }] });
+  });
+
+  test("replays a delivery through the server", async () => {
+    const { call, deliver } = await openConsole();
+    await deliver();
+    const { deliveries } = await (await call("deliveries")).json();
+    const { endpoint, id } = deliveries[0];
+    const replayed = await call("deliveries/replay", { method: "POST", body: JSON.stringify({ endpoint, id }) });
+    expect(replayed.status).toBe(200);
+    await waitFor(async () => expect((await (await call("deliveries")).json()).deliveries).toHaveLength(2));
+  });
+
+  test("passes on the errors of the server's API", async () => {
+    const { call } = await openConsole();
+    const response = await call("deliveries/one?endpoint=hello&id=unknown");
+    expect([response.status, await response.json()]).toMatchObject([404, { code: "DELIVERY_UNKNOWN" }]);
+  });
+
+  test("passes on live deliveries, log lines, and the state of the session", async () => {
+    const { console, call, deliver, state } = await openConsole();
+    const response = await call("stream");
+    let text = "";
+    const reading = (async () => {
+      const decoder = new TextDecoder();
+      for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true });
+    })();
+    await waitFor(() => expect(text).toContain(": open"));
+    await deliver();
+    console.addOutput({ stream: "stdout", text: "printed" });
+    state.info = { ...info, state: "broken", problem: { message: "Unexpected token", isRestarted: false } };
+    console.stateChanged();
+    await waitFor(() => {
+      for (const part of ['"type":"deliveries"', '"type":"logs"', '"type":"dev"']) expect(text).toContain(part);
+    });
+    expect(text).toContain("Unexpected token");
+    await console.close();
+    await reading;
+  });
+
+  test("answers 503 with the reason while the server file does not load", async () => {
+    const broken = async () => {
+      throw new WebhookError("server.ts failed to load.", { code: "SERVER_FILE_INVALID" });
+    };
+    const { call } = await openConsole({ serverPort: broken });
+    const response = await call("deliveries");
+    expect([response.status, await response.json()]).toMatchObject([503, { code: "SERVER_FILE_INVALID" }]);
+    expect(await (await call("dev")).json()).toMatchObject({ state: "serving" });
+  });
+
+  test("requires a sign-in for everything, also from this machine", async () => {
+    const { base } = await openConsole();
+    for (const path of ["deliveries", "endpoints", "dev", "logs", "stream"]) {
+      expect((await fetch(`${base}/_console/api/${path}`)).status).toBe(401);
+    }
+  });
+
+  test("does not open files outside of the project", async () => {
+    const { call } = await openConsole();
+    const response = await call("dev/open-editor", { method: "POST", body: JSON.stringify({ file: "/etc/passwd" }) });
+    expect([response.status, await response.json()]).toMatchObject([400, { code: "ARGUMENT_INVALID" }]);
+  });
+});

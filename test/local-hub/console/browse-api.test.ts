@@ -1,0 +1,160 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
+import { ConsoleClient } from "../support/console-client.ts";
+import { openContext } from "../support/context.ts";
+import { openLocalHub, waitForJobs } from "../support/hub.ts";
+import { openTarget } from "../support/target.ts";
+
+async function open(options: Parameters<typeof openLocalHub>[0] = {}) {
+  const hub = await openLocalHub(options);
+  return { hub, client: await ConsoleClient.signIn(hub.hub.createConsoleLink()) };
+}
+
+describe("The repositories of the console", () => {
+  test("are listed with their commits, discussions, and webhooks", async () => {
+    const { hub, client } = await open();
+    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
+    await hub.trigger();
+    await hub.trigger({
+      repo: { type: "dataset", name: "me/data" },
+      event: { scope: "discussion", action: "create" },
+      discussion: { title: "Where is it from?" },
+    });
+    const { body: list } = await client.get("repositories");
+    expect(list).toMatchObject({
+      repositories: expect.arrayContaining([
+        expect.objectContaining({ type: "dataset", name: "me/data", isPrivate: false, discussions: 1 }),
+      ]),
+      unlisted: 0,
+    });
+    expect((await client.get("repositories/one?type=dataset&name=me/data")).body).toMatchObject({
+      headSha: expect.stringMatching(/^[0-9a-f]{40}$/),
+      refs: [{ name: "refs/heads/main" }],
+      commits: [{ title: "Update the data", author: "local-user" }, expect.anything()],
+      hasMoreCommits: false,
+      discussionList: [{ num: 1, title: "Where is it from?", status: "open", isPullRequest: false, comments: 1 }],
+      webhooks: [{ id }],
+      pushCommand: expect.stringContaining("trigger dataset:me/data"),
+    });
+    for (const query of ["type=dataset&name=me/none", "type=none&name=x", "type=dataset&name="])
+      expect(await client.get(`repositories/one?${query}`)).toMatchObject({ status: 404 });
+  });
+});
+
+describe("The events of the console", () => {
+  test("are listed newest first, with the deliveries and the webhooks that did not fire", async () => {
+    const { hub, client } = await open({ attempts: 1 });
+    const target = await openTarget(200, 500);
+    const fired = await hub.create({ url: target.url });
+    const other = await hub.create({ url: target.url, domains: ["discussion"] });
+    await hub.trigger();
+    await hub.trigger();
+    await hub.trigger({ repo: { type: "model", name: "me/unwatched" }, event: { scope: "repo", action: "update" } });
+    const { body } = await client.get("events");
+    const skipped = [{ webhookId: other.id, reason: expect.stringContaining("domains") }];
+    expect(body).toMatchObject({
+      events: [
+        { scope: "repo", repository: { type: "model", name: "me/unwatched" }, deliveries: [], skipped: [] },
+        { deliveries: [{ webhookId: fired.id, status: "dead", responseStatus: 500, attempts: 1 }], skipped },
+        {
+          ...{ scope: "repo.content", action: "update", user: "local-user", isPayloadOnly: false, unlisted: 0 },
+          deliveries: [{ webhookId: fired.id, status: "succeeded", responseStatus: 200, logId: expect.any(String) }],
+          skipped,
+        },
+      ],
+    });
+    await hub.delete(fired.id);
+    const { body: later } = await client.get("events?limit=2");
+    expect(later).toMatchObject({ events: [{}, { deliveries: [{ attempts: 0 }] }], next: expect.any(Number) });
+    const next = Reflect.get(Object(later), "next");
+    const { body: page } = await client.get(`events?limit=2&cursor=${next}`);
+    expect(page).toMatchObject({ events: [{ scope: "repo.content" }] });
+    expect(page).not.toHaveProperty("next");
+  });
+
+  test("show deliveries that wait for an attempt, are retried, or were canceled", async () => {
+    const { hub, client } = await open({ backoff: "1h" });
+    const requested = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      requested.resolve();
+      response.writeHead(503).end();
+    });
+    const { id } = await hub.create({ url: target.url });
+    await hub.trigger(undefined, { wait: false });
+    await requested.promise;
+    const statusNow = async () => {
+      const { body } = await client.get("events");
+      return Reflect.get(Object(body), "events")[0].deliveries[0].status;
+    };
+    await expect.poll(statusNow).toBe("retrying");
+    await hub.setState(id, "disable");
+    expect(await statusNow()).toBe("dead");
+  });
+
+  test("are stored, and old ones are deleted", () => {
+    const { context } = openContext();
+    const { events } = context.store;
+    for (let index = 0; index < 580; index += 1) {
+      events.add({
+        ...{ id: `e${index}`, at: index, scope: "repo", action: "update", repo: { type: "dataset", name: "me/data" } },
+        ...{ user: "local-user", isPayloadOnly: false, skipped: [] },
+        deliveries: Array.from({ length: 120 }, () => ({ webhookId: "w", deliveryId: "d", url: "u" })),
+      });
+    }
+    const kept = events.list({ limit: 1_000 });
+    expect(kept.length).toBeGreaterThanOrEqual(500);
+    expect(kept.length).toBeLessThan(550);
+    expect(kept[0]).toMatchObject({ id: "e579", unlisted: 20 });
+    expect(events.get("e0")).toBeUndefined();
+    events.clear();
+    expect(events.list({ limit: 1 })).toEqual([]);
+  });
+});
+
+describe("The jobs of the console", () => {
+  test("are listed with their logs", async () => {
+    const { hub, client } = await open({ runJobs: true });
+    const id = await hub.runJob({ command: ["sh", "-c", "echo one; echo two; exit 3"], dockerImage: "python" });
+    await waitForJobs(hub);
+    expect((await client.get("jobs")).body).toMatchObject({
+      runsJobs: true,
+      jobs: [{ id, stage: "ERROR", isActive: false, command: expect.stringContaining("echo one"), message: /.+/ }],
+    });
+    const { body } = await client.get(`jobs/one?id=${id}`);
+    expect(body).toMatchObject({
+      logs: [{ number: 1 }, { number: 2, text: "one" }, { number: 3, text: "two" }],
+      image: "python",
+      flavor: "cpu-basic",
+    });
+    expect((await client.get(`jobs/one?id=${id}&after=2`)).body).toMatchObject({ logs: [{ text: "two" }] });
+    expect(await client.get("jobs/one?id=none")).toMatchObject({ status: 404 });
+  });
+});
+
+describe("The stream of the console", () => {
+  test("reports which features changed", async () => {
+    const { hub, client } = await open();
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const reader = (await client.stream({ signal: stop.signal })).getReader();
+    await reader.read();
+    await hub.create({ url: "http://127.0.0.1:1/" });
+    const { value } = await reader.read();
+    expect(JSON.parse(value?.replace("data: ", "") ?? "")).toEqual({
+      type: "changed",
+      features: ["webhooks", "events", "send"],
+    });
+  });
+});
+
+describe("A console in memory", () => {
+  test("needs no socket", async () => {
+    const { context } = openContext();
+    const console = createHubConsole(context);
+    onTestFinished(() => console.close());
+    const client = await ConsoleClient.signIn(console.createSignInLink(context.hubUrl), (path, init) =>
+      console.fetch(new Request(`${context.hubUrl}${path}`, init)),
+    );
+    expect((await client.get("webhooks")).body).toMatchObject({ webhooks: [{ owner: "local-user" }] });
+  });
+});

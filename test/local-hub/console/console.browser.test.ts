@@ -1,0 +1,419 @@
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { expectAccessible, launchBrowser, looks, narrow, wide } from "../../support/browser.ts";
+import { data, openLocalHub, pushed, secret, type TestHub, type TestHubOptions } from "../support/hub.ts";
+import { openTarget, type Target } from "../support/target.ts";
+
+let browser: Browser;
+/** Every problem that the browser reported: a blocked script or style, a missing asset, an uncaught error. */
+let complaints: string[] = [];
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+}, 60_000);
+
+afterAll(async () => {
+  await browser?.close();
+});
+
+afterEach(async () => {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+  const heard = complaints;
+  complaints = [];
+  expect(heard).toEqual([]);
+});
+
+/** Opens a page that reports its problems. */
+async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: wide, ...options });
+  const page = await context.newPage();
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  return page;
+}
+
+/** Signs a browser in to a local Hub. */
+async function signIn(hub: TestHub, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await newPage(options);
+  await page.goto(hub.hub.createConsoleLink());
+  await page.getByRole("heading", { name: "Webhooks", level: 1 }).waitFor();
+  return page;
+}
+
+/** Opens a route, and waits for its heading. */
+async function visit(page: Page, hash: string, heading: string): Promise<void> {
+  await page.evaluate((target) => {
+    location.hash = target;
+  }, hash);
+  await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+}
+
+interface Filled {
+  hub: TestHub;
+  target: Target;
+  webhookId: string;
+  jobId: string;
+}
+
+/** Opens a local Hub with something in each view. */
+async function openFilled(options: TestHubOptions = {}): Promise<Filled> {
+  const hub = await openLocalHub({ attempts: 1, runJobs: true, ...options });
+  const target = await openTarget(200, 500);
+  const { id } = await hub.create({ url: target.url, secret });
+  const other = await hub.create({ url: target.url, domains: ["discussion"] });
+  await hub.setState(other.id, "disable");
+  const jobId = await hub.runJob({ command: ["sh", "-c", "echo one"], dockerImage: "python" });
+  await hub.trigger();
+  await hub.trigger({ repo: data, event: { scope: "discussion", action: "create" } });
+  return { hub, target, webhookId: id, jobId };
+}
+
+/**
+ * Checks a view with axe. The window is high enough for the whole view, because axe cannot measure the contrast of texts that are
+ * scrolled out of view. On a narrow screen, the navigation scrolls to the current view, and its other links can stay out of view.
+ */
+async function check(page: Page, name: string): Promise<void> {
+  const size = page.viewportSize() ?? wide;
+  expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBe(size.width);
+  await page.setViewportSize({ ...size, height: 5_000 });
+  await expectAccessible(page, { overlapped: size.width < 700 ? [/#\/(webhooks|events|jobs|repositories)"/] : [] });
+  await page.setViewportSize(size);
+}
+
+function pane(page: Page, name: string): Locator {
+  return page.getByRole("region", { name, exact: true });
+}
+
+describe("Each view is accessible", () => {
+  test.each(looks)("in $colorScheme, $width pixels wide", async ({ colorScheme, viewport }) => {
+    const { hub, webhookId, jobId } = await openFilled();
+    const page = await signIn(hub, { colorScheme, viewport });
+    const logId = hub.hub.deliveries(webhookId)[0]?.logId;
+    await page.getByRole("table").waitFor();
+    await check(page, "webhooks");
+    await visit(page, `#/webhooks/one?id=${webhookId}&log=${logId}`, "Payload");
+    await check(page, "webhook");
+    await visit(page, "#/events", "Events");
+    await page.getByRole("table").waitFor();
+    await check(page, "events");
+    await page.getByRole("link", { name: "discussion create" }).click();
+    await page.getByRole("heading", { name: "Deliveries" }).waitFor();
+    await check(page, "event");
+    await visit(page, "#/repositories", "Repositories");
+    await page.getByRole("table").waitFor();
+    await check(page, "repositories");
+    await visit(page, "#/repositories/one?type=dataset&name=me/data", "Commits");
+    await check(page, "repository");
+    await visit(page, "#/jobs", "Jobs");
+    await page.getByRole("table").waitFor();
+    await check(page, "jobs");
+    await visit(page, `#/jobs/one?id=${jobId}`, "Log");
+    await check(page, "job");
+    await visit(page, "#/send", "Send an event");
+    await page.getByText("1 of 2 recipients get the event.").waitFor();
+    await check(page, "send");
+    await visit(page, "#/webhooks", "Webhooks");
+    await page.getByRole("button", { name: "Create webhook" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Create webhook" }).click();
+    await page.getByRole("alert").waitFor();
+    complaints = complaints.filter((complaint) => !complaint.includes("status of 422"));
+    await check(page, "form");
+  });
+
+  test.each(looks)("when it is empty, in $colorScheme, $width pixels wide", async ({ colorScheme, viewport }) => {
+    const hub = await openLocalHub();
+    const page = await signIn(hub, { colorScheme, viewport });
+    for (const [hash, title] of [
+      ["#/webhooks", "No webhooks yet"],
+      ["#/events", "No events yet"],
+      ["#/jobs", "No jobs yet"],
+    ] as const) {
+      await visit(page, hash, title);
+      expect(await page.getByRole("button", { name: "Copy command" }).count()).toBe(1);
+      await check(page, title);
+    }
+  });
+});
+
+test("Without a sign-in, the console shows no data, and the old address leads to it", async () => {
+  const { hub, webhookId } = await openFilled();
+  const page = await newPage();
+  await page.goto(`${hub.url}/`);
+  await page.getByRole("heading", { name: "hub-webhooks console" }).waitFor();
+  expect(page.url()).toMatch(/\/_console\/(#.*)?$/);
+  expect(await page.content()).not.toContain(webhookId);
+});
+
+describe("Webhooks", () => {
+  test("are created with a form that shows problems at their fields", async () => {
+    const hub = await openLocalHub();
+    const target = await openTarget();
+    const page = await signIn(hub);
+    await page.getByRole("button", { name: "Create webhook" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("URL").fill("ftp://example.com");
+    await dialog.getByRole("button", { name: "Create webhook" }).click();
+    await dialog.getByText("expected a percent-encoded http or https URL").waitFor();
+    expect(await dialog.getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
+    expect(await dialog.getByLabel("Name 1").getAttribute("aria-invalid")).toBe("true");
+    complaints = complaints.filter((complaint) => !complaint.includes("status of 422"));
+
+    await dialog.getByLabel("URL").fill(target.url);
+    await dialog.getByLabel("Name 1").fill("me/data");
+    await dialog.getByRole("button", { name: "Watch more" }).click();
+    await dialog.getByLabel("Type 2").selectOption("org");
+    await dialog.getByLabel("Name 2").fill("acme");
+    await dialog.getByLabel("discussion:").uncheck();
+    await dialog.getByLabel("Secret").fill(secret);
+    await dialog.getByRole("button", { name: "Create webhook" }).click();
+    await pane(page, "Webhook").getByText("Nothing is delivered yet.").waitFor();
+    expect((await hub.request("GET /api/settings/webhooks")).body).toMatchObject([
+      {
+        url: target.url,
+        secret,
+        domains: ["repo"],
+        watched: [data, { type: "org", name: "acme" }],
+        disabled: false,
+      },
+    ]);
+    expect(await page.content()).not.toContain(secret);
+  });
+
+  test("are disabled, enabled, suspended, edited, and deleted", async () => {
+    const { hub, target, webhookId } = await openFilled();
+    const page = await signIn(hub);
+    await visit(page, `#/webhooks/one?id=${webhookId}`, "Webhook");
+    const details = pane(page, "Webhook");
+    await details.getByRole("button", { name: "Disable" }).click();
+    await details.getByText("Events do not fire this webhook").waitFor();
+    expect(await hub.get(webhookId)).toMatchObject({ disabled: true });
+    await details.getByRole("button", { name: "Enable" }).click();
+    await details.getByRole("button", { name: "Suspend" }).click();
+    await details.getByText("Suspended, as after too many failed deliveries").waitFor();
+    expect(await hub.get(webhookId)).toMatchObject({ disabled: "suspended-after-failure" });
+    await page.getByRole("row", { name: /Suspended/ }).waitFor();
+    await details.getByRole("button", { name: "Enable" }).click();
+    await details.getByRole("button", { name: "Disable" }).waitFor();
+
+    await details.getByRole("button", { name: "Edit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("URL").fill(`${target.url}/next`);
+    await dialog.getByLabel("Remove the secret").check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await details.getByText(`${target.url}/next`).first().waitFor();
+    expect(await hub.get(webhookId)).not.toHaveProperty("secret");
+
+    await details.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await details.waitFor({ state: "detached" });
+    expect((await hub.request("GET /api/settings/webhooks")).body).toHaveLength(1);
+  });
+
+  test("show their attempts live, and replay them", async () => {
+    const hub = await openLocalHub({ attempts: 1 });
+    const target = await openTarget(500, 202);
+    const { id } = await hub.create({ url: target.url });
+    const page = await signIn(hub);
+    await visit(page, `#/webhooks/one?id=${id}`, "Webhook");
+    await hub.trigger();
+    const details = pane(page, "Webhook");
+    await details.getByRole("link", { name: /repo.content update/ }).click();
+    await details.getByText("the receiver answered 500").waitFor();
+    await details.getByRole("button", { name: "Replay" }).click();
+    await page.getByText("Replayed. The receiver returned 202.").waitFor();
+    await details.getByRole("link", { name: /attempt 2/ }).waitFor();
+    expect(target.requests).toHaveLength(2);
+  });
+
+  test("are selected with j and k, opened with Enter, closed with Escape, and filtered with /", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    await page.getByRole("table").waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.closest("tr")?.rowIndex);
+    // Shortcuts apply after the first paint of their part of the page, so the first key is repeated until it applies.
+    await expect.poll(() => page.keyboard.press("j").then(focused)).toBeDefined();
+    await page.keyboard.press("j");
+    expect(await focused()).toBe(2);
+    await page.keyboard.press("k");
+    expect(await focused()).toBe(1);
+    await page.keyboard.press("Enter");
+    const details = pane(page, "Webhook");
+    await details.waitFor();
+    await expect.poll(() => page.keyboard.press("Escape").then(() => details.count())).toBe(0);
+    await page.keyboard.press("/");
+    await page.keyboard.type("disabled");
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
+    expect(page.url()).toContain("#/webhooks?search=disabled");
+  });
+});
+
+describe("Repositories", () => {
+  test("show commits and discussions as they are made", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    await visit(page, "#/repositories", "Repositories");
+    await page.getByRole("link", { name: "me/data" }).click();
+    const details = pane(page, "Repository");
+    await details.getByText("initial commit").waitFor();
+    const commits = details.getByText("Update the data");
+    expect(await commits.count()).toBe(1);
+    await hub.trigger(pushed);
+    await expect.poll(() => commits.count()).toBe(2);
+    await hub.trigger({
+      repo: data,
+      event: { scope: "discussion", action: "create" },
+      discussion: { title: "Where is it from?" },
+    });
+    await details.getByText("Where is it from?").waitFor();
+  });
+});
+
+describe("Jobs", () => {
+  test("show their log while they run", async () => {
+    const hub = await openLocalHub({ runJobs: true });
+    const page = await signIn(hub);
+    await visit(page, "#/jobs", "Jobs");
+    // The job ends when its input file exists, so the test does not depend on timing.
+    const script = 'echo first; until [ -e "$DONE" ]; do sleep 0.05; done; echo second';
+    const done = `/tmp/hub-webhooks-${crypto.randomUUID()}`;
+    await hub.runJob({ command: ["sh", "-c", script], dockerImage: "python", environment: { DONE: done } });
+    await page.getByRole("link", { name: /echo first/ }).click();
+    const details = pane(page, "Job");
+    const log = details.getByRole("region", { name: "Lines of the log" });
+    await log.getByText("first").waitFor();
+    await details.locator(".delivery-title").getByText("Running").waitFor();
+    expect(await log.textContent()).not.toContain("second");
+    await hub.runJob({ command: ["touch", done], dockerImage: "python" });
+    await log.getByText("second").waitFor();
+    await details.locator(".delivery-title").getByText("Completed").waitFor();
+    await hub.runJob({ command: ["rm", done], dockerImage: "python" });
+  });
+});
+
+describe("Events", () => {
+  test("appear with their deliveries", async () => {
+    const { hub, target } = await openFilled();
+    const page = await signIn(hub);
+    await visit(page, "#/events", "Events");
+    await page.getByRole("table").waitFor();
+    await hub.trigger({ repo: data, event: { scope: "repo", action: "update" } });
+    await page.getByRole("link", { name: "repo update", exact: true }).click();
+    const details = pane(page, "Event");
+    await details.getByText(target.url).first().waitFor();
+    await details.getByText("Its domains exclude this event.").waitFor();
+    await details
+      .getByRole("link", { name: new RegExp(target.url) })
+      .first()
+      .click();
+    await pane(page, "Webhook").waitFor();
+  });
+});
+
+describe("Send", () => {
+  test("previews the recipients, shows problems at their lines, and sends the change", async () => {
+    const { hub, target, webhookId } = await openFilled();
+    target.answerWith(200);
+    const sent = target.requests.length;
+    const page = await signIn(hub);
+    await visit(page, "#/send", "Send an event");
+    await page.getByLabel("Scope").selectOption("discussion.comment");
+    await page.getByText("1 of 2 recipients get the event.").waitFor();
+    const editor = page.getByRole("textbox", { name: "Payload" });
+    const text = await editor.inputValue();
+    expect(JSON.parse(text)).toMatchObject({ event: { scope: "discussion.comment", action: "create" } });
+
+    await editor.fill(text.replace('"private": false', '"private": "no"'));
+    await page.getByText("repo.private: expected boolean, received string").first().waitFor();
+    await editor.fill(text.replace(/"content": ".*"/, '"content": "@bot hello"'));
+    await page.getByText("Sending makes this change in the local Hub.").waitFor();
+    await page.getByText("Disabled.").waitFor();
+    await page.getByRole("button", { name: "Send event" }).click();
+    const result = page.getByRole("region", { name: "Sent" });
+    await result.getByText("Succeeded").waitFor();
+    expect(JSON.parse(target.requests.slice(sent)[0]?.body ?? "")).toMatchObject({
+      comment: { content: "@bot hello" },
+    });
+    await result.getByRole("link", { name: new RegExp(target.url) }).click();
+    await page.getByRole("heading", { name: "Payload" }).waitFor();
+    expect(page.url()).toContain(`#/webhooks/one?id=${webhookId}&log=`);
+  });
+
+  test("starts from a sample, and updates the preview when a webhook changes", async () => {
+    const hub = await openLocalHub();
+    const page = await signIn(hub);
+    await visit(page, "#/send", "Send an event");
+    await page.getByLabel("Sample").selectOption("repo.content update (bucket)");
+    await page.getByText("Nothing would receive the event.").waitFor();
+    expect(await page.getByLabel("Repository").inputValue()).toBe("bucket:acme/data");
+    const editor = page.getByRole("textbox", { name: "Payload" });
+    expect(JSON.parse(await editor.inputValue())).toMatchObject({ updatedFiles: [{ action: "add" }] });
+    await hub.create({ url: "http://127.0.0.1:1/hook", watched: [{ type: "org", name: "acme" }] });
+    await page.getByText("1 of 1 recipient gets the event.").waitFor();
+  });
+
+  test("starts from a past delivery, and sends it as it is, with the keyboard", async () => {
+    const { hub, target, webhookId } = await openFilled();
+    target.answerWith(200);
+    const page = await signIn(hub);
+    const [latest] = hub.hub.deliveries(webhookId);
+    await visit(page, `#/webhooks/one?id=${webhookId}&log=${latest?.logId}`, "Payload");
+    await page.getByRole("link", { name: "Edit and send" }).click();
+    await page.getByText("This is the payload of a past delivery.").waitFor();
+    const editor = page.getByRole("textbox", { name: "Payload" });
+    await editor.fill((await editor.inputValue()).replace('"title": "Add a data card"', '"title": "Another"'));
+    await page.getByText("Sending delivers this payload as it is.").waitFor();
+    const sent = target.requests.length;
+    await editor.press("Control+Enter");
+    await page.getByRole("region", { name: "Sent" }).getByText("Succeeded").waitFor();
+    expect(JSON.parse(target.requests[sent]?.body ?? "")).toMatchObject({ discussion: { title: "Another" } });
+  });
+
+  test("explains an invalid repository, and keeps replaced edits", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    await visit(page, "#/send", "Send an event");
+    await expect.poll(() => page.getByLabel("Scope").evaluate((field) => field === document.activeElement)).toBe(true);
+    const editor = page.getByRole("textbox", { name: "Payload" });
+    await page.getByText("Sending makes this change").waitFor();
+    await editor.fill("{}");
+    await page.getByLabel("Action").press("Tab");
+    await page.getByLabel("Scope").selectOption("repo.config");
+    await page.getByRole("button", { name: "Restore the previous edits" }).click();
+    await expect.poll(() => editor.inputValue()).toBe("{}");
+    await page.getByLabel("Repository").fill("nonsense");
+    await page.getByText("Write type:owner/name, such as dataset:acme/data.").waitFor();
+    expect(await page.getByLabel("Repository").getAttribute("aria-invalid")).toBe("true");
+    expect(await page.getByRole("button", { name: "Send event" }).getAttribute("aria-disabled")).toBe("true");
+    await page.getByLabel("Repository").fill("datset:acme/data");
+    await page.getByText('Unknown type "datset".').waitFor();
+  });
+});
+
+describe("Hostile text", () => {
+  const hostile = `<img src=x onerror="document.title='run'"> \u202e\u0007 </script><script>document.title='run'</script>`;
+
+  test("of a payload, a response, and a discussion is shown as text and never runs", async () => {
+    const hub = await openLocalHub({ attempts: 1 });
+    const target = await openTarget((_request, response) => response.writeHead(500, { "x-note": "<b>" }).end(hostile));
+    const { id } = await hub.create({ url: target.url });
+    const event = { scope: "discussion", action: "create" } as const;
+    await hub.trigger({ repo: data, event, discussion: { title: hostile }, comment: { content: hostile } });
+    const page = await signIn(hub, { viewport: narrow });
+    const [latest] = hub.hub.deliveries(id);
+    for (const [hash, heading] of [
+      [`#/webhooks/one?id=${id}&log=${latest?.logId}`, "Response"],
+      ["#/repositories/one?type=dataset&name=me/data", "Discussions"],
+      ["#/events", "Events"],
+      [`#/send?from-webhook=${id}&from-log=${latest?.logId}`, "Recipients"],
+    ] as const) {
+      await visit(page, hash, heading);
+      expect(await page.locator("main img, main script").count()).toBe(0);
+      expect(await page.locator("main").innerText()).not.toMatch(/[\u0007\u202e]/);
+      expect(await page.title()).not.toBe("run");
+    }
+    await visit(page, "#/repositories/one?type=dataset&name=me/data", "Discussions");
+    expect(await page.locator("main").innerText()).toContain("<img src=x");
+  });
+});

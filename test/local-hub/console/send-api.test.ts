@@ -1,0 +1,300 @@
+import { Hono } from "hono";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { SendRequest } from "../../../src/console/protocol/send.ts";
+import { createHubConsole, hubResources } from "../../../src/local-hub/console/hub-console.ts";
+import { contextOf } from "../../../src/local-hub/contexts.ts";
+import { ConsoleClient } from "../support/console-client.ts";
+import { openContext } from "../support/context.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
+import { openTarget, type Target } from "../support/target.ts";
+
+interface Opened {
+  hub: TestHub;
+  client: ConsoleClient;
+  target: Target;
+  webhookId: string;
+}
+
+async function open(): Promise<Opened> {
+  const hub = await openLocalHub({ attempts: 1 });
+  const target = await openTarget();
+  const { id } = await hub.create({ url: target.url });
+  return { hub, client: await ConsoleClient.signIn(hub.hub.createConsoleLink()), target, webhookId: id };
+}
+
+/** Returns the payload that the console fills in. */
+async function draft(client: ConsoleClient, event: string, repository = "dataset:me/data"): Promise<string> {
+  const [scope = "", action = ""] = event.split(" ");
+  const { status, body, text } = await client.get(`send/payload?${new URLSearchParams({ scope, action, repository })}`);
+  expect(status, text).toBe(200);
+  return String(Reflect.get(Object(body), "body"));
+}
+
+/** Edits a payload with a function that changes the parsed JSON. */
+function edit(text: string, change: (payload: Record<string, Record<string, unknown>>) => void): SendRequest {
+  const payload = JSON.parse(text);
+  change(payload);
+  return { body: JSON.stringify(payload), draft: text };
+}
+
+async function commits(client: ConsoleClient): Promise<unknown[]> {
+  const { status, body } = await client.get("repositories/one?type=dataset&name=me/data");
+  return status === 404 ? [] : Reflect.get(Object(body), "commits");
+}
+
+/** Sends, and waits for the deliveries. */
+async function send({ client, hub }: Opened, request: SendRequest) {
+  const answer = await client.post("send", request);
+  await hub.hub.settled();
+  return answer;
+}
+
+describe("The options", () => {
+  test("list the events, the repositories of webhooks first, and samples", async () => {
+    const { client } = await open();
+    const { body } = await client.get("send/options");
+    expect(body).toMatchObject({
+      defaultRepository: "dataset:me/data",
+      scopes: expect.arrayContaining([{ scope: "discussion.comment", actions: ["create", "update"] }]),
+      repositories: expect.arrayContaining(["dataset:me/data", "dataset:local-user/notes"]),
+      samples: expect.arrayContaining([
+        { name: "repo.content update (bucket)", scope: "repo.content", action: "update", repoType: "bucket" },
+      ]),
+    });
+    const { samples } = Object(body);
+    for (const { scope, action, repoType } of samples)
+      expect(JSON.parse(await draft(client, `${scope} ${action}`, `${repoType}:acme/data`))).toMatchObject({
+        event: { scope, action },
+        repo: { type: repoType, name: "acme/data" },
+      });
+  });
+});
+
+describe("A draft", () => {
+  test("changes nothing", async () => {
+    const { client, target } = await open();
+    await draft(client, "repo.content update");
+    await draft(client, "repo delete", "dataset:local-user/notes");
+    expect(await commits(client)).toEqual([]);
+    expect((await client.get("repositories/one?type=dataset&name=local-user/notes")).status).toBe(200);
+    expect((await client.get("events")).body).toMatchObject({ events: [] });
+    expect(target.requests).toEqual([]);
+  });
+
+  test.each(["data", "dataset:", "dataset:a b", "sweater:me/data"])(
+    "needs a valid repository: %s",
+    async (repository) => {
+      const { client } = await open();
+      const query = new URLSearchParams({ scope: "repo", action: "update", repository });
+      expect(await client.get(`send/payload?${query}`)).toMatchObject({
+        status: 400,
+        body: { code: "ARGUMENT_INVALID" },
+      });
+    },
+  );
+});
+
+describe("An unedited payload", () => {
+  test("makes the change of the event, and sends the payload of this change", async () => {
+    const opened = await open();
+    const { client, target, webhookId } = opened;
+    const body = await draft(client, "repo.content update");
+    expect((await client.post("send/preview", { body, draft: body })).body).toMatchObject({
+      problems: [],
+      effect: "change",
+      recipients: [{ kind: "webhook", url: target.url, webhookId }],
+    });
+    expect(await commits(client)).toEqual([]);
+    const sent = await send(opened, { body, draft: body });
+    expect(sent).toMatchObject({
+      status: 200,
+      body: { eventId: expect.any(String), deliveries: [{ recipient: target.url, webhookId, id: expect.any(String) }] },
+    });
+    const [commit] = await commits(client);
+    const payload = JSON.parse(target.requests[0]?.body ?? "");
+    expect(payload).toMatchObject({
+      webhook: { id: webhookId },
+      repo: { headSha: Reflect.get(Object(commit), "sha") },
+    });
+    const { eventId } = Object(sent.body);
+    expect((await client.get(`events/one?id=${eventId}`)).body).toMatchObject({
+      isPayloadOnly: false,
+      deliveries: [{ status: "succeeded" }],
+    });
+  });
+
+  test("of a pull request returns the event that was asked for", async () => {
+    const opened = await open();
+    const body = await draft(opened.client, "discussion create");
+    const request = edit(body, ({ discussion = {} }) => {
+      discussion.isPullRequest = true;
+    });
+    const { eventId } = Object((await send(opened, request)).body);
+    expect((await opened.client.get(`events/one?id=${eventId}`)).body).toMatchObject({ scope: "discussion" });
+  });
+});
+
+describe("A payload with edits that describe the event", () => {
+  test.each([
+    {
+      event: "discussion.comment create",
+      change: { comment: { content: "@bot hello" } },
+      check: { discussionList: [{ comments: 2 }] },
+    },
+    {
+      event: "discussion create",
+      change: { discussion: { title: "Where is it from?" } },
+      check: { discussionList: [{ title: "Where is it from?" }] },
+    },
+    { event: "repo.config update", change: { updatedConfig: { private: true } }, check: { isPrivate: true } },
+  ])("makes the change of $event with these edits", async ({ event, change, check }) => {
+    const opened = await open();
+    const { client, target } = opened;
+    const request = edit(await draft(client, event), (payload) => {
+      for (const [name, fields] of Object.entries(change)) payload[name] = { ...payload[name], ...fields };
+    });
+    expect((await client.post("send/preview", request)).body).toMatchObject({ effect: "change" });
+    await send(opened, request);
+    expect((await client.get("repositories/one?type=dataset&name=me/data")).body).toMatchObject(check);
+    expect(JSON.parse(target.requests[0]?.body ?? "")).toMatchObject(change);
+  });
+
+  test("moves a repository to the edited name", async () => {
+    const opened = await open();
+    const request = edit(await draft(opened.client, "repo move"), ({ movedTo = {} }) => {
+      movedTo.name = "me/other";
+    });
+    await send(opened, request);
+    expect((await opened.client.get("repositories/one?type=dataset&name=me/other")).status).toBe(200);
+  });
+});
+
+describe("A payload with other edits", () => {
+  test.each([
+    ["another commit", { repo: { headSha: "a".repeat(40) } }],
+    ["an unknown field", { future: { field: 1 } }],
+    ["a removed field", { repo: { headSha: undefined } }],
+    ["another action", { event: { action: "create" } }],
+    ["another owner", { repo: { owner: { id: "f".repeat(24) } } }],
+  ])("is sent as it is, without a change: %s", async (_what, change) => {
+    const opened = await open();
+    const { client, target, webhookId } = opened;
+    const request = edit(await draft(client, "repo.content update"), (payload) => {
+      for (const [name, fields] of Object.entries(change)) payload[name] = { ...payload[name], ...fields };
+    });
+    expect((await client.post("send/preview", request)).body).toMatchObject({
+      effect: "payload",
+      recipients: [{ webhookId }],
+    });
+    const { eventId } = Object((await send(opened, request)).body);
+    const { webhook: _draft, ...edited } = JSON.parse(request.body);
+    expect(JSON.parse(target.requests[0]?.body ?? "")).toEqual({ ...edited, webhook: { id: webhookId, version: 3 } });
+    expect(await commits(client)).toEqual([]);
+    expect((await client.get(`events/one?id=${eventId}`)).body).toMatchObject({ isPayloadOnly: true });
+  });
+
+  test("is sent as it is if it starts from a past delivery, without a draft", async () => {
+    const opened = await open();
+    await opened.hub.trigger();
+    const body = opened.target.requests[0]?.body ?? "";
+    await send(opened, { body });
+    expect(JSON.parse(opened.target.requests[1]?.body ?? "")).toEqual(JSON.parse(body));
+    expect(await commits(opened.client)).toHaveLength(2);
+  });
+});
+
+describe("An invalid payload", () => {
+  test.each([
+    ["not JSON", "{", []],
+    ["nested too deeply", "[".repeat(200) + "]".repeat(200), []],
+    ["not an object", "[]", []],
+    ["a wrong type", { repo: { private: "yes" } }, ["repo", "private"]],
+    ["a missing field of the scope", { updatedRefs: undefined }, ["updatedRefs"]],
+    ["a wrong item", { updatedRefs: [{ ref: 1 }] }, ["updatedRefs", 0, "ref"]],
+  ])("is not sent, and its problems have paths: %s", async (_what, change, path) => {
+    const { client, target } = await open();
+    const text = await draft(client, "repo.content update");
+    const base = JSON.parse(text);
+    const body =
+      typeof change === "string"
+        ? change
+        : JSON.stringify({ ...base, ...change, ...("repo" in change && { repo: { ...base.repo, ...change.repo } }) });
+    const fields = expect.arrayContaining([expect.objectContaining({ path })]);
+    expect((await client.post("send/preview", { body })).body).toMatchObject({ problems: fields, recipients: [] });
+    expect(await client.post("send", { body })).toMatchObject({
+      status: 422,
+      body: { code: "PAYLOAD_INVALID", fields },
+    });
+    expect(target.requests).toEqual([]);
+  });
+});
+
+describe("The preview", () => {
+  test("explains which webhooks do not receive the event, and why", async () => {
+    const hub = await openLocalHub({ attempts: 1, triggersPerDay: 1 });
+    const client = await ConsoleClient.signIn(hub.hub.createConsoleLink());
+    const url = "http://127.0.0.1:1/";
+    const limited = await hub.create({ url });
+    await hub.trigger();
+    const receiving = await hub.create({ url });
+    const unwatched = await hub.create({ url, watched: [{ type: "model", name: "me/net" }] });
+    const domain = await hub.create({ url, domains: ["discussion"] });
+    const disabled = await hub.create({ url });
+    await hub.setState(disabled.id, "disable");
+    const suspended = await hub.create({ url });
+    await client.post("webhooks/suspend", { id: suspended.id });
+    const foreign = await hub.create({ url }, { token: "hf_other" });
+    const body = edit(await draft(client, "repo.content update"), ({ repo = {} }) => {
+      repo.private = true;
+    });
+    const { recipients } = Object((await client.post("send/preview", body)).body);
+    const reasons = new Map(
+      recipients.map(({ webhookId, skipped }: { webhookId: string; skipped?: string }) => [webhookId, skipped]),
+    );
+    expect(recipients[0].webhookId).toBe(receiving.id);
+    expect(reasons.get(receiving.id)).toBeUndefined();
+    expect(reasons.get(limited.id)).toMatch(/daily limit/);
+    expect(reasons.get(unwatched.id)).toMatch(/watch/);
+    expect(reasons.get(domain.id)).toMatch(/domain/);
+    expect(reasons.get(disabled.id)).toMatch(/^Disabled/);
+    expect(reasons.get(suspended.id)).toMatch(/^Suspended/);
+    expect(reasons.get(foreign.id)).toMatch(/private/);
+  });
+
+  test("names the endpoints of a dev session, and why their filters ignore the event", async () => {
+    const { hub, client, target } = await open();
+    const body = await draft(client, "repo.content update");
+    const app = new Hono();
+    const source = {
+      repositories: () => ["model:me/watched"],
+      ignoredBy: (endpoint: string) => (endpoint === "other" ? "Only models." : undefined),
+      endpointOf: (url: string) => (url === target.url ? "other" : undefined),
+    };
+    for (const add of hubResources(contextOf(hub.hub), source)) add(app);
+    const post = async (path: string) =>
+      (await app.request(path, { method: "POST", body: JSON.stringify({ body }) })).json();
+    expect(await (await app.request("/send/options")).json()).toMatchObject({
+      repositories: expect.arrayContaining(["model:me/watched"]),
+    });
+    expect(await post("/send/preview")).toMatchObject({
+      recipients: [{ kind: "webhook", url: target.url, endpoint: "other", ignored: "Only models." }],
+    });
+    expect(await post("/send")).toMatchObject({ deliveries: [{ endpoint: "other", recipient: target.url }] });
+    await hub.hub.settled();
+  });
+});
+
+describe("A console in memory", () => {
+  test("sends without a socket of its own", async () => {
+    const { context } = openContext();
+    const console = createHubConsole(context);
+    onTestFinished(() => console.close());
+    const client = await ConsoleClient.signIn(console.createSignInLink(context.hubUrl), (path, init) =>
+      console.fetch(new Request(`${context.hubUrl}${path}`, init)),
+    );
+    const body = await draft(client, "repo.content update");
+    expect((await client.post("send", { body, draft: body })).body).toMatchObject({
+      deliveries: [{ recipient: "http://127.0.0.1:1/" }],
+    });
+  });
+});

@@ -1,0 +1,229 @@
+import { describe, expect, test } from "vitest";
+import type { DeliveryFilter, ReplayStarted } from "../../../src/console/protocol/deliveries.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { openReceiverConsole, payloadOf } from "./open-receiver-console.ts";
+
+/** Opens a server whose endpoints fail until `isFixed` is set, inline and in the background. */
+async function openServer() {
+  const state = { isFixed: false, seen: [] as string[] };
+  const run = (payload: { repo: { name: string } }) => {
+    state.seen.push(payload.repo.name);
+    if (!state.isFixed) throw new Error("The disk is full.");
+    return "done";
+  };
+  const opened = await openReceiverConsole((server) => {
+    server.webhook("inline", run);
+    for (const name of ["one", "two"]) server.webhook(name, { background: true, attempts: 1 }, run);
+    server.webhook("retried", { background: true, attempts: 2, backoff: { first: "1h", max: "1h" } }, run);
+    server.webhook("filtered", { repo: "dataset:acme/wanted" }, () => "done");
+  });
+  const change = (path: string, body: unknown) => opened.client.change(`deliveries/${path}`, body);
+  return { ...opened, state, change };
+}
+
+const unknown = { status: 404, body: { error: expect.any(String), code: "DELIVERY_UNKNOWN" } };
+
+describe("A replay", () => {
+  test("runs a stored delivery again", async () => {
+    const { deliver, change, untilStatus, state } = await openServer();
+    await deliver("one", "d-1");
+    await untilStatus("one", "d-1", "dead");
+    state.isFixed = true;
+    const key = { endpoint: "one", id: "d-1" };
+    expect(await change("replay", key)).toEqual({ status: 200, body: key });
+    const { timeline, attempts } = await untilStatus("one", "d-1", "succeeded");
+    expect([attempts, timeline.map(({ outcome }) => outcome)]).toEqual([2, ["failed", "succeeded"]]);
+  });
+
+  test("of a delivery in memory is a new delivery with the same body", async () => {
+    const { deliver, change, untilStatus, state, one, ids } = await openServer();
+    await deliver("inline", "d-1");
+    state.isFixed = true;
+    const { status, body } = await change("replay", { endpoint: "inline", id: "d-1" });
+    const started: ReplayStarted = body;
+    expect([status, started.endpoint]).toEqual([200, "inline"]);
+    expect(started.id).not.toBe("d-1");
+    const copy = await untilStatus("inline", started.id, "succeeded");
+    expect(copy).toMatchObject({ replayOf: "d-1", attempts: 1, storage: "memory" });
+    expect(copy).not.toHaveProperty("headers");
+    const first = await one("inline", "d-1");
+    expect([first.status, first.body]).toEqual(["failed", copy.body]);
+    expect((await ids()).sort()).toEqual([started.id, "d-1"].sort());
+  });
+
+  test("of an ignored delivery is ignored again", async () => {
+    const { deliver, change, untilStatus } = await openServer();
+    await deliver("filtered", "d-1");
+    const { body } = await change("replay", { endpoint: "filtered", id: "d-1" });
+    expect(await untilStatus("filtered", body.id, "ignored")).toMatchObject({ replayOf: "d-1" });
+  });
+
+  test("of an unknown delivery is an error", async () => {
+    const { change } = await openServer();
+    for (const endpoint of ["one", "inline", "none"]) {
+      expect(await change("replay", { endpoint, id: "none" })).toEqual(unknown);
+    }
+  });
+
+  test("answers before the handler has finished", async () => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let runs = 0;
+    const opened = await openReceiverConsole((server) => server.webhook("waits", () => gates[runs++]?.promise));
+    gates[0]?.resolve();
+    await opened.deliver("waits", "d-1");
+    const { body } = await opened.client.change("deliveries/replay", { endpoint: "waits", id: "d-1" });
+    expect(await opened.one("waits", body.id)).toMatchObject({ status: "running" });
+    gates[1]?.resolve();
+    await opened.untilStatus("waits", body.id, "succeeded");
+  });
+});
+
+test("A server that closes waits for the replays of inline deliveries", async () => {
+  const gate = Promise.withResolvers<void>();
+  const state = { runs: 0, isFinished: false };
+  const { server, client, deliver } = await openReceiverConsole((receiver) => {
+    receiver.webhook("inline", async () => {
+      state.runs += 1;
+      if (state.runs === 1) return;
+      await gate.promise;
+      state.isFinished = true;
+    });
+  });
+  await deliver("inline", "d-1");
+  await client.change("deliveries/replay", { endpoint: "inline", id: "d-1" });
+  await waitFor(() => expect(state.runs).toBe(2));
+  const closed = server.close().then(() => state.isFinished);
+  gate.resolve();
+  expect(await closed).toBe(true);
+});
+
+describe("An edited replay", () => {
+  test.each(["one", "inline"])("of %s runs a copy with the edited body", async (endpoint) => {
+    const { deliver, change, untilStatus, state } = await openServer();
+    await deliver(endpoint, "d-1");
+    await untilStatus(endpoint, "d-1", endpoint === "one" ? "dead" : "failed");
+    state.isFixed = true;
+    const text = JSON.stringify(payloadOf("acme/edited"), null, 2);
+    const { status, body } = await change("replay-edited", { endpoint, id: "d-1", body: text });
+    expect([status, body.endpoint]).toEqual([200, endpoint]);
+    expect(body.id).not.toBe("d-1");
+    const copy = await untilStatus(endpoint, body.id, "succeeded");
+    expect([copy.body, copy.repository?.name]).toEqual([text, "acme/edited"]);
+    expect(state.seen).toEqual(["acme/data", "acme/edited"]);
+  });
+
+  test.each(["one", "inline"])("of %s that is not valid names the fields", async (endpoint) => {
+    const { change, state, deliver, untilStatus } = await openServer();
+    await deliver(endpoint, "d-1");
+    await untilStatus(endpoint, "d-1", endpoint === "one" ? "dead" : "failed");
+    const payload = { ...payloadOf("acme/data"), repo: { type: 7 }, event: { action: "update" } };
+    const { status, body } = await change("replay-edited", { endpoint, id: "d-1", body: JSON.stringify(payload) });
+    expect([status, body.code]).toEqual([422, "PAYLOAD_INVALID"]);
+    const paths = body.fields.map(({ path }: { path: string[] }) => path.join("."));
+    expect(paths).toEqual(expect.arrayContaining(["repo.type", "repo.name", "event.scope"]));
+    expect(body.fields.every(({ problem }: { problem: unknown }) => typeof problem === "string")).toBe(true);
+    expect(state.seen).toHaveLength(1);
+  });
+
+  test.each([
+    ["a syntax error", '{"repo": }', "BODY_NOT_JSON"],
+    ["nothing", "", "BODY_NOT_JSON"],
+    ["another value", "7", "PAYLOAD_INVALID"],
+  ])("with %s is an error of the whole payload", async (_what, text, code) => {
+    const { change } = await openServer();
+    expect(await change("replay-edited", { endpoint: "one", id: "d-1", body: text })).toEqual({
+      status: 422,
+      body: { error: expect.any(String), code, fields: [{ path: [], problem: expect.any(String) }] },
+    });
+  });
+
+  test("of an unknown endpoint is an error", async () => {
+    const { change } = await openServer();
+    const { status, body } = await change("replay-edited", { endpoint: "none", id: "d-1", body: "{}" });
+    expect([status, body.code]).toEqual([404, "ENDPOINT_UNKNOWN"]);
+  });
+});
+
+describe("Dead deliveries", () => {
+  async function openDead() {
+    const opened = await openServer();
+    for (const [endpoint, id, name] of [
+      ["one", "a", "acme/x"],
+      ["one", "b", "acme/y"],
+      ["two", "c", "acme/x"],
+      ["inline", "d", "acme/x"],
+    ] as const) {
+      await opened.deliver(endpoint, id, { payload: payloadOf(name) });
+      opened.clock.now += 1_000;
+      await opened.untilStatus(endpoint, id, endpoint === "inline" ? "failed" : "dead");
+    }
+    return opened;
+  }
+
+  test.each<[string, DeliveryFilter, string[]]>([
+    ["no filter", {}, ["a", "b", "c"]],
+    ["an endpoint", { endpoint: "one" }, ["a", "b"]],
+    ["a repository", { repository: "dataset:acme/x" }, ["a", "c"]],
+    ["a text", { search: "disk", endpoint: "two" }, ["c"]],
+    ["another status, which does not count", { status: "succeeded", endpoint: "two" }, ["c"]],
+    ["an endpoint without a queue", { endpoint: "inline" }, []],
+    ["nothing that matches", { action: "none" }, []],
+  ])("of %s are counted and replayed", async (_what, filter, ids) => {
+    const { change, state, ids: listed } = await openDead();
+    state.isFixed = true;
+    expect(await change("count-dead", filter)).toEqual({ status: 200, body: { count: ids.length, isMore: false } });
+    expect(await change("replay-dead", filter)).toEqual({ status: 200, body: { replayed: ids.length, isMore: false } });
+    await waitFor(async () => expect((await listed("?status=succeeded")).sort()).toEqual(ids), { interval: 5 });
+    expect((await listed("?status=dead")).sort()).toEqual(["a", "b", "c"].filter((id) => !ids.includes(id)));
+    expect(await change("count-dead", filter)).toEqual({ status: 200, body: { count: 0, isMore: false } });
+  });
+
+  test("without an inbox are none", async () => {
+    const { client } = await openReceiverConsole((server) => server.webhook("inline", () => {}));
+    expect((await client.change("deliveries/count-dead", {})).body).toEqual({ count: 0, isMore: false });
+    expect((await client.change("deliveries/replay-dead", {})).body).toEqual({ replayed: 0, isMore: false });
+  });
+
+  test("with a wrong filter are an error", async () => {
+    const { change } = await openServer();
+    expect((await change("count-dead", { status: "nope" })).status).toBe(400);
+    expect((await change("replay-dead", { from: "yesterday" })).status).toBe(400);
+  });
+});
+
+describe("Discarding", () => {
+  test("cancels a queued or dead delivery, which can be replayed", async () => {
+    const { deliver, change, untilStatus, state } = await openServer();
+    await deliver("retried", "waiting");
+    await deliver("one", "dead");
+    await untilStatus("retried", "waiting", "retrying");
+    await untilStatus("one", "dead", "dead");
+    for (const [endpoint, id] of [
+      ["retried", "waiting"],
+      ["one", "dead"],
+    ] as const) {
+      expect(await change("discard", { endpoint, id })).toEqual({ status: 200, body: {} });
+      expect(await untilStatus(endpoint, id, "cancelled")).not.toHaveProperty("nextAttemptAt");
+    }
+    state.isFixed = true;
+    await change("replay", { endpoint: "one", id: "dead" });
+    await untilStatus("one", "dead", "succeeded");
+  });
+
+  test("refuses deliveries that run, are in memory, or are unknown", async () => {
+    const gate = Promise.withResolvers<void>();
+    const opened = await openReceiverConsole((server) => {
+      server.webhook("waits", { background: true }, () => gate.promise);
+      server.webhook("inline", () => {});
+    });
+    await opened.deliver("waits", "d-1");
+    await opened.deliver("inline", "d-2");
+    await opened.untilStatus("waits", "d-1", "running");
+    const discard = (endpoint: string, id: string) => opened.client.change("deliveries/discard", { endpoint, id });
+    expect((await discard("waits", "d-1")).body).toMatchObject({ code: "DELIVERY_RUNNING" });
+    expect(await discard("inline", "d-2")).toEqual(unknown);
+    expect(await discard("waits", "none")).toEqual(unknown);
+    gate.resolve();
+    await opened.untilStatus("waits", "d-1", "succeeded");
+  });
+});

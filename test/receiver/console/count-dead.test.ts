@@ -1,0 +1,29 @@
+import { expect, test, vi } from "vitest";
+import { openInbox } from "../../../src/inbox/open-inbox.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { openReceiverConsole } from "./open-receiver-console.ts";
+
+test("Counting dead deliveries stops after a minute", async () => {
+  const inbox = await openInbox({ url: "sqlite::memory:", now: Date.now, log: createMemoryLogger() });
+  const { client } = await openReceiverConsole(
+    (server) => server.webhook("background", { background: true }, () => "done"),
+    { inbox },
+  );
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  try {
+    // An inbox whose pages never match, and never end. Each takes one second.
+    const list = vi.spyOn(inbox, "list").mockImplementation(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      return { deliveries: [], next: "1" };
+    });
+    const counting = client.change("deliveries/count-dead", {});
+    while (list.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(70_000);
+    await counting;
+    const { length } = list.mock.calls;
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(list).toHaveBeenCalledTimes(length);
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -1,0 +1,220 @@
+import { expect, onTestFinished, test } from "vitest";
+import { codeOf } from "../../console/server/open-test-console.ts";
+import { openReceiverConsole, payloadOf, secret, startedAt } from "./open-receiver-console.ts";
+
+const forwarded = {
+  "x-original-uri": `/webhooks/inline?secret=${secret}`,
+  "x-api-key": "anything",
+  "x-request-id": "r-1",
+};
+const shownHeaders = [
+  ["content-type", "application/json"],
+  ["webhook-id", "d-1"],
+  ["x-webhook-secret", "[redacted]"],
+  ["x-original-uri", "/webhooks/inline?secret=[redacted]"],
+  ["x-api-key", "[redacted]"],
+  ["x-request-id", "r-1"],
+];
+
+/** Opens a server whose endpoints do the same inline and in the background. */
+function openServer(options: Parameters<typeof openReceiverConsole>[1] = {}) {
+  return openReceiverConsole((server) => {
+    for (const background of [false, true]) {
+      const name = (text: string) => (background ? `${text}-later` : text);
+      const given = background ? ({ background: true, attempts: 1 } as const) : {};
+      server.webhook(name("works"), given, (_payload, { log }) => {
+        log.info({ step: 1, header: secret }, `Started with ${secret}.`);
+        log.child({ part: "two" }).warn("Halfway.");
+        return { token: secret, count: 2 };
+      });
+      server.webhook(name("fails"), given, () => {
+        throw new Error("outer", { cause: new TypeError(`The secret is ${secret}.`) });
+      });
+      server.webhook(name("talks"), given, (_payload, { log }) => {
+        for (let line = 0; line < 1_000; line += 1) log.info({ line }, "x".repeat(100));
+        return "r".repeat(50_000);
+      });
+      server.webhook(name("loops"), given, (_payload, { log }) => {
+        const circular: Record<string, unknown> = {};
+        circular.self = circular;
+        log.info({ circular, big: 7n }, "odd");
+      });
+    }
+    server.webhook("filtered", { repo: "dataset:acme/wanted" }, () => {});
+  }, options);
+}
+
+type Opened = Awaited<ReturnType<typeof openServer>>;
+
+/** Sends a delivery, and returns its details after its last attempt. */
+async function settle({ deliver, untilStatus }: Opened, endpoint: string, status: string) {
+  await deliver(endpoint, "d-1", { headers: forwarded });
+  return untilStatus(endpoint, "d-1", status);
+}
+
+test.each(["works", "works-later"])("The details of %s contain the attempt with logs and result", async (endpoint) => {
+  const opened = await openServer();
+  const details = await settle(opened, endpoint, "succeeded");
+  expect(details).toMatchObject({
+    ...{ id: "d-1", endpoint, status: "succeeded", attempts: 1, receivedAt: startedAt, recordsDetails: true },
+    body: JSON.stringify(payloadOf("acme/data")),
+    url: `/webhooks/${endpoint}`,
+    timeline: [
+      {
+        ...{ number: 1, outcome: "succeeded", startedAt, durationMs: expect.any(Number) },
+        result: '{"token":"[redacted]","count":2}',
+        logs: [
+          {
+            at: startedAt,
+            level: "info",
+            message: "Started with [redacted].",
+            fields: '{"step":1,"header":"[redacted]"}',
+          },
+          { at: startedAt, level: "warn", message: "Halfway.", fields: '{"part":"two"}' },
+        ],
+      },
+    ],
+  });
+  expect(Object.fromEntries(details.headers ?? [])).toEqual(Object.fromEntries(shownHeaders));
+  expect(details.timeline[0]).not.toHaveProperty("isTruncated");
+  expect(JSON.stringify(details)).not.toContain(secret);
+  if (endpoint === "works") {
+    expect(details.timeline[0]?.responseStatus).toBe(200);
+    expect(details).not.toHaveProperty("retentionMs");
+  } else {
+    expect(details.timeline[0]).not.toHaveProperty("responseStatus");
+    expect(details.retentionMs).toBeGreaterThan(0);
+  }
+});
+
+test.each([
+  ["fails", "failed"],
+  ["fails-later", "dead"],
+])("The details of %s contain the error and the stack with its causes", async (endpoint, status) => {
+  const opened = await openServer();
+  const details = await settle(opened, endpoint, status);
+  const [attempt] = details.timeline;
+  expect(attempt).toMatchObject({ outcome: "failed", error: { code: "HANDLER_FAILED", message: "outer" } });
+  expect(attempt?.stack).toMatch(/^Error: outer\n {4}at .*details\.test\.ts/);
+  expect(attempt?.stack).toMatch(/^Caused by: TypeError: The secret is \[redacted\]\.$/m);
+  expect(attempt?.stack).not.toMatch(/node_modules|node:/);
+  if (endpoint === "fails") expect(attempt?.responseStatus).toBe(500);
+});
+
+test.each(["talks", "talks-later"])("The details of %s are cut to 16 KiB", async (endpoint) => {
+  const opened = await openServer();
+  const { timeline } = await settle(opened, endpoint, "succeeded");
+  const [attempt] = timeline;
+  expect(attempt?.isTruncated).toBe(true);
+  expect(attempt?.logs?.length).toBeGreaterThan(10);
+  const { logs = [], result = "" } = attempt ?? {};
+  const size = logs.reduce((sum, { message, fields = "" }) => sum + message.length + fields.length, result.length);
+  expect(size).toBeGreaterThan(8 * 1_024);
+  expect(size).toBeLessThanOrEqual(16 * 1_024);
+});
+
+test.each(["loops", "loops-later"])("The details of %s contain a line with circular fields", async (endpoint) => {
+  const opened = await openServer();
+  const { timeline } = await settle(opened, endpoint, "succeeded");
+  expect(timeline[0]?.logs).toMatchObject([
+    { message: "odd", fields: expect.stringContaining("[cannot be serialized]") },
+  ]);
+});
+
+test("Without recordDetails, nothing of an attempt and no headers are recorded", async () => {
+  const opened = await openServer({ recordDetails: false });
+  for (const [endpoint, status] of [
+    ["works", "succeeded"],
+    ["works-later", "succeeded"],
+    ["fails", "failed"],
+    ["fails-later", "dead"],
+  ] as const) {
+    const details = await settle(opened, endpoint, status);
+    expect(details).toMatchObject({ recordsDetails: false, timeline: [{ number: 1 }] });
+    for (const name of ["logs", "result", "stack"]) expect(details.timeline[0]).not.toHaveProperty(name);
+    expect(details).not.toHaveProperty("headers");
+  }
+  expect((await opened.one("fails", "d-1")).timeline[0]).toMatchObject({ error: { message: "outer" } });
+  expect(opened.logger.lines).toContainEqual(expect.objectContaining({ msg: "Halfway.", part: "two" }));
+});
+
+test("An ignored delivery has its reason and no attempt", async () => {
+  const opened = await openServer();
+  const details = await settle(opened, "filtered", "ignored");
+  expect(details).toMatchObject({ storage: "memory", attempts: 0, ignoredReason: expect.any(String) });
+  expect(details.timeline).toMatchObject([{ outcome: "ignored", responseStatus: 200 }]);
+});
+
+test.each([{}, { background: true } as const])(
+  "A running attempt is in the timeline of an endpoint with %j",
+  async (given) => {
+    const gate = Promise.withResolvers<void>();
+    const opened = await openReceiverConsole((server) => server.webhook("waits", given, () => gate.promise));
+    onTestFinished(() => gate.resolve());
+    const answering = opened.deliver("waits", "d-1");
+    const running = await opened.untilStatus("waits", "d-1", "running");
+    expect(running).toMatchObject({ attempts: 1, startedAt, timeline: [{ number: 1, outcome: "running", startedAt }] });
+    expect(running).not.toHaveProperty("durationMs");
+    gate.resolve();
+    await answering;
+    const { timeline } = await opened.untilStatus("waits", "d-1", "succeeded");
+    expect(timeline).toMatchObject([{ number: 1, outcome: "succeeded" }]);
+  },
+);
+
+test("A delivery that the Hub sends again is one delivery with two attempts", async () => {
+  let runs = 0;
+  const opened = await openReceiverConsole((server) =>
+    server.webhook("flaky", () => {
+      runs += 1;
+      if (runs === 1) throw new Error("first");
+      return runs;
+    }),
+  );
+  expect(await opened.deliver("flaky", "d-1")).toBe(500);
+  opened.clock.now += 30_000;
+  expect(await opened.deliver("flaky", "d-1")).toBe(200);
+  expect(await opened.list()).toMatchObject([{ id: "d-1", status: "succeeded", attempts: 2, receivedAt: startedAt }]);
+  expect((await opened.list())[0]).not.toHaveProperty("error");
+  expect((await opened.one("flaky", "d-1")).timeline).toMatchObject([
+    { number: 1, outcome: "failed", startedAt, error: { message: "first" } },
+    { number: 2, outcome: "succeeded", startedAt: startedAt + 30_000, result: "2" },
+  ]);
+});
+
+test("A retry waits, and the list shows when it is due", async () => {
+  let runs = 0;
+  const opened = await openReceiverConsole((server) =>
+    server.webhook("flaky", { background: true, attempts: 2, backoff: { first: "1h", max: "1h" } }, () => {
+      runs += 1;
+      if (runs === 1) throw new Error("first");
+    }),
+  );
+  await opened.deliver("flaky", "d-1");
+  const waiting = await opened.untilStatus("flaky", "d-1", "retrying");
+  expect(waiting).toMatchObject({ attempts: 1, error: { message: "first" }, timeline: [{ outcome: "failed" }] });
+  expect(waiting.nextAttemptAt).toBeGreaterThan(startedAt);
+  expect((await opened.list())[0]).toMatchObject({ status: "retrying", nextAttemptAt: waiting.nextAttemptAt });
+});
+
+test("A long body is cut to 1 MiB of well-formed text", async () => {
+  const opened = await openReceiverConsole((server) => server.webhook("any", { schema: null }, () => {}));
+  // The limit is in the middle of a character.
+  const payload = "😀".repeat(600_000);
+  await opened.deliver("any", "d-1", { payload });
+  const { body, bodyLength } = await opened.one("any", "d-1");
+  expect([body.length, bodyLength]).toEqual([1_048_576, JSON.stringify(payload).length]);
+  expect(body.isWellFormed()).toBe(true);
+});
+
+test.each([
+  ["an unknown delivery", "endpoint=works&id=none", 404, "DELIVERY_UNKNOWN"],
+  ["an unknown endpoint", "endpoint=none&id=d-1", 404, "DELIVERY_UNKNOWN"],
+  ["no endpoint", "id=d-1", 400, "ARGUMENT_INVALID"],
+  ["a property of objects", "endpoint=__proto__&id=constructor", 404, "DELIVERY_UNKNOWN"],
+  ["a long ID", `endpoint=works&id=${"x".repeat(1_001)}`, 400, "ARGUMENT_INVALID"],
+])("The details of %s are an error", async (_what, query, status, code) => {
+  const opened = await openServer();
+  await opened.deliver("works", "d-1");
+  expect(await codeOf(await opened.client.get(`deliveries/one?${query}`))).toEqual([status, code]);
+});

@@ -1,0 +1,241 @@
+import { createServer } from "node:http";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { HubClient } from "../../../src/client.ts";
+import { LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
+import { codeOf } from "../../console/server/open-test-console.ts";
+import { listen } from "../../support/listen.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
+import { openReceiverConsole, payloadOf, startedAt } from "./open-receiver-console.ts";
+
+const minute = 60_000;
+const none = { deliveries: 0, failures: 0, attempts: 0, failedAttempts: 0 };
+
+describe("An endpoint", () => {
+  test("is described with its filter, before its first delivery", async () => {
+    const { endpoints, client } = await openReceiverConsole((server) => {
+      server.webhook("inline", { repo: "dataset:acme/*", scope: "repo.content" }, () => {});
+      server.webhook("background", { background: true, watch: "org:acme" }, () => {});
+    });
+    const { inline, background } = await endpoints();
+    expect(inline).toEqual({
+      ...{ name: "inline", url: "/webhooks/inline", background: false, secret: "set", isPaused: false },
+      ...{ scopes: ["repo.content"], repos: ["dataset:acme/*"], watch: expect.any(Array) },
+      registration: expect.objectContaining({ state: "unknown" }),
+      activity: { "15m": Array(15).fill(none), "1h": Array(12).fill(none), "24h": Array(24).fill(none) },
+      today: { deliveries: 0, limit: 1_000 },
+    });
+    expect(background).toMatchObject({
+      background: true,
+      watch: ["org:acme"],
+      queue: { queued: 0, running: 0, dead: 0 },
+    });
+    expect(await client.read("endpoints")).toMatchObject({ startedAt });
+  });
+
+  test("shows whether a secret is set", async () => {
+    const { endpoints } = await openReceiverConsole((server) => server.webhook("open", () => {}), { secret: false });
+    expect(await endpoints()).toMatchObject({ open: { secret: "missing" } });
+  });
+
+  test("counts deliveries, attempts, and failures in each window", async () => {
+    let isFailing = true;
+    const { endpoints, deliver, clock, untilStatus } = await openReceiverConsole((server) => {
+      const run = () => {
+        if (isFailing) throw new Error("no");
+      };
+      server.webhook("inline", run);
+      server.webhook("retried", { background: true, attempts: 2, backoff: { first: "1h", max: "1h" } }, run);
+    });
+    await deliver("inline", "a");
+    await deliver("retried", "b");
+    await untilStatus("retried", "b", "retrying");
+    clock.now += 6 * minute;
+    isFailing = false;
+    await deliver("inline", "c");
+    await deliver("inline", "d");
+    const { inline, retried } = await endpoints();
+    const at = (bars: readonly unknown[] | undefined, fromEnd: number) => bars?.at(-1 - fromEnd);
+    const failed = { deliveries: 1, failures: 1, attempts: 1, failedAttempts: 1 };
+    const twice = { deliveries: 2, failures: 0, attempts: 2, failedAttempts: 0 };
+    expect([at(inline?.activity["15m"], 6), at(inline?.activity["15m"], 0)]).toEqual([failed, twice]);
+    expect([at(inline?.activity["1h"], 1), at(inline?.activity["1h"], 0)]).toEqual([failed, twice]);
+    expect(at(inline?.activity["24h"], 0)).toEqual({ deliveries: 3, failures: 1, attempts: 3, failedAttempts: 1 });
+    // A delivery that is retried has not failed yet.
+    expect(at(retried?.activity["15m"], 6)).toEqual({ ...none, deliveries: 1, attempts: 1, failedAttempts: 1 });
+    expect(inline?.today).toEqual({ deliveries: 3, limit: 1_000 });
+    expect(inline?.last).toEqual({ status: "succeeded", at: startedAt + 6 * minute });
+    expect(inline?.handlerTime).toEqual({ p50: expect.any(Number), p95: expect.any(Number), runs: 3 });
+    expect(inline?.handlerTime?.p95).toBeGreaterThanOrEqual(inline?.handlerTime?.p50 ?? Number.NaN);
+
+    clock.now += 15 * minute;
+    expect((await endpoints()).inline?.activity["15m"]).toEqual(Array(15).fill(none));
+    clock.now += 24 * 60 * minute;
+    const later = (await endpoints()).inline;
+    expect([later?.activity["24h"], later?.today.deliveries]).toEqual([Array(24).fill(none), 0]);
+  });
+
+  test("shows the depth of its queue", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { endpoints, deliver, untilStatus } = await openReceiverConsole((server) => {
+      server.webhook("waits", { background: true, concurrency: 1 }, () => gate.promise);
+      server.webhook("dies", { background: true, attempts: 1 }, () => {
+        throw new Error("no");
+      });
+      server.webhook("inline", () => {});
+    });
+    onTestFinished(() => gate.resolve());
+    for (const id of ["a", "b", "c"]) await deliver("waits", id);
+    await deliver("dies", "d");
+    await untilStatus("waits", "a", "running");
+    await untilStatus("dies", "d", "dead");
+    const { waits, dies, inline } = await endpoints();
+    expect([waits?.queue, dies?.queue, inline?.queue]).toEqual([
+      { queued: 2, running: 1, dead: 0 },
+      { queued: 0, running: 0, dead: 1 },
+      undefined,
+    ]);
+  });
+});
+
+describe("Pausing an endpoint", () => {
+  test("keeps its deliveries queued until it is resumed", async () => {
+    const { endpoints, client, deliver, untilStatus } = await openReceiverConsole((server) => {
+      server.webhook("one", { background: true }, () => {});
+      server.webhook("two", { background: true }, () => {});
+    });
+    const change = (action: string) => client.change(`endpoints/${action}`, { endpoint: "one" });
+    expect(await change("pause")).toEqual({ status: 200, body: {} });
+    expect(await endpoints()).toMatchObject({ one: { isPaused: true }, two: { isPaused: false } });
+    await deliver("one", "a");
+    await deliver("two", "b");
+    await untilStatus("two", "b", "succeeded");
+    await untilStatus("one", "a", "queued");
+    expect(await change("pause")).toEqual({ status: 200, body: {} });
+    expect(await change("resume")).toEqual({ status: 200, body: {} });
+    await untilStatus("one", "a", "succeeded");
+    expect(await endpoints()).toMatchObject({ one: { isPaused: false } });
+  });
+
+  test.each([
+    ["an inline endpoint", "inline", 400, "ARGUMENT_INVALID"],
+    ["an unknown endpoint", "none", 404, "ENDPOINT_UNKNOWN"],
+    ["a property of objects", "__proto__", 404, "ENDPOINT_UNKNOWN"],
+  ])("is refused for %s", async (_what, endpoint, status, code) => {
+    const { client } = await openReceiverConsole((server) => {
+      server.webhook("inline", () => {});
+      server.webhook("background", { background: true }, () => {});
+    });
+    for (const action of ["pause", "resume"]) {
+      expect(await codeOf(await client.post(`endpoints/${action}`, { endpoint }))).toEqual([status, code]);
+    }
+  });
+});
+
+describe("The registration of an endpoint", () => {
+  /** Opens a local Hub, and a server that listens and uses it. */
+  async function openWithHub(hubOptions: LocalHubOptions = {}) {
+    const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1, ...hubOptions });
+    onTestFinished(() => hub.close());
+    const own = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    const opened = await openReceiverConsole(
+      (server) => {
+        server.webhook("works", () => {});
+        server.webhook("fails", () => {
+          throw new Error("no");
+        });
+      },
+      { hub: { hubUrl: hub.url, token: "hf_local" }, secret: false },
+    );
+    const { url } = await opened.server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
+    const create = (webhookUrl: string) =>
+      own.webhooks.create({ url: webhookUrl, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] });
+    const registrationOf = async (endpoint: string) => {
+      // The state is kept for a minute, so that the console does not use up the rate limit of the account.
+      opened.clock.now += minute + 1;
+      return (await opened.endpoints())[endpoint]?.registration;
+    };
+    return { ...opened, hub, own, url, create, registrationOf };
+  }
+
+  test("is that of the webhook with the same URL", async () => {
+    const { hub, create, own, url, registrationOf, endpoints } = await openWithHub();
+    expect((await endpoints()).works?.url).toBe(`${url}/webhooks/works`);
+    expect(await registrationOf("works")).toEqual({ state: "missing", message: expect.any(String) });
+    const { id } = await create(`${url}/webhooks/works?secret=planted`);
+    const identity = {
+      ...{ webhookId: id, url: `${url}/webhooks/works?secret=***` },
+      settingsUrl: `${hub.url}/settings/webhooks/${id}`,
+    };
+    expect(await registrationOf("works")).toEqual({ ...identity, state: "enabled" });
+    const settings = await fetch(identity.settingsUrl, { redirect: "manual" });
+    expect(settings.headers.get("location")).toBe(`/_console/#/webhooks/one?id=${id}`);
+    expect(await registrationOf("fails")).toMatchObject({ state: "missing" });
+    await own.webhooks.disable(id);
+    expect(await registrationOf("works")).toEqual({ ...identity, state: "disabled", message: expect.any(String) });
+  });
+
+  test("shows that the Hub has suspended the webhook", async () => {
+    const { create, hub, url, registrationOf } = await openWithHub();
+    await create(`${url}/webhooks/fails`);
+    await hub.push({ type: "dataset", name: "me/data" });
+    await hub.settled();
+    expect(await registrationOf("fails")).toMatchObject({ state: "suspended", message: expect.any(String) });
+  });
+
+  test("shows that a webhook delivers to another server", async () => {
+    const { create, registrationOf, url } = await openWithHub();
+    await create("http://127.0.0.1:9/hub/webhooks/works");
+    expect(await registrationOf("works")).toMatchObject({
+      ...{ state: "url-differs", url: "http://127.0.0.1:9/hub/webhooks/works" },
+      message: expect.stringContaining(`${url}/webhooks/works`),
+    });
+  });
+
+  test("is read once a minute", async () => {
+    const { create, url, endpoints, clock } = await openWithHub();
+    expect((await endpoints()).works?.registration?.state).toBe("missing");
+    await create(`${url}/webhooks/works`);
+    clock.now += minute;
+    expect((await endpoints()).works?.registration?.state).toBe("missing");
+    clock.now += 1;
+    expect((await endpoints()).works?.registration?.state).toBe("enabled");
+  });
+
+  test("is unknown without a token, or with one that the Hub refuses", async () => {
+    vi.stubEnv("HF_TOKEN", "");
+    vi.stubEnv("HUGGING_FACE_HUB_TOKEN", "");
+    vi.stubEnv("HF_HOME", createFolder());
+    vi.stubEnv("HF_TOKEN_PATH", "");
+    const { url: hubUrl } = await listen(createServer((_request, response) => response.writeHead(401).end()));
+    for (const hub of [{ hubUrl }, { hubUrl, token: "hf_other" }]) {
+      const { endpoints } = await openReceiverConsole((server) => server.webhook("works", () => {}), { hub });
+      expect((await endpoints()).works?.registration).toEqual({ state: "unknown", message: expect.any(String) });
+    }
+  });
+
+  test("of a server that does not know its own URL is found by the path", async () => {
+    const hub = await LocalHub.launch();
+    onTestFinished(() => hub.close());
+    const { endpoints } = await openReceiverConsole((server) => server.webhook("works", () => {}), {
+      hub: { hubUrl: hub.url, token: "hf_local" },
+    });
+    const url = "https://bot.example/hub/webhooks/works";
+    await new HubClient({ hubUrl: hub.url, token: "hf_local" }).webhooks.create({
+      ...{ url, watched: [{ type: "dataset", name: "me/data" }], domains: ["repo"] },
+    });
+    expect((await endpoints()).works?.registration).toMatchObject({ state: "enabled", url });
+  });
+});
+
+test("The row of an endpoint is not affected by other endpoints with a similar name", async () => {
+  const { endpoints, deliver } = await openReceiverConsole((server) => {
+    for (const name of ["a", "a/b", "constructor"]) server.webhook(name, () => {});
+  });
+  await deliver("a/b", "d-1", { payload: payloadOf("acme/data") });
+  const all = await endpoints();
+  expect(Object.entries(all).map(([name, { today }]) => [name, today.deliveries])).toEqual([
+    ["a", 0],
+    ["a/b", 1],
+    ["constructor", 0],
+  ]);
+});

@@ -1,0 +1,293 @@
+import { describe, expect, test } from "vitest";
+import type { DeliveryList } from "../../../src/console/protocol/deliveries.ts";
+import { codeOf } from "../../console/server/open-test-console.ts";
+import { openReceiverConsole, payloadOf, startedAt } from "./open-receiver-console.ts";
+
+/** Opens a server with an inline endpoint, one that fails, one with a filter, and two in the background. */
+function openServer() {
+  return openReceiverConsole((server) => {
+    server.webhook("inline", () => "done");
+    server.webhook("failing", () => {
+      throw new Error("The Café database is down.");
+    });
+    server.webhook("filtered", { repo: "dataset:acme/wanted" }, () => {});
+    server.webhook("background", { background: true }, () => "done");
+    server.webhook("dying", { background: true, attempts: 1 }, () => {
+      throw new Error("The disk is full.");
+    });
+    server.webhook("retried", { background: true, attempts: 3, backoff: { first: "1h", max: "1h" } }, () => {
+      throw new Error("Not yet.");
+    });
+  });
+}
+
+type Opened = Awaited<ReturnType<typeof openServer>>;
+
+/** Sends deliveries to endpoints, one second apart. The ID of each is its number. */
+async function deliverInTurn({ clock, deliver }: Opened, endpoints: readonly string[]): Promise<void> {
+  for (const [number, endpoint] of endpoints.entries()) {
+    await deliver(endpoint, `d-${number}`);
+    clock.now += 1_000;
+  }
+}
+
+/** Reads all pages. `between` runs before each page after the first. */
+async function readPages({ client }: Opened, query: string, between?: () => Promise<unknown>): Promise<string[][]> {
+  const pages: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const given = cursor === undefined ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const { deliveries, next }: DeliveryList = await client.read(`deliveries?${query}${given}`);
+    pages.push(deliveries.map(({ id }) => id));
+    cursor = next;
+    if (cursor !== undefined) await between?.();
+  } while (cursor !== undefined && pages.length < 100);
+  return pages;
+}
+
+describe("The list", () => {
+  test("merges the inbox and the memory, newest first", async () => {
+    const opened = await openServer();
+    await deliverInTurn(opened, ["inline", "background", "filtered", "dying", "inline", "failing"]);
+    await opened.untilStatus("dying", "d-3", "dead");
+    await opened.untilStatus("background", "d-1", "succeeded");
+    const rows = await opened.list();
+    expect(rows.map(({ id, storage, status }) => [id, storage, status])).toEqual([
+      ["d-5", "memory", "failed"],
+      ["d-4", "memory", "succeeded"],
+      ["d-3", "inbox", "dead"],
+      ["d-2", "memory", "ignored"],
+      ["d-1", "inbox", "succeeded"],
+      ["d-0", "memory", "succeeded"],
+    ]);
+    expect(rows[5]).toEqual({
+      ...{ id: "d-0", endpoint: "inline", storage: "memory", status: "succeeded", attempts: 1 },
+      event: { scope: "repo.content", action: "update" },
+      repository: { type: "dataset", name: "acme/data", url: expect.stringMatching(/^https:/) },
+      ...{ receivedAt: startedAt, durationMs: expect.any(Number), finishedAt: expect.any(Number) },
+    });
+    expect(rows[0]).toMatchObject({ error: { code: "HANDLER_FAILED", message: "The Café database is down." } });
+    expect(rows[2]).toMatchObject({ error: { code: "HANDLER_FAILED", message: "The disk is full." }, attempts: 1 });
+    expect(rows[3]).toMatchObject({ ignoredReason: expect.any(String), attempts: 0 });
+    expect(rows[4]).not.toHaveProperty("error");
+  });
+
+  test("counts all deliveries by status", async () => {
+    const opened = await openServer();
+    await deliverInTurn(opened, ["inline", "background", "filtered", "dying", "inline", "failing", "retried"]);
+    await opened.untilStatus("dying", "d-3", "dead");
+    await opened.untilStatus("background", "d-1", "succeeded");
+    await opened.untilStatus("retried", "d-6", "retrying");
+    const { totals, deliveries } = await opened.client.read("deliveries?endpoint=inline&limit=1");
+    // The inbox does not count a retrying delivery apart.
+    expect(totals).toEqual({ succeeded: 3, ignored: 1, failed: 1, dead: 1, queued: 1 });
+    expect(deliveries.length).toBeGreaterThan(0);
+  });
+
+  test("shows a server without an inbox", async () => {
+    const opened = await openReceiverConsole((server) => server.webhook("inline", () => {}));
+    expect(await opened.client.read("deliveries")).toEqual({ deliveries: [], totals: {} });
+    await opened.deliver("inline", "d-1");
+    expect(await opened.ids()).toEqual(["d-1"]);
+    expect(await opened.ids("?status=dead,queued")).toEqual([]);
+  });
+
+  test("shows a body that is not a payload of the Hub", async () => {
+    const opened = await openReceiverConsole((server) => server.webhook("any", { schema: null }, () => {}));
+    const bodies = [null, 7, [], "text", { event: 1, repo: [] }, { event: { scope: 7 }, repo: { name: "" } }];
+    for (const [number, payload] of bodies.entries()) await opened.deliver("any", `d-${number}`, { payload });
+    const rows = await opened.list();
+    expect(rows).toHaveLength(bodies.length);
+    for (const row of rows) {
+      expect(row).not.toHaveProperty("event");
+      expect(row).not.toHaveProperty("repository");
+    }
+  });
+
+  test("has no links that run scripts", async () => {
+    const opened = await openReceiverConsole((server) => server.webhook("any", { schema: null }, () => {}));
+    const urls = ["javascript:alert(1)", "data:text/html,x", "https://huggingface.co/acme", "//evil.example", "x", 7];
+    for (const [number, web] of urls.entries()) {
+      await opened.deliver("any", `d-${number}`, { payload: { repo: { type: "model", name: "a/b", url: { web } } } });
+    }
+    const shown = (await opened.list()).map(({ repository }) => repository?.url);
+    expect(shown.filter((url) => url !== undefined)).toEqual(["https://huggingface.co/acme"]);
+  });
+});
+
+describe("A filter", () => {
+  async function openFiltered() {
+    const opened = await openServer();
+    const { deliver, clock, untilStatus } = opened;
+    await deliver("inline", "inline-one", { payload: payloadOf("acme/one") });
+    clock.now += 1_000;
+    await deliver("background", "stored-one", { payload: payloadOf("acme/one") });
+    clock.now += 1_000;
+    await deliver("failing", "inline-two", {
+      payload: payloadOf("acme/two", { event: { scope: "repo", action: "create" } }),
+    });
+    clock.now += 1_000;
+    await deliver("dying", "stored-two", {
+      payload: payloadOf("acme/two", { event: { scope: "repo", action: "create" } }),
+    });
+    clock.now += 1_000;
+    await deliver("retried", "stored-again", { payload: payloadOf("acme/three") });
+    clock.now += 1_000;
+    await deliver("filtered", "inline-ignored", { payload: payloadOf("acme/three") });
+    await untilStatus("background", "stored-one", "succeeded");
+    await untilStatus("dying", "stored-two", "dead");
+    await untilStatus("retried", "stored-again", "retrying");
+    return opened;
+  }
+
+  test("is applied to the inbox and to the memory", async () => {
+    const { ids } = await openFiltered();
+    const at = (seconds: number) => startedAt + seconds * 1_000;
+    for (const [query, expected] of [
+      ["", ["inline-ignored", "stored-again", "stored-two", "inline-two", "stored-one", "inline-one"]],
+      ["status=succeeded", ["stored-one", "inline-one"]],
+      ["status=dead", ["stored-two"]],
+      ["status=failed", ["inline-two"]],
+      ["status=ignored", ["inline-ignored"]],
+      ["status=retrying", ["stored-again"]],
+      // A delivery that waits for a retry is in the queue too.
+      ["status=queued", ["stored-again"]],
+      ["status=running", []],
+      ["status=cancelled", []],
+      ["status=failed,dead,retrying", ["stored-again", "stored-two", "inline-two"]],
+      ["status=,", ["inline-ignored", "stored-again", "stored-two", "inline-two", "stored-one", "inline-one"]],
+      ["endpoint=inline", ["inline-one"]],
+      ["endpoint=background", ["stored-one"]],
+      ["endpoint=nowhere", []],
+      ["scope=repo", ["stored-two", "inline-two"]],
+      ["scope=repo.content", ["inline-ignored", "stored-again", "stored-one", "inline-one"]],
+      ["action=create", ["stored-two", "inline-two"]],
+      ["repository=acme/one", ["stored-one", "inline-one"]],
+      ["repository=dataset:acme/one", ["stored-one", "inline-one"]],
+      ["repository=model:acme/one", []],
+      ["repository=acme", []],
+      [`from=${at(2)}`, ["inline-ignored", "stored-again", "stored-two", "inline-two"]],
+      [`until=${at(2)}`, ["stored-one", "inline-one"]],
+      [`from=${at(1)}&until=${at(3)}`, ["inline-two", "stored-one"]],
+      ["repository=acme/two&status=dead&scope=repo&endpoint=dying", ["stored-two"]],
+      ["repository=acme/two&status=succeeded", []],
+    ] as const) {
+      expect([query, await ids(`?${query}`)]).toEqual([query, expected]);
+    }
+  });
+
+  test("by text finds the starts of words in IDs, repositories, and errors, in the inbox and in memory", async () => {
+    const { ids } = await openFiltered();
+    for (const [search, expected] of [
+      ["one", ["stored-one", "inline-one"]],
+      ["ONE", ["stored-one", "inline-one"]],
+      ["acme/tw", ["stored-two", "inline-two"]],
+      ["dataset", ["inline-ignored", "stored-again", "stored-two", "inline-two", "stored-one", "inline-one"]],
+      ["stored", ["stored-again", "stored-two", "stored-one"]],
+      ["cafe", ["inline-two"]],
+      ["database down", ["inline-two"]],
+      ["down database", ["inline-two"]],
+      ["disk", ["stored-two"]],
+      ["HANDLER_FAILED", ["stored-again", "stored-two", "inline-two"]],
+      ["cme", []],
+      ["database disk", []],
+      ["-", ["inline-ignored", "stored-again", "stored-two", "inline-two", "stored-one", "inline-one"]],
+      ["%", ["inline-ignored", "stored-again", "stored-two", "inline-two", "stored-one", "inline-one"]],
+      ["' OR 1=1 --", []],
+    ] as const) {
+      expect([search, await ids(`?search=${encodeURIComponent(search)}`)]).toEqual([search, expected]);
+    }
+  });
+
+  test.each([
+    ["status=nope", "ARGUMENT_INVALID"],
+    ["status=dead,__proto__", "ARGUMENT_INVALID"],
+    ["limit=0", "ARGUMENT_INVALID"],
+    ["limit=201", "ARGUMENT_INVALID"],
+    ["from=yesterday", "ARGUMENT_INVALID"],
+    [`search=${"x".repeat(201)}`, "ARGUMENT_INVALID"],
+    ["from=1e300", "OPTION_INVALID"],
+    ["cursor=nonsense", "OPTION_INVALID"],
+    ["cursor=~nonsense~%25~x", undefined],
+  ])("of %s is a bad request", async (query, code) => {
+    const { client } = await openServer();
+    const response = await client.get(`deliveries?${query}`);
+    if (code === undefined) expect(response.status).toBe(200);
+    else expect(await codeOf(response)).toEqual([400, code]);
+  });
+});
+
+describe("Paging", () => {
+  const mixed = Array.from({ length: 30 }, (_, number) => (number % 3 === 0 ? "background" : "inline"));
+
+  test.each([1, 4, 10, 50])("with a limit of %i shows each delivery once, in order", async (limit) => {
+    const opened = await openServer();
+    await deliverInTurn(opened, mixed);
+    const pages = await readPages(opened, `limit=${limit}`);
+    expect(pages.flat()).toEqual(mixed.map((_endpoint, number) => `d-${number}`).reverse());
+  });
+
+  test.each([1, 3, 50])("with a limit of %i shows each delivery once if all have the same time", async (limit) => {
+    const opened = await openServer();
+    for (const [number, endpoint] of mixed.entries()) await opened.deliver(endpoint, `d-${number}`);
+    // The same ID at another endpoint is another delivery.
+    for (const endpoint of ["failing", "filtered", "background"]) await opened.deliver(endpoint, "d-1");
+    const pages = await readPages(opened, `limit=${limit}`);
+    expect(pages.flat().sort()).toEqual(
+      [...mixed.map((_endpoint, number) => `d-${number}`), ...Array(3).fill("d-1")].sort(),
+    );
+  });
+
+  test.each([1, 3])("with a limit of %i in memory alone shows each delivery once", async (limit) => {
+    const opened = await openReceiverConsole((server) => {
+      for (const name of ["a", "b"]) server.webhook(name, () => {});
+    });
+    for (const id of ["x~y", "x", "%", "z"]) for (const endpoint of ["a", "b"]) await opened.deliver(endpoint, id);
+    const pages = await readPages(opened, `limit=${limit}`);
+    expect(pages.flat().sort()).toEqual(["%", "%", "x", "x", "x~y", "x~y", "z", "z"]);
+    expect(pages.every((page) => page.length <= limit)).toBe(true);
+  });
+
+  test.each(["inline", "background"])("is not disturbed by new %s deliveries", async (endpoint) => {
+    const opened = await openServer();
+    await deliverInTurn(opened, mixed);
+    let arrived = 0;
+    const pages = await readPages(opened, "limit=3", async () => {
+      opened.clock.now += 1_000;
+      await opened.deliver(endpoint, `new-${arrived}`);
+      arrived += 1;
+    });
+    expect(arrived).toBe(3);
+    expect(pages.flat()).toEqual(mixed.map((_endpoint, number) => `d-${number}`).reverse());
+  });
+
+  test("is not disturbed by new deliveries if the first page has none in memory", async () => {
+    const opened = await openServer();
+    await deliverInTurn(opened, Array(8).fill("background"));
+    let arrived = 0;
+    const pages = await readPages(opened, "limit=3", async () => {
+      opened.clock.now += 1_000;
+      await opened.deliver("inline", `new-${arrived}`);
+      arrived += 1;
+    });
+    expect(pages.flat()).toEqual(["d-7", "d-6", "d-5", "d-4", "d-3", "d-2", "d-1", "d-0"]);
+  });
+
+  test("shows each delivery once after the clock was set back", async () => {
+    const opened = await openServer();
+    for (const [number, endpoint] of mixed.entries()) {
+      opened.clock.now += number === 15 ? -20_000 : 1_000;
+      await opened.deliver(endpoint, `d-${number}`);
+    }
+    const pages = await readPages(opened, "limit=2");
+    expect(pages.flat().sort()).toEqual(mixed.map((_endpoint, number) => `d-${number}`).sort());
+  });
+
+  test("with a filter that few deliveries match reaches the last page", async () => {
+    const opened = await openServer();
+    await deliverInTurn(opened, ["dying", ...Array(12).fill("background"), "inline", "dying"]);
+    for (const id of ["d-0", "d-14"]) await opened.untilStatus("dying", id, "dead");
+    expect((await readPages(opened, "limit=1&status=dead")).flat()).toEqual(["d-14", "d-0"]);
+    expect((await readPages(opened, "limit=1&status=dead,failed")).flat()).toEqual(["d-14", "d-0"]);
+  });
+});

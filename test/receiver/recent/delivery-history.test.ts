@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { WebhookError } from "../../../src/core/errors.ts";
+import type { Outcome } from "../../../src/payload/delivery.ts";
+import { DeliveryHistory } from "../../../src/receiver/recent/delivery-history.ts";
+import { openReceiverConsole, payloadOf } from "../console/open-receiver-console.ts";
+
+test("Bodies and details of deliveries in memory take at most 16 MiB together", async () => {
+  const { client, deliver } = await openReceiverConsole((server) =>
+    server.webhook("talks", { schema: null }, (_payload, { log }) => {
+      for (let line = 0; line < 20; line += 1) log.info("x".repeat(1_000));
+      return "r".repeat(50_000);
+    }),
+  );
+  const payload = "x".repeat(10_000);
+  for (let number = 0; number < 380; number += 1) await deliver("talks", `d-${number}`, { payload });
+  // About 20 KiB for the body, 22 KiB for the details, and 2 KiB for the rest of each.
+  const { totals } = await client.read("deliveries?limit=1");
+  expect(totals.succeeded).toBeGreaterThan(300);
+  expect(totals.succeeded).toBeLessThan(380);
+});
+
+test("A duplicate of a running delivery is not another attempt", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { deliver, one, untilStatus } = await openReceiverConsole((server) =>
+    server.webhook("waits", async () => gate.promise),
+  );
+  const answers = [deliver("waits", "d-1"), deliver("waits", "d-1")];
+  await untilStatus("waits", "d-1", "running");
+  gate.resolve();
+  expect(await Promise.all(answers)).toEqual([200, 202]);
+  expect((await one("waits", "d-1")).timeline).toHaveLength(1);
+});
+
+test("Refused requests are not recorded", async () => {
+  const { server, deliver, ids } = await openReceiverConsole((declared) => declared.webhook("inline", () => {}));
+  expect(await deliver("inline", "d-1", { headers: { "x-webhook-secret": "wrong" } })).toBe(403);
+  expect(await deliver("inline", "d-2", { payload: { ...payloadOf("acme/data"), repo: 7 } })).toBe(422);
+  expect(await deliver("none", "d-3")).toBe(404);
+  expect(await ids()).toEqual([]);
+  await server.receive(payloadOf("acme/data"), { id: "d-4" });
+  expect(await ids()).toEqual(["d-4"]);
+});
+
+describe("A flood of deliveries", () => {
+  /** Records a delivery of an inline endpoint. */
+  function record(history: DeliveryHistory, id: string, at: number, outcome: Outcome = done): void {
+    const receivedAt = new Date(at);
+    const delivery = { id, endpoint: "retrain", body: "{}", payload: {}, receivedAt, attempt: 1 };
+    const run = history.start({ delivery }, {});
+    if (run) history.end(run, { outcome, durationMs: 1 }, null);
+  }
+  const done: Outcome = { status: "succeeded", result: undefined };
+  const failed: Outcome = { status: "failed", error: new WebhookError("boom", { code: "HANDLER_FAILED" }) };
+  const flooded = () => {
+    const history = new DeliveryHistory({ recordDetails: true, now: () => 0, redact: (text) => text });
+    for (let number = 0; number < 700; number += 1) record(history, `d-${number}`, number);
+    return history;
+  };
+  const idsIn = (history: DeliveryHistory) => Array.from(history.recent.values(), ({ id }) => id);
+
+  test("keeps the first 500 within a second, and each failure", () => {
+    const history = flooded();
+    expect(idsIn(history)).toEqual(Array.from({ length: 500 }, (_, index) => `d-${index}`));
+    record(history, "failure", 800, failed);
+    expect(idsIn(history).slice(-2)).toEqual(["d-499", "failure"]);
+  });
+
+  test("keeps new deliveries again when a second has passed", () => {
+    const history = flooded();
+    record(history, "later", 1_000);
+    expect(idsIn(history).at(-1)).toBe("later");
+  });
+
+  test("keeps new deliveries if the clock was set back", () => {
+    const history = flooded();
+    record(history, "earlier", -5_000);
+    expect(idsIn(history).at(-1)).toBe("earlier");
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import { RecentDeliveries } from "../../../src/receiver/recent/recent-deliveries.ts";
+import { RecentRun, type RunStart } from "../../../src/receiver/recent/recent-run.ts";
+
+const mebibyte = 1024 * 1024;
+const recording = { now: () => 0, redact: (text: string) => text };
+
+function runOf(id: string, fields: Partial<RunStart> = {}): RecentRun {
+  const start = { id, endpoint: "retrain", body: "{}", receivedAt: new Date(0), startedAt: 0, ...fields };
+  return new RecentRun(start, recording);
+}
+
+/** Adds runs, oldest first. */
+function keep(...runs: readonly RecentRun[]): RecentDeliveries {
+  const recent = new RecentDeliveries();
+  for (const run of runs) recent.add(run);
+  return recent;
+}
+
+function many(count: number): RecentRun[] {
+  return Array.from({ length: count }, (_, number) => runOf(`d-${number}`));
+}
+
+function idsIn(recent: RecentDeliveries): string[] {
+  return Array.from(recent.values(), ({ id }) => id);
+}
+
+function finish(recent: RecentDeliveries, run: RecentRun, result: string | null = null): void {
+  const outcome = { status: "succeeded", result: undefined } as const;
+  recent.grow(run, run.finish({ outcome, durationMs: 1 }, result));
+}
+
+describe("Recent deliveries", () => {
+  test("are the latest 500, oldest first", () => {
+    const recent = keep(...many(1_203));
+    expect(idsIn(recent)).toEqual(Array.from({ length: 500 }, (_, index) => `d-${703 + index}`));
+    expect(recent.get({ endpoint: "retrain", id: "d-702" })).toBeUndefined();
+    expect(recent.get({ endpoint: "retrain", id: "d-703" })).toMatchObject({ id: "d-703" });
+  });
+
+  test("take at most 16 MiB, of which a character is two bytes", () => {
+    const body = "x".repeat(2 * mebibyte);
+    expect(idsIn(keep(...Array.from({ length: 10 }, (_, number) => runOf(`d-${number}`, { body }))))).toEqual([
+      "d-7",
+      "d-8",
+      "d-9",
+    ]);
+  });
+
+  test("do not contain a delivery that is larger than the limit", () => {
+    const recent = keep(runOf("small"), runOf("large", { body: "x".repeat(9 * mebibyte) }));
+    expect(idsIn(recent)).toEqual([]);
+    recent.add(runOf("next"));
+    expect(idsIn(recent)).toEqual(["next"]);
+  });
+
+  test("count the results of their handlers", () => {
+    const recent = new RecentDeliveries();
+    const body = "x".repeat(16_000);
+    for (let number = 0; number < 500; number += 1) {
+      const run = runOf(`d-${number}`, { body });
+      recent.add(run);
+      finish(recent, run, "r".repeat(6_000));
+    }
+    const bytes = 2_048 + 2 * 16_000 + 2 * 6_000;
+    expect(idsIn(recent)).toHaveLength(Math.floor((16 * mebibyte) / bytes));
+  });
+
+  test("do not count the result of a delivery that is not kept any longer", () => {
+    const recent = new RecentDeliveries();
+    const run = runOf("first", { body: "x".repeat(mebibyte) });
+    recent.add(run);
+    for (const other of many(500)) recent.add(other);
+    for (let time = 0; time < 100; time += 1) recent.grow(run, mebibyte);
+    expect(idsIn(recent)).toHaveLength(500);
+  });
+
+  test("of two endpoints with the same ID are two deliveries", () => {
+    const recent = keep(
+      runOf("d-1", { endpoint: "one", startedAt: 1 }),
+      runOf("d-1", { endpoint: "two", startedAt: 2 }),
+    );
+    expect(Array.from(recent.values(), ({ endpoint }) => endpoint)).toEqual(["one", "two"]);
+    expect(recent.get({ endpoint: "two", id: "d-1" })?.attempts).toEqual([{ startedAt: 2 }]);
+  });
+});
+
+describe("A delivery that the Hub sends again", () => {
+  const at = (ms: number) => ({ receivedAt: new Date(ms), startedAt: ms });
+
+  test("is one delivery with two attempts, the latest body, and the time of its first arrival", () => {
+    const recent = keep(runOf("again", at(1)), runOf("other", at(2)), runOf("again", { body: '{"new":1}', ...at(3) }));
+    expect(idsIn(recent)).toEqual(["other", "again"]);
+    expect(recent.get({ endpoint: "retrain", id: "again" })).toMatchObject({
+      body: '{"new":1}',
+      receivedAt: new Date(1),
+      attempts: [{ startedAt: 1 }, { startedAt: 3 }],
+    });
+  });
+
+  test("takes no more than the 500 kept runs, however often it is sent", () => {
+    const recent = keep(...Array.from({ length: 10_000 }, (_, number) => runOf("again", at(number))));
+    const again = recent.get({ endpoint: "retrain", id: "again" });
+    expect([again?.attempts.length, again?.attempts[0]?.startedAt]).toEqual([500, 9_500]);
+  });
+});
+
+describe("A run", () => {
+  test("has no end while the handler runs, and then its duration, outcome, and result", () => {
+    const run = runOf("d-1", { startedAt: 7 });
+    expect(run.attempt).toEqual({ startedAt: 7 });
+    run.finish({ outcome: { status: "succeeded", result: undefined }, durationMs: 5 }, '{"large":"object"}');
+    const { end } = run.attempt;
+    expect(end).toMatchObject({ durationMs: 5, outcome: { status: "succeeded", result: undefined } });
+    expect(end?.details()).toEqual({ result: '{"large":"object"}' });
+  });
+
+  test("has neither details nor headers if they are not recorded", () => {
+    const start = { id: "d-1", endpoint: "retrain", body: "{}", receivedAt: new Date(0), startedAt: 0 };
+    const run = new RecentRun({ ...start, headers: () => [["a", "b"]] }, undefined);
+    run.finish({ outcome: { status: "succeeded", result: 1 }, durationMs: 1 }, "1");
+    expect([run.headers, run.attempt.end?.details()]).toEqual([undefined, undefined]);
+  });
+});
