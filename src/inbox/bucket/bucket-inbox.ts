@@ -1,4 +1,6 @@
+import { withDeadline } from "../../core/deadline.ts";
 import { formatDuration } from "../../core/duration.ts";
+import type { WebhookError } from "../../core/errors.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -73,7 +75,7 @@ export class BucketInbox implements Inbox {
     const accepted = inbox.accept(delivery).finally(() => {
       this.#waitingBytes -= bytes;
     });
-    return this.#withDeadline(accepted, maxWaitMs);
+    return withDeadline(accepted, maxWaitMs, notStoredInTime);
   }
 
   startWorker(queue: EndpointQueue): void {
@@ -177,7 +179,7 @@ export class BucketInbox implements Inbox {
   /** Makes a change and waits until it is stored. @throws `INBOX_UNAVAILABLE` if the change is not stored in time. */
   async #change<Result>(change: () => Promise<Result>): Promise<Result> {
     this.#throwIfAway();
-    return this.#withDeadline(change(), this.#options.maxWaitMs);
+    return withDeadline(change(), this.#options.maxWaitMs, notStoredInTime);
   }
 
   /** Rejects deliveries immediately while the bucket is away, so that they do not fill the memory. */
@@ -186,17 +188,8 @@ export class BucketInbox implements Inbox {
     writer.throwIfTakenOver();
     if (writer.outage && writer.outage.forMs >= maxWaitMs) throw inboxUnavailable(writer.outage.error);
   }
+}
 
-  async #withDeadline<Result>(result: Promise<Result>, timeoutMs: number): Promise<Result> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => late.reject(inboxUnavailable(new Error("The bucket has not stored the delivery in time."))),
-      timeoutMs,
-    );
-    try {
-      return await Promise.race([result, late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
+function notStoredInTime(): WebhookError {
+  return inboxUnavailable(new Error("The bucket has not stored the delivery in time."));
 }

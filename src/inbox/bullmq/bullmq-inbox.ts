@@ -1,3 +1,4 @@
+import { withDeadline } from "../../core/deadline.ts";
 import { describeError } from "../../core/describe-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -19,7 +20,6 @@ import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import type { OwnActions } from "../own-actions.ts";
 import { defaultRetention, retentionOf } from "../retention.ts";
 import { ClockSkew } from "./clock-skew.ts";
-import { withDeadline } from "./deadline.ts";
 import { isComplete, isKept, merge, readCursor, writeCursor } from "./delivery-pages.ts";
 import { listMatching } from "./delivery-search.ts";
 import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";

@@ -1,7 +1,7 @@
 import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnectionOptions } from "bullmq";
 import type { Client } from "pg";
+import { withDeadline } from "../../core/deadline.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Pg } from "./optional-packages.ts";
 import { postgresDiscardedJobs } from "./postgres-discarded-jobs.ts";
 import { createOwnActionTable, postgresOwnActions } from "./postgres-own-actions.ts";

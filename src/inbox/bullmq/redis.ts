@@ -1,9 +1,9 @@
 import type { QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
+import { withDeadline } from "../../core/deadline.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
 import { maxOwnActions, ownActionRetentionMs } from "../own-actions.ts";
-import { withDeadline } from "./deadline.ts";
 import type { Bullmq, Ioredis } from "./optional-packages.ts";
 import {
   createLeaseServer,

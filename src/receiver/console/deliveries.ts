@@ -13,7 +13,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { DeliveryPipeline } from "../pipeline/pipeline.ts";
 import type { DeliveryHistory } from "../recent/delivery-history.ts";
 import { recordHeaders } from "../recent/request-headers.ts";
-import { withDeadline } from "./deadline.ts";
+import { withInboxDeadline } from "./inbox-deadline.ts";
 import { inboxSummary, inboxTimeline } from "./inbox-rows.ts";
 import { listDeliveries } from "./list-deliveries.ts";
 import { recentStatus, recentSummary, recentTimeline } from "./recent-rows.ts";
@@ -57,7 +57,7 @@ export class ReceiverDeliveries implements DeliverySource {
   async list(query: DeliveryQuery, page: { limit: number; cursor: string | undefined }) {
     const { history, redact } = this.#options;
     const inbox = await this.#inbox();
-    const [list, totals] = await withDeadline(
+    const [list, totals] = await withInboxDeadline(
       Promise.all([listDeliveries(query, page, { recent: history.recent, inbox, redact }), this.#totals(inbox)]),
     );
     return { ...list, totals };
@@ -86,7 +86,7 @@ export class ReceiverDeliveries implements DeliverySource {
     }
     const inbox = await this.#inbox();
     if (!inbox) return undefined;
-    const [stored, paused] = await withDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
+    const [stored, paused] = await withInboxDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
     if (stored?.body === undefined) return undefined;
     const retentionMs = endpoints.get(key.endpoint)?.queue?.retentionMs;
     return {
@@ -105,7 +105,7 @@ export class ReceiverDeliveries implements DeliverySource {
     if (recent) return this.#submit(key, recent.body);
     const inbox = await this.#inbox();
     if (!inbox) throw deliveryUnknown();
-    await withDeadline(inbox.replay(key));
+    await withInboxDeadline(inbox.replay(key));
     this.#options.history.changed(key);
     return key;
   }
@@ -120,18 +120,20 @@ export class ReceiverDeliveries implements DeliverySource {
   }
 
   async countDead(query: DeliveryQuery): Promise<{ count: number; isMore: boolean }> {
-    const { keys, isMore } = await withDeadline(this.#findDead(query), replayTimeoutMs);
+    const { keys, isMore } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
     return { count: keys.length, isMore };
   }
 
   async replayDead(query: DeliveryQuery): Promise<{ replayed: number; isMore: boolean }> {
     const inbox = await this.#inbox();
     if (!inbox) return { replayed: 0, isMore: false };
-    const { keys, isMore } = await withDeadline(this.#findDead(query), replayTimeoutMs);
+    const { keys, isMore } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
     let replayed = 0;
     for (let first = 0; first < keys.length; first += replaysAtOnce) {
       const some = keys.slice(first, first + replaysAtOnce);
-      const results = await Promise.allSettled(some.map((key) => withDeadline(inbox.replay(key), replayTimeoutMs)));
+      const results = await Promise.allSettled(
+        some.map((key) => withInboxDeadline(inbox.replay(key), replayTimeoutMs)),
+      );
       replayed += results.filter(({ status }) => status === "fulfilled").length;
       for (const key of some) this.#options.history.changed(key);
     }
@@ -141,13 +143,13 @@ export class ReceiverDeliveries implements DeliverySource {
   async discard(key: DeliveryKey): Promise<void> {
     const inbox = await this.#inbox();
     if (!inbox || this.#options.history.recent.get(key)) throw deliveryUnknown();
-    await withDeadline(inbox.discard(key));
+    await withInboxDeadline(inbox.discard(key));
     this.#options.history.changed(key);
   }
 
   async #inbox(): Promise<Inbox | undefined> {
     const opening = this.#options.inbox();
-    return opening && withDeadline(opening);
+    return opening && withInboxDeadline(opening);
   }
 
   /** Runs a copy of a delivery, with a new ID. */

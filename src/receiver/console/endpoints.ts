@@ -7,7 +7,7 @@ import type { Activity } from "../endpoint/activity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { endpointUnknown } from "../endpoint/endpoint-registry.ts";
 import { activityHistory } from "./activity-history.ts";
-import { withDeadline } from "./deadline.ts";
+import { withInboxDeadline } from "./inbox-deadline.ts";
 import type { Registrations } from "./registrations.ts";
 
 /** The maximum number of triggers per webhook in 24 hours on the Hub. */
@@ -52,12 +52,12 @@ export class ReceiverEndpoints implements EndpointSource {
   }
 
   async pause(endpoint: string): Promise<void> {
-    await withDeadline((await this.#inboxOf(endpoint)).pause(endpoint));
+    await withInboxDeadline((await this.#inboxOf(endpoint)).pause(endpoint));
     this.#options.onChange();
   }
 
   async resume(endpoint: string): Promise<void> {
-    await withDeadline((await this.#inboxOf(endpoint)).resume(endpoint));
+    await withInboxDeadline((await this.#inboxOf(endpoint)).resume(endpoint));
     this.#options.onChange();
   }
 
@@ -86,8 +86,8 @@ export class ReceiverEndpoints implements EndpointSource {
   async #readInbox(): Promise<InboxState> {
     const opening = this.#options.inbox();
     if (!opening) return { counts: {}, paused: [] };
-    const inbox = await withDeadline(opening);
-    const [counts, paused] = await withDeadline(Promise.all([inbox.counts(), inbox.pausedEndpoints()]));
+    const inbox = await withInboxDeadline(opening);
+    const [counts, paused] = await withInboxDeadline(Promise.all([inbox.counts(), inbox.pausedEndpoints()]));
     return { counts, paused };
   }
 
@@ -97,7 +97,7 @@ export class ReceiverEndpoints implements EndpointSource {
     const endpoint = endpoints.get(name);
     if (!endpoint) throw endpointUnknown(name, [...endpoints.keys()]);
     const opening = endpoint.queue && inbox();
-    if (opening) return withDeadline(opening);
+    if (opening) return withInboxDeadline(opening);
     throw new WebhookError(
       `Endpoint "${name}" answers the Hub directly, so it cannot be paused. Register it with background: true.`,
       { code: "ARGUMENT_INVALID", status: 400 },
