@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import type { DeliverySummary } from "../../console/protocol/deliveries.ts";
 import { consoleFeatures } from "../../console/protocol/session.ts";
 import type { StreamMessage } from "../../console/protocol/stream.ts";
+import { readEvents } from "../../hub/transport/event-stream.ts";
 import { serverApiUrl } from "./forward.ts";
 
 const deliveryRow = z.custom<DeliverySummary>(
@@ -24,8 +25,12 @@ export interface RelayOptions {
   signal: AbortSignal;
 }
 
-/** The pause before a lost stream is opened again. */
+/** The pause before a lost stream is opened again, in milliseconds. */
 const retryMs = 1_000;
+/** A stream without data for this time is lost, because the server sends a heartbeat every 15 s. In milliseconds. */
+const maxSilenceMs = 45_000;
+/** The maximum length of a message, in characters. Many rows with long errors can have more than the default of 1,000,000. */
+const maxMessageLength = 4_194_304;
 
 /** Passes on the live messages of the server's console until `signal` aborts, and reconnects if the stream ends. Never rejects. */
 export async function relayStream(options: RelayOptions): Promise<void> {
@@ -47,21 +52,8 @@ async function readMessages({ port, token, publish, onConnected, signal }: Relay
   });
   if (!response.ok || !response.body) return;
   onConnected();
-  let rest = "";
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    const lines = `${rest}${chunk}`.split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      const message = line.startsWith("data:") ? relayed.safeParse(parse(line.slice("data:".length))).data : undefined;
-      if (message) publish(message);
-    }
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+  for await (const event of readEvents(response, { signal, timeoutMs: maxSilenceMs, maxLineChars: maxMessageLength })) {
+    const message = relayed.safeParse(event).data;
+    if (message) publish(message);
   }
 }

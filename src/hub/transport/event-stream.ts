@@ -1,7 +1,11 @@
 import { type ElementOptions, readPart } from "./response-body.ts";
 
-/** The maximum length of a line in UTF-16 code units, which is much longer than the lines that the Hub sends. */
-const maxLineChars = 1_000_000;
+export interface EventOptions extends ElementOptions {
+  /**
+   * The maximum length of a line in UTF-16 code units. Default `1_000_000`, which is much longer than the lines that the Hub sends.
+   */
+  maxLineChars?: number;
+}
 
 /**
  * Yields the data of server-sent events as they arrive. Skips comments and events whose data is not a JSON object. Exiting the loop
@@ -11,7 +15,7 @@ const maxLineChars = 1_000_000;
  */
 export async function* readEvents(
   response: Response,
-  options: ElementOptions,
+  { maxLineChars = 1_000_000, ...options }: EventOptions,
 ): AsyncGenerator<unknown, void, undefined> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
