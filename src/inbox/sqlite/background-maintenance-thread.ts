@@ -1,10 +1,12 @@
 /** The thread of a `BackgroundMaintenance`. */
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoopMonitor } from "../loop-monitor.ts";
 import type { BackgroundMaintenanceData } from "./background-maintenance.ts";
+import { hasSpareSpace, spaceOf } from "./disk-space.ts";
 import { IndexSchedule } from "./index-schedule.ts";
 import { searchIndexFile } from "./search-index.ts";
 import { SearchIndexer } from "./search-indexer.ts";
@@ -65,6 +67,7 @@ Atomics.store(shared, 1, 1);
 new IndexSchedule({
   openIndexer: () => new SearchIndexer(database, searchIndexFile(file)),
   countSearches: () => Atomics.load(shared, 2),
+  hasSpace: () => hasSpareSpace(spaceOf(dirname(file))),
 }).start();
 parentPort?.on("message", (minBytes: number) => {
   checkpoint(minBytes);

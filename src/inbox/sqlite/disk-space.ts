@@ -17,6 +17,9 @@ const share = 8;
 const plentyBytes = 256 * mebibyte;
 const refreshMs = 100;
 
+/** Optional data, such as the search index, only grows if at least this many bytes are free. */
+const minSpareBytes = 64 * mebibyte;
+
 /** The free and total space of a disk, in bytes. */
 export interface Space {
   free: number;
@@ -80,4 +83,9 @@ export function spaceOf(folder: string): Space | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether optional data can grow without taking space that deliveries will soon need. Returns `true` if the space is unknown. */
+export function hasSpareSpace(space: Space | undefined): boolean {
+  return space === undefined || space.total === 0 || space.free >= minSpareBytes;
 }

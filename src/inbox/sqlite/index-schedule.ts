@@ -11,16 +11,21 @@ const fastPeriodMs = 60_000;
 const pauseFactor = 1;
 /** The pause after the deleted deliveries were removed from the whole index, in milliseconds. */
 const sweepPauseMs = 3_600_000;
-/** The pause after an error, in milliseconds. */
+/** The pause after an error, or while the disk is too full for the index, in milliseconds. */
 const retryMs = 10_000;
 
 export interface IndexScheduleOptions {
   openIndexer: () => SearchIndexer;
   /** Returns the number of searches so far. */
   countSearches: () => number;
+  /** Whether the index can grow. */
+  hasSpace: () => boolean;
 }
 
-/** Runs the steps of a search index at intervals: a few deliveries per second at first, and more after a search. */
+/**
+ * Runs the steps of a search index at intervals: a few deliveries per second at first, and more after a search. Waits while the disk has
+ * little space, because the deliveries need it.
+ */
 export class IndexSchedule {
   readonly #options: IndexScheduleOptions;
   #indexer: SearchIndexer | undefined;
@@ -45,6 +50,7 @@ export class IndexSchedule {
     this.#searches = searches;
     const isFast = startedAt < this.#fastUntil;
     try {
+      if (!this.#options.hasSpace()) return retryMs;
       this.#indexer ??= this.#options.openIndexer();
       const { isDone } = this.#indexer.step(isFast ? fastRows : idleRows);
       if (isDone) this.#sweep(this.#indexer);
