@@ -168,7 +168,20 @@ export interface DeadCount {
 
 /** The answer of `POST /api/deliveries/replay-dead`, whose body is a {@link DeliveryFilter}. */
 export interface DeadReplayed {
+  /** The number of deliveries that are queued again. */
   replayed: number;
-  /** Whether there are more, because one request replays at most 10,000. */
+  /** The number of deliveries that could not be replayed. */
+  failed: number;
+  /** Why deliveries could not be replayed, the most frequent reason first. */
+  failures: readonly ReplayFailure[];
+  /** Whether there are more, because one request replays at most 10,000, and stops after 45 s. */
   isMore: boolean;
+}
+
+/** A reason why deliveries could not be replayed. */
+export interface ReplayFailure {
+  code: string;
+  error: string;
+  /** The number of deliveries. */
+  count: number;
 }

@@ -1,5 +1,6 @@
 import type {
   ConsoleStatus,
+  DeadReplayed,
   DeliveryDetails,
   DeliveryKey,
   DeliverySummary,
@@ -7,6 +8,7 @@ import type {
 import { type DeliveryQuery, type DeliverySource, deliveryUnknown } from "../../console/server/deliveries-api.ts";
 import { FieldError } from "../../console/server/field-error.ts";
 import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { problemsOf } from "../../payload/find-problems.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
@@ -17,16 +19,17 @@ import { withInboxDeadline } from "./inbox-deadline.ts";
 import { inboxSummary, inboxTimeline } from "./inbox-rows.ts";
 import { listDeliveries } from "./list-deliveries.ts";
 import { recentStatus, recentSummary, recentTimeline } from "./recent-rows.ts";
+import { replayAll } from "./replay-dead.ts";
 
 /** The maximum number of characters of a body that the console shows. */
 const maxBody = 1_048_576;
 /** The maximum number of dead deliveries that one request counts or replays. */
 const maxDead = 10_000;
 const maxPageSize = 1_000;
-/** How many deliveries are replayed at the same time. */
-const replaysAtOnce = 100;
-/** Replaying thousands of deliveries takes a while. */
-const replayTimeoutMs = 60_000;
+/** How long one request searches for dead deliveries. */
+const findTimeoutMs = 25_000;
+/** After this time, a request starts no more replays. Proxies and `dev` wait 60 s for an answer. */
+const replayTimeoutMs = 45_000;
 
 export interface ReceiverDeliveriesOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
@@ -35,6 +38,7 @@ export interface ReceiverDeliveriesOptions {
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   inbox: () => Promise<Inbox> | undefined;
   redact: (text: string) => string;
+  log: Logger;
   /** Returns the public URL of an endpoint. */
   urlOf: (endpoint: string) => string;
 }
@@ -124,20 +128,14 @@ export class ReceiverDeliveries implements DeliverySource {
     return { count: keys.length, isMore };
   }
 
-  async replayDead(query: DeliveryQuery): Promise<{ replayed: number; isMore: boolean }> {
+  async replayDead(query: DeliveryQuery): Promise<DeadReplayed> {
+    const stopAt = performance.now() + replayTimeoutMs;
     const inbox = await this.#inbox();
-    if (!inbox) return { replayed: 0, isMore: false };
+    if (!inbox) return { replayed: 0, failed: 0, failures: [], isMore: false };
     const { keys, isMore } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
-    let replayed = 0;
-    for (let first = 0; first < keys.length; first += replaysAtOnce) {
-      const some = keys.slice(first, first + replaysAtOnce);
-      const results = await Promise.allSettled(
-        some.map((key) => withInboxDeadline(inbox.replay(key), replayTimeoutMs)),
-      );
-      replayed += results.filter(({ status }) => status === "fulfilled").length;
-      for (const key of some) this.#options.history.changed(key);
-    }
-    return { replayed, isMore };
+    const { history, log } = this.#options;
+    const result = await replayAll(inbox, keys, { stopAt, log, onReplayed: (key) => history.changed(key) });
+    return { ...result, isMore: isMore || result.isMore };
   }
 
   async discard(key: DeliveryKey): Promise<void> {
@@ -173,7 +171,7 @@ export class ReceiverDeliveries implements DeliverySource {
     const inbox = await this.#inbox();
     const { redact, history } = this.#options;
     // Without this limit, the search would continue after its request has failed.
-    const stopAt = performance.now() + replayTimeoutMs;
+    const stopAt = performance.now() + findTimeoutMs;
     const keys: DeliveryKey[] = [];
     let cursor: string | undefined;
     do {

@@ -140,8 +140,10 @@ test("All dead deliveries of a filter are replayed after a confirmation that cou
 
   await page.getByRole("button", { name: "Replay dead…" }).click();
   await dialog.getByRole("button", { name: "Replay 3", exact: true }).click();
-  await toastOf(page, "3 deliveries are queued again.").waitFor();
+  const toast = toastOf(page, "3 deliveries are queued again.");
   await expect.poll(() => rowsOf(page).getByText("Succeeded").count()).toBe(3);
+  await toast.getByRole("link", { name: "Show queued" }).click();
+  await page.waitForURL(/#\/deliveries\?.*status=queued,running/);
   await waitFor(async () => expect(await read("deliveries")).toMatchObject({ totals: { dead: 1, succeeded: 3 } }));
 });
 

@@ -21,6 +21,7 @@ async function openServer() {
   return { ...opened, state, change };
 }
 
+const noReplay = { replayed: 0, failed: 0, failures: [], isMore: false };
 const unknown = { status: 404, body: { error: expect.any(String), code: "DELIVERY_UNKNOWN" } };
 
 describe("A replay", () => {
@@ -172,7 +173,7 @@ describe("Dead deliveries", () => {
     const { change, state, ids: listed } = await openDead();
     state.isFixed = true;
     expect(await change("count-dead", filter)).toEqual({ status: 200, body: { count: ids.length, isMore: false } });
-    expect(await change("replay-dead", filter)).toEqual({ status: 200, body: { replayed: ids.length, isMore: false } });
+    expect(await change("replay-dead", filter)).toEqual({ status: 200, body: { ...noReplay, replayed: ids.length } });
     await waitFor(async () => expect((await listed("?status=succeeded")).sort()).toEqual(ids), { interval: 5 });
     expect((await listed("?status=dead")).sort()).toEqual(["a", "b", "c"].filter((id) => !ids.includes(id)));
     expect(await change("count-dead", filter)).toEqual({ status: 200, body: { count: 0, isMore: false } });
@@ -181,7 +182,7 @@ describe("Dead deliveries", () => {
   test("without an inbox are none", async () => {
     const { client } = await openReceiverConsole((server) => server.webhook("inline", () => {}));
     expect((await client.change("deliveries/count-dead", {})).body).toEqual({ count: 0, isMore: false });
-    expect((await client.change("deliveries/replay-dead", {})).body).toEqual({ replayed: 0, isMore: false });
+    expect((await client.change("deliveries/replay-dead", {})).body).toEqual(noReplay);
   });
 
   test("with a wrong filter are an error", async () => {

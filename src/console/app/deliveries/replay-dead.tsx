@@ -7,6 +7,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { Loading } from "../components/loading.tsx";
 import { formatCount, formatPlural } from "../format/number.ts";
 import { showToast } from "../state/toasts.ts";
+import { describeReplay } from "./describe-replay.ts";
 import { type ListFilter, listChips, toApiFilter } from "./filter.ts";
 
 /** Replays all dead deliveries that match the filter, after a confirmation. */
@@ -40,9 +41,8 @@ function ReplayDeadDialog({ filter, onClose }: { filter: ListFilter; onClose: ()
   }, [body]);
 
   const replay = async () => {
-    const { replayed, isMore } = await sendJson<DeadReplayed>("deliveries/replay-dead", body);
-    const text = `${formatPlural(replayed, "delivery is", "deliveries are")} queued again.`;
-    showToast({ kind: "done", text: isMore ? `${text} More are dead: replay again.` : text });
+    const result = await sendJson<DeadReplayed>("deliveries/replay-dead", body);
+    showToast(describeReplay(result, filter));
     onClose();
   };
   return (
