@@ -1,41 +1,46 @@
 import { readOwnField } from "../core/read-field.ts";
 import { shorten } from "../core/shorten.ts";
 
-/** What a payload is about, in the words of the payload: any text, of any meaning. */
+/** The event and the repository of a payload. A field is missing if the payload does not contain it. */
 export interface EventSummary {
-  /** Such as `repo.content · update`. */
-  what: string;
-  /** Such as `dataset me/data`. */
-  repo: string;
-  /** The same, in parts. */
-  parts: {
-    scope: string | undefined;
-    action: string | undefined;
-    repoType: string | undefined;
-    repoName: string | undefined;
-  };
+  /** Such as `repo.content`. */
+  scope?: string;
+  /** Such as `update`. */
+  action?: string;
+  /** Such as `dataset`. */
+  repoType?: string;
+  /** Such as `me/data`. */
+  repoName?: string;
+  /** The page of the repository. This can be any text. */
+  repoUrl?: string;
 }
 
-const longestName = 120;
+/** The maximum length of a field, in characters. */
+const maxLength = 200;
 
-/** Longer than this, in characters, a body is not parsed: a page of them would take seconds. */
-const longestParsed = 1_000_000;
+/** A larger body, in characters, is not parsed: a page of them would take seconds. */
+const maxParsedLength = 1_000_000;
 
-/** Reads what a payload is about; `undefined` where it does not say. Bodies may be anything, JSON or not. */
-export function summarizeEvent(body: string | undefined): EventSummary | undefined {
-  if (body === undefined || body.length > longestParsed) return undefined;
+/**
+ * Reads the event and the repository of a body, which can be anything, JSON or not. Shortens texts to 200 characters, and omits a longer
+ * URL.
+ */
+export function summarizeEvent(body: string | undefined): EventSummary {
+  if (body === undefined || body.length > maxParsedLength) return {};
   const payload = parse(body);
   const event = readOwnField(payload, "event");
   const repo = readOwnField(payload, "repo");
-  const [scope, action] = [textIn(event, "scope"), textIn(event, "action")];
-  const [repoType, repoName] = [textIn(repo, "type"), textIn(repo, "name")];
-  const what = joined(" · ", [scope, action]);
-  if (what === "") return undefined;
-  return { what, repo: joined(" ", [repoType, repoName]), parts: { scope, action, repoType, repoName } };
-}
-
-function joined(separator: string, texts: readonly (string | undefined)[]): string {
-  return texts.filter((text) => text !== undefined).join(separator);
+  const [scope, action] = [readText(event, "scope"), readText(event, "action")];
+  const [repoType, repoName] = [readText(repo, "type"), readText(repo, "name")];
+  const repoUrl = readText(readOwnField(repo, "url"), "web");
+  return {
+    ...(scope !== undefined && { scope: shorten(scope, maxLength) }),
+    ...(action !== undefined && { action: shorten(action, maxLength) }),
+    ...(repoType !== undefined && { repoType: shorten(repoType, maxLength) }),
+    ...(repoName !== undefined && { repoName: shorten(repoName, maxLength) }),
+    // A shortened URL would point to another page.
+    ...(repoUrl !== undefined && repoUrl.length <= maxLength && { repoUrl }),
+  };
 }
 
 function parse(body: string): unknown {
@@ -46,7 +51,7 @@ function parse(body: string): unknown {
   }
 }
 
-function textIn(value: unknown, name: string): string | undefined {
+function readText(value: unknown, name: string): string | undefined {
   const text = readOwnField(value, name);
-  return typeof text === "string" && text !== "" ? shorten(text, longestName) : undefined;
+  return typeof text === "string" && text !== "" ? text : undefined;
 }

@@ -1,28 +1,27 @@
 import { describe, expect, test } from "vitest";
 import { summarizeEvent } from "../../src/payload/event-summary.ts";
 
-describe("What a payload is about", () => {
-  test("is summarized by scope, action and repository", () => {
+describe("The summary of a payload", () => {
+  test("contains the event and the repository", () => {
     const body = JSON.stringify({
       event: { scope: "repo.content", action: "update" },
-      repo: { type: "dataset", name: "me/data" },
+      repo: { type: "dataset", name: "me/data", url: { web: "https://huggingface.co/datasets/me/data" } },
     });
     expect(summarizeEvent(body)).toEqual({
-      ...{ what: "repo.content · update", repo: "dataset me/data" },
-      parts: { scope: "repo.content", action: "update", repoType: "dataset", repoName: "me/data" },
+      scope: "repo.content",
+      action: "update",
+      repoType: "dataset",
+      repoName: "me/data",
+      repoUrl: "https://huggingface.co/datasets/me/data",
     });
   });
 
-  test("is summarized from the available fields", () => {
-    expect(summarizeEvent(`{"event":{"scope":"repo"}}`)).toMatchObject({
-      what: "repo",
-      repo: "",
-      parts: { scope: "repo" },
-    });
-    expect(summarizeEvent(`{"event":{"scope":7,"action":"move"},"repo":{"name":["x"]}}`)).toMatchObject({
-      ...{ what: "move", repo: "" },
-      parts: { scope: undefined, action: "move", repoName: undefined },
-    });
+  test.for([
+    [`{"event":{"scope":"repo"}}`, { scope: "repo" }],
+    [`{"event":{"scope":7,"action":"move"},"repo":{"name":["x"]}}`, { action: "move" }],
+    [`{"event":{"scope":""},"repo":{"name":"me/data","url":"x"}}`, { repoName: "me/data" }],
+  ] as const)("contains only the fields that are texts: %s", ([body, summary]) => {
+    expect(summarizeEvent(body)).toEqual(summary);
   });
 
   test.each([
@@ -36,19 +35,21 @@ describe("What a payload is about", () => {
     `{"event":{"scope":{}}}`,
     `{"__proto__":{"event":{"scope":"x"}}}`,
     "[".repeat(99),
-  ])("is unknown for “%s”", (body) => {
-    expect(summarizeEvent(body)).toBeUndefined();
+  ])("is empty for “%s”", (body) => {
+    expect(summarizeEvent(body)).toEqual({});
   });
 
-  test("is unknown for a deleted body and for a body that is slow to parse", () => {
-    expect(summarizeEvent(undefined)).toBeUndefined();
+  test("is empty for a deleted body and for a body that is slow to parse", () => {
+    expect(summarizeEvent(undefined)).toEqual({});
     const long = JSON.stringify({ event: { scope: "repo" }, files: ["x".repeat(1_000_000)] });
-    expect(summarizeEvent(long)).toBeUndefined();
+    expect(summarizeEvent(long)).toEqual({});
   });
 
-  test("is short, even with long names", () => {
+  test("shortens long names, and omits a long URL", () => {
     const long = "n".repeat(10_000);
-    const summary = summarizeEvent(JSON.stringify({ event: { scope: long, action: long }, repo: { name: long } }));
-    expect(`${summary?.what} ${summary?.repo}`.length).toBeLessThan(400);
+    const repo = { type: long, name: long, url: { web: `https://example.org/${long}` } };
+    const short = `${"n".repeat(199)}…`;
+    const summary = { scope: short, action: short, repoType: short, repoName: short };
+    expect(summarizeEvent(JSON.stringify({ event: { scope: long, action: long }, repo }))).toEqual(summary);
   });
 });

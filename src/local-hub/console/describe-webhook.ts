@@ -56,7 +56,7 @@ export function toWebhookDetails(context: WebhookContext, webhook: StoredWebhook
 /** Describes an attempt without its payload and response. */
 export function toAttemptSummary(stored: HubDeliveryAttempt): AttemptSummary {
   const { logId, deliveryId, attempt, at, durationMs, status, error, request } = stored;
-  const { scope, action, repoType, repoName } = summarizeEvent(request.body)?.parts ?? {};
+  const { scope, action, repoType, repoName } = summarizeEvent(request.body);
   return {
     ...{ logId, deliveryId, attempt, at: Date.parse(at), durationMs },
     ...(status !== null && { status }),

@@ -63,7 +63,7 @@ export function deliveriesResult(deliveries: readonly DeliverySummary[]): Result
 
 /** Replaces the body of a delivery with its event and repository, and removes other data that can be large. */
 export function summarize({ body, headers: _headers, ...delivery }: StoredDelivery): DeliverySummary {
-  const { scope, action, repoType, repoName } = summarizeEvent(body)?.parts ?? {};
+  const { scope, action, repoType, repoName } = summarizeEvent(body);
   const event = [scope, action].filter((text) => text !== undefined).join(" ");
   const repo = [repoType, repoName].filter((text) => text !== undefined).join(":");
   const attempts = delivery.attempts.map(({ details: _details, ...attempt }) => attempt);
