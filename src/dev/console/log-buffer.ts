@@ -1,6 +1,7 @@
 import type { LogLevel, LogLine } from "../../console/protocol/dev.ts";
 import { copyStart } from "../../core/shorten.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
+import { parseLogLine } from "../log-line.ts";
 
 /** The maximum number of lines that are kept. */
 const maxLines = 2_000;
@@ -74,7 +75,7 @@ export class LogBuffer {
 }
 
 function parseLine({ stream, text }: OutputLine, { sequence, now }: { sequence: number; now: number }): LogLine {
-  const record = parseRecord(text);
+  const record = parseLogLine(text);
   if (!record) {
     return { sequence, at: now, level: stream === "stderr" ? "error" : "output", message: cut(text) };
   }
@@ -89,17 +90,6 @@ function parseLine({ stream, text }: OutputLine, { sequence, now }: { sequence: 
     ...(typeof endpoint === "string" && { endpoint }),
     ...(typeof deliveryId === "string" && { deliveryId }),
   };
-}
-
-/** Parses a line of a JSON logger. Returns `undefined` for any other text. */
-function parseRecord(text: string): Readonly<Record<string, unknown>> | undefined {
-  if (!text.startsWith("{")) return undefined;
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && parsed !== null && "level" in parsed ? { ...parsed } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function cut(text: string): string {

@@ -43,7 +43,7 @@ describe("Any other line", () => {
     ["stdout", "hello", "output"],
     ["stderr", "Error: boom", "error"],
     ["stdout", "{not json", "output"],
-    ["stdout", '{"no":"level"}', "output"],
+    ["stdout", '{"level":30,"msg":"no time"}', "output"],
   ] as const)("on %s is shown as it is: %s", ([stream, text, level]) => {
     const { buffer } = openBuffer();
     buffer.add({ stream, text });
@@ -69,7 +69,7 @@ test("Long lines do not stay in memory", () => {
   for (let line = 0; line < 40; line += 1) {
     const text = Buffer.alloc(1_000_000, `${line} `).toString("latin1");
     buffer.add({ stream: "stdout", text });
-    buffer.add(logged({ level: 30, msg: text, data: text }));
+    buffer.add(logged({ level: 30, time: 5, msg: text, data: text }));
   }
   expect(usedBytes() - before).toBeLessThan(20_000_000);
   expect(buffer.after(0)).toHaveLength(80);

@@ -2,10 +2,11 @@ import { styleText } from "node:util";
 import { toShellWord } from "../../../core/escape.ts";
 import { plainText } from "../../../core/terminal-text.ts";
 import type { DevEndpoint, DevEvent, DevState } from "../../../dev/dev-event.ts";
+import { type LogLine, parseLogLine } from "../../../dev/log-line.ts";
 import { formatForTerminal } from "../../../receiver/node/terminal-log.ts";
 import { extraStackLines } from "../../output.ts";
 import { describeKeys } from "./keyboard.ts";
-import { formatDelivery, type LogLine, parseLogLine, sanitizeLine } from "./log-line.ts";
+import { formatDelivery, sanitizeLine } from "./log-line.ts";
 
 type Color = Parameters<typeof styleText>[0];
 

@@ -4,24 +4,8 @@ import { plainText } from "../../../core/terminal-text.ts";
 import { userStackLines } from "../../../core/user-stack.ts";
 import type { DeliveryLogFields } from "../../../receiver/pipeline/delivery-recorder.ts";
 
-/** A line of a JSON logger such as pino. */
-export type LogLine = Readonly<Record<string, unknown>>;
-
 /** A line whose fields are not checked yet. */
 type UncheckedDeliveryLine = Readonly<Partial<Record<keyof DeliveryLogFields | "msg", unknown>>>;
-
-/** Parses a line of a JSON logger. Returns `undefined` for any other text. */
-export function parseLogLine(text: string): LogLine | undefined {
-  if (!text.startsWith("{")) return undefined;
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && parsed !== null && "level" in parsed && "time" in parsed
-      ? { ...parsed }
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** A log line of a delivery, formatted for a terminal. */
 export interface FormattedDelivery {
