@@ -3153,10 +3153,12 @@ type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
 /** A delivery to store, before its first attempt. */
 interface IncomingDelivery extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
   /** The request headers without secrets, by lower-case name. At most 4 KiB of JSON text, otherwise the last headers are not stored. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The ID of the delivery of the same endpoint of which this delivery is a copy. */
+  readonly replayOf?: string | undefined;
 }
 /** A delivery that this process has claimed for an attempt. While the lease lasts, no other process runs the delivery. */
-interface ClaimedDelivery extends Omit<IncomingDelivery, "headers">, Pick<Delivery, "attempt"> {
+interface ClaimedDelivery extends Omit<IncomingDelivery, "headers" | "replayOf">, Pick<Delivery, "attempt"> {
   /** Whether the delivery becomes dead if this attempt fails. */
   readonly isLastAttempt: boolean;
   /** Milliseconds until the next attempt if this attempt fails, unless the handler sets `retryAt`. */
@@ -3224,6 +3226,8 @@ interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
   body?: string;
   /** The request headers without secrets. Only returned by `Inbox.get`. Deleted with the body after the retention period. */
   headers?: Readonly<Record<string, string>>;
+  /** The ID of the delivery of the same endpoint of which this delivery is a copy. Missing if it is not a copy. */
+  replayOf?: string;
   attempts: readonly DeliveryAttempt[];
 }
 /** An endpoint's handler and the settings with which the inbox runs the handler. */

@@ -78,6 +78,27 @@ export function describeRecordedData(engine: Engine): void {
       for (const delivery of (await inbox.list()).deliveries) expect(delivery).not.toHaveProperty("headers");
     });
 
+    test("contains the delivery of which one is a copy, also after a restart", async () => {
+      const first = await openInbox(engine);
+      await first.inbox.accept({ ...incoming("a"), replayOf: "original" });
+      await first.inbox.accept(incoming("b"));
+      await first.inbox.close(0);
+      const { inbox } = await openInbox(engine, { store: first.store });
+      const listed = (await inbox.list()).deliveries.map(({ id, replayOf }) => ({ id, replayOf }));
+      expect(listed.sort((one, other) => one.id.localeCompare(other.id))).toEqual([
+        { id: "a", replayOf: "original" },
+        { id: "b", replayOf: undefined },
+      ]);
+      expect(await inbox.get(key)).toMatchObject({ replayOf: "original" });
+      expect(await inbox.get({ ...key, id: "b" })).not.toHaveProperty("replayOf");
+    });
+
+    test("contains a copy whose original has an ID that PostgreSQL cannot store", async () => {
+      const { inbox } = await openInbox(engine);
+      await inbox.accept({ ...incoming("a"), replayOf: "\u0000 \ud800" });
+      expect(await inbox.get(key)).toMatchObject({ status: "queued" });
+    });
+
     test("contains the newest headers of a dead delivery that was received again", async () => {
       const { inbox } = await openInbox(engine);
       let works = false;

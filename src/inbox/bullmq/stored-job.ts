@@ -15,6 +15,8 @@ export const jobDataSchema = z.object({
   base64: z.string().optional(),
   /** The JSON text of the request headers. */
   headers: z.string().optional(),
+  /** The ID of the delivery of which this delivery is a copy. */
+  replayOf: z.string().optional(),
   /** Only for an endpoint: the retention period of bodies and attempts, in milliseconds. */
   retentionMs: z.number().optional(),
   /** Only for an endpoint: the retention period of IDs, in milliseconds. */
@@ -32,12 +34,19 @@ export function jobIdOf(deliveryId: string): string {
 }
 
 /** Creates the data of a job. Encodes a body with NUL characters or lone surrogates, which `jsonb` in PostgreSQL cannot store. */
-export function toJobData({ id, body, headers }: IncomingDelivery): JobData {
-  const fitsJsonb = !body.includes("\u0000") && body.isWellFormed();
-  const text = fitsJsonb ? { body } : { base64: Buffer.from(body, "utf16le").toString("base64") };
+export function toJobData({ id, body, headers, replayOf }: IncomingDelivery): JobData {
+  const text = fitsJsonb(body) ? { body } : { base64: Buffer.from(body, "utf16le").toString("base64") };
   // The JSON text contains escape sequences instead of characters that PostgreSQL cannot store.
   const headersText = encodeHeaders(headers);
-  return { id, ...text, ...(headersText !== undefined && { headers: headersText }) };
+  return {
+    ...{ id, ...text },
+    ...(headersText !== undefined && { headers: headersText }),
+    ...(replayOf !== undefined && fitsJsonb(replayOf) && { replayOf }),
+  };
+}
+
+function fitsJsonb(text: string): boolean {
+  return !text.includes("\u0000") && text.isWellFormed();
 }
 
 /** Returns the body exactly as it was received, or `undefined` after the retention period. */
@@ -74,6 +83,7 @@ export function toStoredDelivery({
       job.finishedOn !== undefined && { finishedAt: new Date(job.finishedOn) }),
     ...(body !== undefined && { body }),
     ...(headers && { headers }),
+    ...(job.data.replayOf !== undefined && { replayOf: job.data.replayOf }),
     attempts: attemptsIn(history, { withDetails }),
   };
 }

@@ -99,6 +99,7 @@ export class DeliveryReader {
       ...(status === "running" && row.started_at !== null && { startedAt: new Date(Number(row.started_at)) }),
       ...(row.finished_at !== null && { finishedAt: new Date(Number(row.finished_at)) }),
       ...(row.body !== null && { body: String(row.body) }),
+      ...(typeof row.replay_of === "string" && { replayOf: row.replay_of }),
       attempts: this.#attempts.list(Number(row.sequence)),
     };
   }

@@ -77,7 +77,7 @@ export class DeliveryTable {
    * @throws `INBOX_FULL` if the endpoint has `maxQueued` queued deliveries.
    */
   add(
-    { id, endpoint, body, receivedAt, headers }: IncomingDelivery,
+    { id, endpoint, body, receivedAt, headers, replayOf }: IncomingDelivery,
     { now, maxQueued }: { now: number; maxQueued: number },
   ): boolean {
     const headersText = encodeHeaders(headers) ?? null;
@@ -88,6 +88,7 @@ export class DeliveryTable {
       received_at: receivedAt.getTime(),
       now,
       headers: headersText,
+      replay_of: replayOf ?? null,
       max_queued: maxQueued,
     };
     if (this.#statements.add.run(values).changes > 0) return false;

@@ -20,6 +20,7 @@
  *   crashes                 The number of consecutive crashes while the delivery was running. If above 0, the delivery is a suspect.
  *   uncounted_crashes       The number of crashes since the last replay that did not count as attempts.
  *   headers                 The JSON text of the request headers. NULL after the retention period.
+ *   replay_of               The ID of the delivery of which this delivery is a copy.
  *
  * attempts                  One row per finished attempt. `delivery` is the `sequence` of the delivery.
  *   details                 The JSON text of an `AttemptDetails`.
@@ -180,6 +181,7 @@ export const migrations: readonly string[] = [
     uuid TEXT NOT NULL
   ) STRICT;
 `,
+  "ALTER TABLE deliveries ADD COLUMN replay_of TEXT;",
 ];
 
 /** The current schema version. */

@@ -30,8 +30,8 @@ export function prepareStatements(database: DatabaseSync) {
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
     // Adds no row if the delivery is already stored or too many deliveries are queued.
     add: sql(
-      `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at, headers)
-       SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now, :headers
+      `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at, headers, replay_of)
+       SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now, :headers, :replay_of
        WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = :endpoint AND status = 'queued' AND deliveries >= :max_queued)
        ON CONFLICT DO NOTHING`,
     ),

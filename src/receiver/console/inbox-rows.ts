@@ -14,7 +14,7 @@ export const inboxStatuses: Readonly<Partial<Record<ConsoleStatus, DeliveryStatu
 
 /** Describes a delivery of the inbox for the list. */
 export function inboxSummary(delivery: StoredDelivery): DeliverySummary {
-  const { id, endpoint, status, receivedAt, dueAt, startedAt, finishedAt, body, attempts } = delivery;
+  const { id, endpoint, status, receivedAt, dueAt, startedAt, finishedAt, body, attempts, replayOf } = delivery;
   const last = attempts.at(-1);
   const isRunning = status === "running";
   return {
@@ -27,6 +27,7 @@ export function inboxSummary(delivery: StoredDelivery): DeliverySummary {
     ...(isRunning && startedAt && { startedAt: startedAt.getTime() }),
     ...(finishedAt && { finishedAt: finishedAt.getTime() }),
     ...(last?.error && status !== "succeeded" && { error: last.error }),
+    ...(replayOf !== undefined && { replayOf }),
   };
 }
 

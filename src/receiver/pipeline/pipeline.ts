@@ -218,7 +218,7 @@ export class DeliveryPipeline {
     const parsed = await this.#parse(endpoint, { body, id: undefined });
     const { id } = parsed.delivery;
     if (endpoint.queue && parsed.ignored === undefined) {
-      await this.#store(endpoint, parsed, { startedAt });
+      await this.#store(endpoint, parsed, { startedAt, replayOf });
       return { id };
     }
     const { history } = this.#options;
@@ -275,7 +275,7 @@ export class DeliveryPipeline {
   async #store(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
-    { startedAt, request }: { startedAt: number; request?: DeliveryRequest },
+    { startedAt, request, replayOf }: { startedAt: number; request?: DeliveryRequest; replayOf?: string | undefined },
   ): Promise<Answer> {
     const { delivery } = parsed;
     const { history, store } = this.#options;
@@ -284,7 +284,7 @@ export class DeliveryPipeline {
     const key = keyOf(delivery);
     this.#storing.set(key, logged.promise);
     try {
-      const { duplicate } = await store(headers ? { ...delivery, headers } : delivery);
+      const { duplicate } = await store({ ...delivery, headers, replayOf });
       history.changed(delivery);
       this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
       return answerAccepted({ id: delivery.id, duplicate });

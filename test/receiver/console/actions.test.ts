@@ -109,7 +109,7 @@ describe("An edited replay", () => {
     expect([status, body.endpoint]).toEqual([200, endpoint]);
     expect(body.id).not.toBe("d-1");
     const copy = await untilStatus(endpoint, body.id, "succeeded");
-    expect([copy.body, copy.repository?.name]).toEqual([text, "acme/edited"]);
+    expect([copy.body, copy.repository?.name, copy.replayOf]).toEqual([text, "acme/edited", "d-1"]);
     expect(state.seen).toEqual(["acme/data", "acme/edited"]);
   });
 
