@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type DeliveryFilter, matchesFilter } from "../delivery-filter.ts";
+import { readEventFields } from "../event-fields.ts";
 import { type DeliveryPage, type ListOptions, pageSize, type StoredDelivery } from "../inbox.ts";
 import { cursorInvalid } from "../inbox-errors.ts";
-import { readEventFields } from "./event-fields.ts";
 
 /** The number of newest deliveries that are compared with the filters. */
 const searchedNewest = 1_000;

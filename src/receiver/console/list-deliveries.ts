@@ -1,11 +1,10 @@
 import type { ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
 import type { DeliveryQuery } from "../../console/server/deliveries-api.ts";
-import { wordsIn } from "../../inbox/delivery-filter.ts";
+import { matchesFilter, readFilter } from "../../inbox/delivery-filter.ts";
 import type { DeliveryStatus, Inbox, ListOptions } from "../../inbox/inbox.ts";
-import { areFound, searchWords } from "../../inbox/search-words.ts";
 import type { RecentDeliveries, RecentDelivery } from "../recent/recent-deliveries.ts";
 import { inboxStatuses, inboxSummary } from "./inbox-rows.ts";
-import { recentStatus, recentSummary } from "./recent-rows.ts";
+import { recentFiltered, recentStatus, recentSummary } from "./recent-rows.ts";
 
 /** The maximum number of pages of the inbox for one page of the console, when most deliveries do not match. */
 const maxInboxPages = 5;
@@ -36,11 +35,8 @@ export async function listDeliveries(
   { recent, inbox, redact }: ListSource,
 ): Promise<Omit<DeliveryList, "totals">> {
   const position = readPosition(cursor);
-  // Reading the event of a delivery parses its body, so the filters that need no body come first.
-  const inMemory = [...recent.values()]
-    .filter((delivery) => hasStatus(recentStatus(delivery), query) && isWithin(delivery, query))
-    .map((delivery) => recentSummary(delivery, redact))
-    .filter((row) => matches(row, query) && (!position.after || compare(row, position.after) > 0))
+  const inMemory = listRecent(query, { recent, redact })
+    .filter((row) => !position.after || compare(row, position.after) > 0)
     .sort(compare);
   const statuses = inboxStatusesOf(query.statuses);
   const isMemoryDone = cursor !== undefined && position.inboxCursor === undefined;
@@ -57,6 +53,15 @@ export async function listDeliveries(
     ...(page.next !== undefined && { next: formatPosition(page.next, later(last, position.after)) }),
     ...page.notes,
   };
+}
+
+/** Lists the matching deliveries in memory. The filters that need no body come first, because parsing many bodies takes long. */
+function listRecent(query: DeliveryQuery, { recent, redact }: Omit<ListSource, "inbox">): DeliverySummary[] {
+  const filter = readFilter(toListOptions(query, undefined));
+  return [...recent.values()]
+    .filter((delivery) => hasStatus(recentStatus(delivery), query) && isWithin(delivery, query))
+    .filter((delivery) => !filter?.hasContent || matchesFilter(filter, recentFiltered(delivery, redact)))
+    .map((delivery) => recentSummary(delivery, redact));
 }
 
 function pageOfMemory(rows: readonly DeliverySummary[], limit: number): Omit<DeliveryList, "totals"> {
@@ -116,18 +121,7 @@ function inboxStatusesOf(statuses: readonly ConsoleStatus[] | undefined): readon
   return [...new Set(statuses.flatMap((status) => inboxStatuses[status] ?? []))];
 }
 
-/** Whether a row matches the filters. The inbox applies the same filters to its own deliveries. */
-function matches(row: DeliverySummary, query: DeliveryQuery): boolean {
-  const { repository, scope, action, search } = query;
-  const { name, type } = row.repository ?? {};
-  return (
-    (repository === undefined || repository === name || repository === `${type}:${name}`) &&
-    (scope === undefined || row.event?.scope === scope) &&
-    (action === undefined || row.event?.action === action) &&
-    (!search || matchesText(row, search))
-  );
-}
-
+/** The filters that need no body. */
 function isWithin({ endpoint, receivedAt }: RecentDelivery, query: DeliveryQuery): boolean {
   const at = receivedAt.getTime();
   return (
@@ -140,12 +134,6 @@ function isWithin({ endpoint, receivedAt }: RecentDelivery, query: DeliveryQuery
 /** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
 function hasStatus(status: ConsoleStatus, { statuses }: DeliveryQuery): boolean {
   return !statuses || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
-}
-
-/** Like the search of the inbox: each word must be the start of a word in the ID, the repository, or the error. */
-function matchesText({ id, repository, error }: DeliverySummary, search: string): boolean {
-  const event = { ...(repository && { repositoryType: repository.type, repositoryName: repository.name }) };
-  return areFound(searchWords(search), wordsIn({ id, event, errors: () => (error ? [error] : []) }));
 }
 
 /** Orders the newest first. At the same time, the order is arbitrary, but the same on each page. */

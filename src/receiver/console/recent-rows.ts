@@ -1,5 +1,7 @@
 import type { AttemptInfo, ConsoleStatus, DeliverySummary } from "../../console/protocol/deliveries.ts";
 import { describeError } from "../../core/describe-error.ts";
+import type { FilteredDelivery } from "../../inbox/delivery-filter.ts";
+import { readEventFields } from "../../inbox/event-fields.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import type { RecentDelivery } from "../recent/recent-deliveries.ts";
 import type { RecentAttempt } from "../recent/recent-run.ts";
@@ -30,6 +32,16 @@ export function recentSummary(delivery: RecentDelivery, redact: Redact): Deliver
     ...(error && { error }),
     ...(end?.outcome.status === "ignored" && { ignoredReason: end.outcome.reason }),
     ...(replayOf !== undefined && { replayOf }),
+  };
+}
+
+/** Returns what the filters of the list compare, like an inbox. */
+export function recentFiltered({ id, receivedAt, body, attempts }: RecentDelivery, redact: Redact): FilteredDelivery {
+  return {
+    id,
+    receivedAt: receivedAt.getTime(),
+    event: readEventFields(body),
+    errors: () => attempts.flatMap(({ end }) => (end && errorOf(end.outcome, redact)) ?? []).reverse(),
   };
 }
 

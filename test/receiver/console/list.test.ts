@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryList } from "../../../src/console/protocol/deliveries.ts";
+import type { HandlerContext } from "../../../src/index.ts";
 import { codeOf } from "../../console/server/open-test-console.ts";
 import { openReceiverConsole, payloadOf, startedAt } from "./open-receiver-console.ts";
 
@@ -196,6 +197,64 @@ describe("A filter", () => {
       ["' OR 1=1 --", []],
     ] as const) {
       expect([search, await ids(`?search=${encodeURIComponent(search)}`)]).toEqual([search, expected]);
+    }
+  });
+
+  test("finds the same deliveries in the inbox and in memory, whatever their bodies and attempts are", async () => {
+    const opened = await openReceiverConsole((server) => {
+      const started = new Set<string>();
+      const failFirst = (_payload: unknown, { delivery: { endpoint, id } }: HandlerContext<null>) => {
+        const isFirst = !started.has(`${endpoint} ${id}`);
+        started.add(`${endpoint} ${id}`);
+        if (id.startsWith("failing") && isFirst) throw new Error("The Café is closed.");
+      };
+      server.webhook("inline", { schema: null }, failFirst);
+      const backoff = { first: "1ms", max: "1ms" } as const;
+      server.webhook("stored", { schema: null, background: true, attempts: 2, backoff }, failFirst);
+    });
+    const event = { scope: "repo", action: "create" };
+    const bodies = {
+      whole: payloadOf("acme/one"),
+      other: payloadOf("acme/two", { event }),
+      failing: payloadOf("acme/two"),
+      "without-type": { repo: { name: "acme/one" }, event },
+      "without-scope": { repo: { type: "model", name: "acme/one" }, event: { action: "create" } },
+      "with-long-name": { repo: { type: "model", name: `acme/${"x".repeat(300)}` }, event },
+      "with-empty-fields": { repo: { type: "", name: "" }, event: { scope: "", action: "" } },
+      "with-other-types": { repo: { type: 1, name: ["acme/one"] }, event: { scope: null, action: {} } },
+      large: { ...payloadOf("acme/one"), text: "é".repeat(600_000) },
+      list: ["acme/one"],
+    };
+    const names = Object.keys(bodies);
+    for (const [name, payload] of Object.entries(bodies)) {
+      await opened.deliver("inline", `${name}-1`, { payload });
+      await opened.deliver("stored", `${name}-1`, { payload });
+      opened.clock.now += 1_000;
+    }
+    await opened.deliver("inline", "failing-1", { payload: bodies.failing });
+    for (const name of names) await opened.untilStatus("stored", `${name}-1`, "succeeded");
+    const found = async (endpoint: string, query: string) =>
+      (await opened.ids(`?endpoint=${endpoint}&${query}`)).map((id) => id.replace(/-1$/, "")).sort();
+    for (const [query, expected] of [
+      ["", names],
+      ["repository=acme/one", ["whole", "without-scope", "without-type"]],
+      ["repository=dataset:acme/one", ["whole"]],
+      ["repository=:acme/one", []],
+      [`repository=model:acme/${"x".repeat(300)}`, ["with-long-name"]],
+      ["scope=repo", ["other", "with-long-name", "without-type"]],
+      ["action=create", ["other", "with-long-name", "without-scope", "without-type"]],
+      ["scope=repo.content&action=update", ["failing", "whole"]],
+      ["search=one", ["whole", "without-scope", "without-type"]],
+      ["search=large", ["large"]],
+      ["search=cafe", ["failing"]],
+      ["search=handler+closed+two", ["failing"]],
+      [`search=${"x".repeat(150)}`, ["with-long-name"]],
+      [`from=${startedAt + 1_000}&until=${startedAt + 3_000}`, ["failing", "other"]],
+      [`from=${startedAt + 1_000}&search=one`, ["without-scope", "without-type"]],
+    ] as const) {
+      const sorted = [...expected].sort();
+      expect([query, await found("stored", query)]).toEqual([query, sorted]);
+      expect([query, await found("inline", query)]).toEqual([query, sorted]);
     }
   });
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type EventFields, maxFilteredBytes, toEventFields } from "../delivery-filter.ts";
+import { type EventFields, maxFilteredBytes, toEventFields } from "./delivery-filter.ts";
 
 const eventSchema = z.object({
   repo: z.object({ type: z.unknown().optional(), name: z.unknown().optional() }).optional().catch(undefined),
