@@ -46,7 +46,7 @@ const filterFields = {
   from: z.optional(z.coerce.number()),
   /** Milliseconds since the epoch, exclusive. */
   until: z.optional(z.coerce.number()),
-  /** Free text: the beginnings of words in IDs, repositories, and errors. */
+  /** Free text: the starts of words in IDs, repositories, and errors. */
   search: z.optional(z.string().check(z.maxLength(200))),
 };
 
@@ -64,7 +64,7 @@ export const deliveryListQuery = z.object({
 
 /** A row of the list. Times are milliseconds since the epoch. */
 export interface DeliverySummary extends DeliveryKey {
-  /** Where the delivery is kept: in the inbox, or in the memory of the server until it restarts. */
+  /** The storage of the delivery: the inbox, or the memory of the server until it restarts. */
   storage: "inbox" | "memory";
   status: ConsoleStatus;
   /** Missing if the body is not a Hub payload. */

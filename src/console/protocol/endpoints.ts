@@ -21,7 +21,7 @@ export interface ActivityBar {
 /** The webhook of an endpoint on the Hub. */
 export interface RegistrationInfo {
   /**
-   * `unknown`: the Hub could not be asked (see `message`). `missing`: no webhook points at this endpoint.
+   * `unknown`: the request to the Hub failed (see `message`). `missing`: no webhook points at this endpoint.
    * `url-differs`: a webhook of another host has the path of this endpoint.
    */
   state: "enabled" | "disabled" | "suspended" | "url-differs" | "missing" | "unknown";
@@ -61,6 +61,6 @@ export interface EndpointInfo {
 /** The answer of `GET /api/endpoints`. */
 export interface EndpointList {
   endpoints: readonly EndpointInfo[];
-  /** When the server started, from which on activity is counted. */
+  /** The start of the server. Earlier activity is not counted. */
   startedAt: number;
 }

@@ -50,9 +50,9 @@ export interface WebhookInfo {
   domains: readonly string[];
   isSecretSet: boolean;
   lastTriggerAt?: number;
-  /** Triggers in the last 24 hours, against the limit of the Hub. The limit is missing if there is none. */
+  /** Triggers in the last 24 hours, and the limit of the Hub. Without a limit, `limit` is missing. */
   today: { deliveries: number; limit?: number };
-  /** Consecutive failed deliveries. The limit, at which the webhook is suspended, is missing if there is none. */
+  /** Consecutive failed deliveries. The webhook is suspended at the limit. Without a limit, `limit` is missing. */
   failures: { count: number; limit?: number };
   /** The latest attempt. */
   last?: AttemptSummary;
@@ -214,7 +214,7 @@ export interface EventList {
 /** The query of `GET /api/events/one`, whose answer is an {@link EventInfo}. */
 export const eventKey = z.strictObject({ id });
 
-/** A job of the local Hub. Only the names of its secrets are known. */
+/** A job of the local Hub, with the names of its secrets and without their values. */
 export interface JobInfo {
   id: string;
   owner: string;

@@ -36,7 +36,7 @@ export const sendRequest = z.strictObject({
 });
 export type SendRequest = z.infer<typeof sendRequest>;
 
-/** Who receives an event. */
+/** A webhook and whether it receives an event. */
 export interface SendRecipient {
   kind: "webhook";
   name: string;
@@ -45,7 +45,7 @@ export interface SendRecipient {
   webhookId?: string;
   /** The endpoint of the dev session that the webhook delivers to. */
   endpoint?: string;
-  /** Missing if it receives the event; otherwise why not, such as its domains. */
+  /** The reason why the webhook does not receive the event, such as its domains. Missing if it receives the event. */
   skipped?: string;
   /** Why the endpoint ignores the event, although the webhook delivers it. */
   ignored?: string;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** Where a console is served: by `hub-webhooks dev`, by a receiver, or by a local Hub. */
+/** The programs that serve a console: `hub-webhooks dev`, a receiver, and a local Hub. */
 export const consolePlaces = ["dev", "receiver", "hub"] as const;
 export type ConsolePlace = (typeof consolePlaces)[number];
 

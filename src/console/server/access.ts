@@ -25,7 +25,7 @@ const maxGuessesPerMinute = 20;
 const bearerSession: Session = { csrfToken: "" };
 
 /**
- * Decides who may open the console. The address of a client never counts: behind a proxy or a tunnel, every request comes from
+ * Checks whether a client may open the console. The address of a client never counts: behind a proxy or a tunnel, every request comes from
  * this machine.
  */
 export class ConsoleAccess {
@@ -109,7 +109,7 @@ export class ConsoleAccess {
   #checkOrigin(context: Context): void {
     const header = (name: string) => context.req.raw.headers.get(name);
     if (isCrossSite({ url: context.req.url, header })) throw this.#refused(crossSiteRefused());
-    // Pages of other sites can send forms and plain text without asking first, but not JSON.
+    // Pages of other sites can send forms and plain text without a preflight request, but not JSON.
     if (/^application\/json\s*(;|$)/i.test(header("content-type") ?? "")) return;
     throw this.#refused(mediaTypeUnsupported());
   }

@@ -23,7 +23,7 @@ export interface DeliveryQuery extends Omit<DeliveryFilter, "status"> {
   statuses: readonly ConsoleStatus[] | undefined;
 }
 
-/** The deliveries that a console shows, and what it can do with them. */
+/** The deliveries that a console shows, and their actions. */
 export interface DeliverySource {
   /** Lists about `limit` deliveries, newest first. */
   list(query: DeliveryQuery, page: { limit: number; cursor: string | undefined }): Promise<DeliveryList>;

@@ -2,7 +2,7 @@ import { type EndpointList, endpointRequest } from "../protocol/endpoints.ts";
 import type { ConsoleResource } from "./console.ts";
 import { readBody } from "./requests.ts";
 
-/** The endpoints that a console shows, and what it can do with them. */
+/** The endpoints that a console shows, and their actions. */
 export interface EndpointSource {
   list(): Promise<EndpointList>;
   /** Stops running the deliveries of a background endpoint. @throws `ENDPOINT_UNKNOWN`, `ARGUMENT_INVALID`. */

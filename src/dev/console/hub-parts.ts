@@ -9,7 +9,7 @@ import type { WebhookPayload } from "../../payload/schema.ts";
 import { formatWatched } from "../../payload/watch.ts";
 import type { EndpointDetails } from "../../receiver/lifecycle/server-control.ts";
 
-/** What the Hub of a session adds to its console. */
+/** The features and routes that the Hub of a session adds to its console. */
 export interface ConsoleHub {
   features: readonly ConsoleFeature[];
   resources: readonly ConsoleResource[];

@@ -8,7 +8,7 @@ import type { WebhookPayload } from "../../payload/schema.ts";
 import { describedEdits } from "../events/described-edits.ts";
 import { type ParsedEvent, parseEvent } from "../events/event-request.ts";
 
-/** What sending a payload does. */
+/** The effect of sending a payload. */
 export type SendPlan =
   /** The payload is invalid, so that nothing is sent. */
   | { problems: readonly FieldProblem[] }

@@ -22,7 +22,7 @@ import { nameOfWebhook } from "./describe-webhook.ts";
 import { planSending, type SendPlan } from "./plan-sending.ts";
 import { skipReasonText } from "./skip-reason.ts";
 
-/** What a dev session adds to the page that sends events. */
+/** The parts that a dev session adds to the page that sends events. */
 export interface SendSource {
   /** Repositories to list besides those of the local Hub, as `type:name`, such as those that endpoints watch. */
   repositories?: () => readonly string[];

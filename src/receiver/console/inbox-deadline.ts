@@ -1,7 +1,7 @@
 import { withDeadline } from "../../core/deadline.ts";
 import { WebhookError } from "../../core/errors.ts";
 
-/** After this time, an inbox counts as down: a page that never appears does not help its reader. */
+/** After this time, an inbox counts as down, so that a page shows an error instead of loading forever. In milliseconds. */
 const defaultTimeoutMs = 5_000;
 
 /**

@@ -12,7 +12,7 @@ const maxInboxPages = 5;
 /** The fields that decide the order of the list. */
 type Place = Pick<DeliverySummary, "receivedAt" | "id" | "endpoint">;
 
-/** Where a page ends: the cursor of the inbox, and the place up to which pages contain the deliveries in memory. */
+/** The end of a page: the cursor of the inbox, and the place up to which pages contain the deliveries in memory. */
 interface Position {
   inboxCursor: string | undefined;
   after: Place | undefined;

@@ -5,7 +5,7 @@ import { maskUrl } from "../../core/urls.ts";
 import type { HubClient } from "../../hub/client.ts";
 import { suspendedAfterFailure, type Webhook } from "../../hub/webhooks/schemas.ts";
 
-/** How long an answer of the Hub is used. Opening the console must not use up the rate limit of the account. */
+/** How long an answer of the Hub is cached. Opening the console must not use up the rate limit of the account. */
 const cacheMs = 60_000;
 /** The maximum time that the page waits for the Hub. */
 const timeoutMs = 3_000;
@@ -59,7 +59,7 @@ function describeRegistration(
   if (exact) return { ...identify(exact), ...stateOf(exact) };
   const path = `${webhooksPath}${url.slice(url.lastIndexOf(webhooksPath) + webhooksPath.length)}`;
   const other = webhooks.find((webhook) => webhook.url !== undefined && withoutQuery(webhook.url).endsWith(path));
-  // A server that another server mounts does not know its own origin.
+  // The origin of a server that another server mounts is unknown.
   if (other && url.startsWith("/")) return { ...identify(other), ...stateOf(other) };
   if (other) {
     const message = `The webhook delivers to another server. Set its URL to ${url}, or run \`npx hub-webhooks sync\`.`;

@@ -25,7 +25,7 @@ export interface ServerParts {
   secretCheck: SecretCheck;
   ownerCheck: OwnerCheck;
   redaction: ServerRedaction;
-  /** Where refused requests are logged. */
+  /** Logs refused requests. */
   refusalLog: Logger;
   log: Logger;
   /** Milliseconds since the epoch. */
@@ -35,7 +35,7 @@ export interface ServerParts {
   toolToken: () => string | undefined;
 }
 
-/** What the console reads from a server. */
+/** The data that the console reads from a server. */
 export interface ConsoleSource
   extends Pick<ServerParts, "pipeline" | "history" | "activity" | "log" | "refusalLog" | "now"> {
   endpoints: ReadonlyMap<string, Endpoint>;
@@ -50,7 +50,7 @@ export interface ConsoleSource
   redact: (text: string) => string;
 }
 
-/** Returns what the console reads from the parts of a server. */
+/** Returns the data that the console reads from the parts of a server. */
 export function sourceOf(server: ServerParts): ConsoleSource {
   const { endpoints, background, hub, secretCheck, ownerCheck, redaction, lifecycle, toolToken, ...shared } = server;
   return {

@@ -64,7 +64,7 @@ export class DeliveryHistory {
   end(run: RecentRun, { outcome, durationMs, responseStatus }: RunEnd, resultText: string | null): void {
     const kept = outcome.status === "succeeded" ? succeeded : outcome;
     const bytes = run.finish({ outcome: kept, durationMs, responseStatus }, resultText);
-    // A failure is kept even in a flood, because it is what the list is opened for.
+    // A failure is kept even in a flood, because failures are the reason to open the list.
     if (!run.isKept && outcome.status === "failed") this.recent.add(run);
     this.recent.grow(run, bytes);
     this.#onChange?.(run);

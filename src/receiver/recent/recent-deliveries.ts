@@ -9,7 +9,7 @@ const maxBytes = 16 * 1024 * 1024;
 
 /** A delivery that no inbox stores: a delivery of an inline endpoint, or one that the filter ignored. */
 export interface RecentDelivery extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
-  /** The request headers. Read on demand, because most deliveries are never looked at. */
+  /** The request headers. Read on demand, because most deliveries are never opened. */
   headers?: (() => HeaderEntries) | undefined;
   /** The ID of the delivery that this one repeats. */
   replayOf?: string | undefined;
@@ -49,8 +49,8 @@ export class RecentDeliveries {
   }
 
   /**
-   * Whether all kept runs started within the last second before `now` (milliseconds since the epoch). Nobody can read a list that is
-   * replaced several times per second, and keeping each run for a moment costs the garbage collector 2 µs per delivery.
+   * Whether all kept runs started within the last second before `now` (milliseconds since the epoch). A list that is replaced several
+   * times per second is unreadable, and keeping each run for a moment costs the garbage collector 2 µs per delivery.
    */
   isFlooded(now: number): boolean {
     if (this.#count < maxRuns) return false;

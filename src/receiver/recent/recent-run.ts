@@ -7,7 +7,7 @@ import type { HeaderEntries } from "./request-headers.ts";
 /** The memory of a run without its body and details, in bytes: objects, headers, and keys. */
 const bytesPerRun = 2_048;
 
-/** What is known of a run that has ended. */
+/** The end of a run. */
 export interface RunEnd {
   durationMs: number;
   outcome: Outcome;
@@ -23,7 +23,7 @@ export interface RecentAttempt {
   end?: RunEnd & { details: () => AttemptDetails | undefined };
 }
 
-/** What a run starts with. */
+/** The start of a run. */
 export interface RunStart extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
   headers?: (() => HeaderEntries) | undefined;
   replayOf?: string | undefined;

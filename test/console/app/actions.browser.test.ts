@@ -50,7 +50,7 @@ test("A dead delivery is replayed, and its pane shows the new attempt", async ()
   await rowsOf(page).getByText("Succeeded").waitFor();
 });
 
-test("A replay of an inline delivery is a copy, and the toast leads to it", async () => {
+test("A replay of an inline delivery is a copy, and the toast links to it", async () => {
   const { url, deliver, fix } = await openFailing();
   await deliver({ endpoint: "inline", id: "first" });
   fix();

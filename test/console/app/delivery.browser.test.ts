@@ -115,7 +115,7 @@ test("The result, the response, the headers without secrets, and what is stored 
   expect(note).toContain("16 KiB");
 });
 
-test("Without recorded details, the delivery says so", async () => {
+test("Without recorded details, the delivery shows a note", async () => {
   const { url, deliver } = await openInline({ recordDetails: false });
   await deliver({ endpoint: "inline", id: "first" });
   const page = await openDelivery(url, { endpoint: "inline", id: "first" });

@@ -31,7 +31,7 @@ test("Without endpoints, the view shows code that adds one", async () => {
   await expect.poll(() => readClipboard(page)).toContain("server.webhook(");
 });
 
-test("A page that does not exist leads to the first view", async () => {
+test("A page that does not exist redirects to the first view", async () => {
   const { url } = await openServer((server) => void server.webhook("inline", () => "done"));
   const page = await browser.open(url, { hash: "#/jobs" });
   await page.getByRole("heading", { name: "This page does not exist here" }).waitFor();

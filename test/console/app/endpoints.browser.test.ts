@@ -69,7 +69,7 @@ test("The state of each webhook on the Hub is shown", async () => {
   expect(await page.content()).not.toContain(secret);
 });
 
-test("If the Hub cannot be asked, the state is unknown, and everything else is shown", async () => {
+test("If the request to the Hub fails, the state is unknown, and everything else is shown", async () => {
   const { url } = await openServer((server) => void server.webhook("inline", () => "done"), {
     hub: { hubUrl: "http://127.0.0.1:1", token: "hf_local" },
   });

@@ -7,7 +7,7 @@ const browser = shareBrowser();
 const declareOne = (server: Parameters<Parameters<typeof openServer>[0]>[0]) =>
   void server.webhook("inline", () => "done");
 
-test("The console token opens the console, and the route that was asked for", async () => {
+test("The console token opens the console at the requested route", async () => {
   const { url, deliver } = await openServer(declareOne);
   await deliver({ endpoint: "inline", id: "hidden-id" });
   const page = await browser.open(url, { hash: "#/endpoints", isSignedIn: false });
@@ -86,7 +86,7 @@ test("Signing out shows the sign-in page, and ends the session of this browser",
   await page.getByLabel("Console token").waitFor();
 });
 
-test("A session that ends while the console is open leads to the sign-in page, and back to the same delivery", async () => {
+test("After a session ends while the console is open, signing in again shows the same delivery", async () => {
   const { url, deliver } = await openServer(declareOne);
   await deliver({ endpoint: "inline", id: "first" });
   browser.allow(/status of 401/);

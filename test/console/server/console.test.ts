@@ -135,7 +135,7 @@ describe("A redirect to the app", () => {
     expect(new URL(location, url).href).toBe(`http://localhost${prefix}/_console/?__theme=dark`);
   });
 
-  test("never leads to another site", async () => {
+  test("never points to another site", async () => {
     const { console: opened } = openTestConsole();
     const url = "http://localhost//evil.example/_console";
     const response = await opened.fetch(new Request(url));
@@ -201,7 +201,7 @@ describe("A resource", () => {
     expect(await (await signIn()).read("count")).toEqual({ runs: 1 });
   });
 
-  test("that does not exist is only known to the owner", async () => {
+  test("that does not exist is answered with 404 only to the owner", async () => {
     const { connect, signIn } = openTestConsole();
     expect(await codeOf(await connect().get("nowhere"))).toEqual([401, "SIGN_IN_REQUIRED"]);
     expect(await codeOf(await (await signIn()).get("nowhere"))).toEqual([404, "NOT_FOUND"]);

@@ -137,7 +137,7 @@ describe("Each view is accessible", () => {
   });
 });
 
-test("Without a sign-in, the console shows no data, and the old address leads to it", async () => {
+test("Without a sign-in, the console shows no data, and the old address redirects to it", async () => {
   const { hub, webhookId } = await openFilled();
   const page = await newPage();
   await page.goto(`${hub.url}/`);

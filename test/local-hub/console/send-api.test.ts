@@ -123,7 +123,7 @@ describe("An unedited payload", () => {
     });
   });
 
-  test("of a pull request returns the event that was asked for", async () => {
+  test("of a pull request returns the requested event", async () => {
     const opened = await open();
     const body = await draft(opened.client, "discussion create");
     const request = edit(body, ({ discussion = {} }) => {

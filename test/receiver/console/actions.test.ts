@@ -179,7 +179,7 @@ describe("Dead deliveries", () => {
     expect(await change("count-dead", filter)).toEqual({ status: 200, body: { count: 0, isMore: false } });
   });
 
-  test("without an inbox are none", async () => {
+  test("without an inbox are counted as zero", async () => {
     const { client } = await openReceiverConsole((server) => server.webhook("inline", () => {}));
     expect((await client.change("deliveries/count-dead", {})).body).toEqual({ count: 0, isMore: false });
     expect((await client.change("deliveries/replay-dead", {})).body).toEqual(noReplay);

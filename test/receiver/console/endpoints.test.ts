@@ -213,7 +213,7 @@ describe("The registration of an endpoint", () => {
     }
   });
 
-  test("of a server that does not know its own URL is found by the path", async () => {
+  test("of a server whose URL is unknown is found by the path", async () => {
     const hub = await LocalHub.launch();
     onTestFinished(() => hub.close());
     const { endpoints } = await openReceiverConsole((server) => server.webhook("works", () => {}), {

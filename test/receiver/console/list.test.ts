@@ -342,7 +342,7 @@ describe("Paging", () => {
     expect(pages.flat().sort()).toEqual(mixed.map((_endpoint, number) => `d-${number}`).sort());
   });
 
-  test("with a filter that few deliveries match reaches the last page", async () => {
+  test("with a filter that few deliveries match ends at the last page", async () => {
     const opened = await openServer();
     await deliverInTurn(opened, ["dying", ...Array(12).fill("background"), "inline", "dying"]);
     for (const id of ["d-0", "d-14"]) await opened.untilStatus("dying", id, "dead");

@@ -151,7 +151,7 @@ describe("The details of an attempt", () => {
     expect(stack.match(/Caused by/g)?.length).toBeLessThan(10);
   });
 
-  test("are at most 16 KiB, and say what was cut", () => {
+  test("are at most 16 KiB, and are marked if they were cut", () => {
     for (const lineLength of [1, 100, 5_000]) {
       const { recorder, log } = createRecorder();
       for (let line = 0; line < 1_000; line += 1) log.info({ field: "f".repeat(lineLength) }, "m".repeat(lineLength));

@@ -8,7 +8,7 @@ interface ButtonProps {
   icon?: IconName;
   /** `primary` for the main action of a page, `danger` for one that cannot be undone. Default `plain`. */
   kind?: "plain" | "primary" | "danger" | "ghost";
-  /** The accessible name of a button without text. It is the tooltip too. */
+  /** The accessible name of a button without text. It is also the tooltip. */
   label?: string;
   /** The tooltip of a button with text. */
   title?: string;

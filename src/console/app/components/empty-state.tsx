@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** What to show in place of an empty list: why it is empty, and what to do next. */
+/** Replaces an empty list with the reason and the next step. */
 export function EmptyState({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty-state">

@@ -2,7 +2,7 @@ import type { ApiFailure } from "../api/failure.ts";
 import { Button } from "./button.tsx";
 import { EmptyState } from "./empty-state.tsx";
 
-/** What to show in place of something that could not be loaded. */
+/** Replaces content that could not be loaded with the reason. */
 export function FailureState({ failure, onRetry }: { failure: ApiFailure; onRetry: () => void }) {
   if (failure.code === "UNREACHABLE") {
     return (

@@ -1,4 +1,4 @@
-/** Stands for content that loads. Appears after a moment, so that fast answers do not flicker. */
+/** A placeholder for content that loads. Appears after a moment, so that fast answers do not flicker. */
 export function Loading() {
   return (
     <p class="loading">

@@ -7,7 +7,7 @@ import { session } from "../state/session.ts";
 import { listHash } from "./links.ts";
 import { suggestTrigger } from "./suggest-trigger.ts";
 
-/** What to show if no delivery matches. */
+/** Replaces the list if no delivery matches. */
 export function EmptyList({ isFiltered, endpoints }: { isFiltered: boolean; endpoints: readonly EndpointInfo[] }) {
   if (isFiltered) {
     return (

@@ -6,7 +6,7 @@ import { listHash } from "./links.ts";
 import type { ListStore } from "./list-store.ts";
 import { maxRows } from "./merge.ts";
 
-/** What follows the last row: the next page, and how many deliveries were searched. */
+/** The end of the list: loads the next page, and shows how many deliveries were searched. */
 export function ListFooter({
   store,
   filter,

@@ -1,7 +1,7 @@
 import type { ConsoleStatus } from "../../protocol/deliveries.ts";
 import type { IconName } from "../components/icon.tsx";
 
-/** How a status looks. */
+/** The label, color, and icon of a status. */
 export interface StatusLook {
   label: string;
   /** A color token. */

@@ -4,7 +4,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { fromLocalInput, toLocalInput } from "../format/local-input.ts";
 import type { ListFilter } from "./filter.ts";
 
-/** Asks for a start and an end in local time. */
+/** Selects a start and an end in local time. */
 export function TimeDialog({
   filter,
   onClose,

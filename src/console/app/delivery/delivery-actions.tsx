@@ -15,12 +15,12 @@ import { EditDialog } from "./edit-dialog.tsx";
 
 const replayButtonId = "replay-delivery";
 
-/** What can be done with a delivery. */
+/** The actions of a delivery. */
 export function DeliveryActions({ details }: { details: DeliveryDetails }) {
   const { endpoint, id, status, storage, body, bodyLength, url } = details;
   const [isEditing, setEditing] = useState(false);
   const isCut = bodyLength !== undefined;
-  // A delivery that still has attempts ahead runs by itself, and one in memory cannot be stopped.
+  // A delivery with attempts left runs again without a replay, and a delivery in memory cannot be stopped.
   const canDiscard = storage === "inbox" && ["queued", "retrying", "dead"].includes(status);
   const canReplay = status !== "running" && status !== "queued";
   const test = isCut ? undefined : toCopiedTest({ endpoint, status, body });

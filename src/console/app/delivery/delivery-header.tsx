@@ -9,7 +9,7 @@ import { statusLooks } from "../deliveries/status.ts";
 import { StatusLabel } from "../deliveries/status-label.tsx";
 import { route } from "../state/route.ts";
 
-/** What the delivery is about. */
+/** The event, the repository, and the status of a delivery. */
 export function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
   const { status, event, repository, id, endpoint, receivedAt, ignoredReason, replayOf } = details;
   return (

@@ -1,7 +1,7 @@
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import { formatDuration } from "../format/time.ts";
 
-/** Describes what is stored of a delivery, and how long. */
+/** Describes which parts of a delivery are stored, and how long. */
 export function describeStorage({
   storage,
   retentionMs,

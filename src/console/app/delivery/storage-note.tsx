@@ -1,7 +1,7 @@
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import { describeStorage } from "./describe-storage.ts";
 
-/** What is stored of a delivery, and how long. */
+/** The parts of a delivery that are stored, and how long. */
 export function StorageNote({ details }: { details: DeliveryDetails }) {
   return (
     <footer class="storage-note quiet">

@@ -8,7 +8,7 @@ export type TimelineStep =
   /** The next attempt. `at` is missing if it starts as soon as a worker is free. */
   | { type: "next"; number: number; at: number | undefined };
 
-/** Shorter waits are not worth a line. */
+/** Shorter waits are not shown. */
 const minWaitMs = 100;
 
 /** Lists the attempts with the waits between them, and the next attempt. */

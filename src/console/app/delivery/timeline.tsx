@@ -7,7 +7,7 @@ import { formatDuration } from "../format/time.ts";
 import { AttemptDetails, hasDetails } from "./attempt-details.tsx";
 import { listSteps } from "./timeline-steps.ts";
 
-/** How the outcome of an attempt looks. */
+/** The text, icon, and color of an outcome. */
 const outcomes: Readonly<Record<AttemptInfo["outcome"], { text: string; icon: IconName; color: string }>> = {
   succeeded: { text: "succeeded", icon: "succeeded", color: "good" },
   ignored: { text: "was ignored", icon: "ignored", color: "ignored" },

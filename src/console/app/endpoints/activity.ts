@@ -1,14 +1,14 @@
 import type { ActivityBar, ActivityWindow } from "../../protocol/endpoints.ts";
 import { formatPlural } from "../format/number.ts";
 
-/** The windows with the time that one bar stands for. */
+/** The windows with the time span of one bar. */
 export const windowLooks: Readonly<Record<ActivityWindow, { label: string; bar: string }>> = {
   "15m": { label: "15 min", bar: "1 minute" },
   "1h": { label: "1 h", bar: "5 minutes" },
   "24h": { label: "24 h", bar: "1 hour" },
 };
 
-/** What a chart counts. */
+/** The values that a chart counts. */
 export type ActivityKind = "deliveries" | "attempts";
 
 /** The parts of a bar. */

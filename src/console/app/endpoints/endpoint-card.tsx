@@ -9,7 +9,7 @@ import { EndpointFacts } from "./endpoint-facts.tsx";
 import { PauseButton } from "./pause-button.tsx";
 import { Registration } from "./registration-note.tsx";
 
-/** One endpoint: where it is, whether it is registered, and how it does. */
+/** One endpoint with its URL, its registration, and its activity. */
 export function EndpointCard({
   endpoint,
   window,

@@ -1,7 +1,7 @@
 import type { RegistrationInfo } from "../../protocol/endpoints.ts";
 import type { IconName } from "../components/icon.tsx";
 
-/** How the state of a registration looks. */
+/** The label, color, and icon of a registration's state. */
 export interface RegistrationLook {
   label: string;
   color: "good" | "bad" | "retry" | "quiet";

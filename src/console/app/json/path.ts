@@ -29,7 +29,7 @@ export function formatPath(keys: readonly (string | number)[]): string {
     .join("");
 }
 
-/** Finds the node at a path, or the last one on the way to it if there is none. */
+/** Finds the node at a path. If it does not exist, returns the last node on the path that exists. */
 export function findNode(nodes: readonly JsonNode[], path: readonly (string | number)[]): number {
   let current = 0;
   for (const key of path) {

@@ -3,7 +3,7 @@ import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import type { AttemptDetails } from "../../protocol/hub.ts";
 import { getJson } from "../api/client.ts";
 
-/** What the editor starts from: the payload of an event, or of a past delivery. */
+/** The first content of the editor: the payload of an event, or of a past delivery. */
 export interface Start {
   text: string;
   /** Whether the payload is that of an event that has not happened. Sending it then makes the change of the event. */
@@ -31,7 +31,7 @@ export function readPast(query: Readonly<Record<string, string>>): Past | undefi
 }
 
 /**
- * Loads what the editor starts from.
+ * Loads the first content of the editor.
  *
  * @throws `ApiFailure`
  */

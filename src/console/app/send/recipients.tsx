@@ -10,7 +10,7 @@ const effects: Readonly<Record<NonNullable<SendPreview["effect"]>, string>> = {
   payload: "Sending delivers this payload as it is. Nothing changes in the local Hub.",
 };
 
-/** Who receives the event, and who does not and why. */
+/** The webhooks that receive the event, and the reasons why others do not. */
 export function Recipients({ preview }: { preview: SendPreview | undefined }) {
   const recipients = preview?.recipients ?? [];
   const receiving = recipients.filter(({ skipped }) => skipped === undefined).length;

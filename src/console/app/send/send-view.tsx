@@ -20,7 +20,7 @@ import "../delivery/pane.css";
 import "../hub/hub.css";
 import "./send.css";
 
-/** Sends an event: its payload is filled in, can be edited, and shows who receives it. */
+/** Sends an event. Fills in its payload, which the user can edit, and lists the recipients. */
 export function SendView() {
   const { data, failure, reload } = useResource<SendOptions>("send/options", { features: ["send"] });
   return (

@@ -27,7 +27,7 @@ export interface Editing {
   showProblems: (fields: readonly FieldProblem[]) => void;
 }
 
-/** Typing is over after this time. */
+/** A pause of this length ends the typing. In milliseconds. */
 const debounceMs = 300;
 
 /** Loads the payload to start from, and checks each edit on the server. */
@@ -74,7 +74,7 @@ export function useEditing(from: Draft | Past | undefined): Editing {
   };
 }
 
-/** Asks the server who receives a payload, while the user types and after the recipients have changed. */
+/** Loads the recipients of a payload from the server, while the user types and after the recipients have changed. */
 function usePreview(
   request: SendRequest | undefined,
   onProblems: (fields: readonly FieldProblem[]) => void,
@@ -106,7 +106,7 @@ function usePreview(
         setPreview(answer);
         onProblems(answer.problems);
       } catch {
-        // Sending shows the failure. The next edit asks again.
+        // Sending shows the failure. The next edit loads the preview again.
       }
       if (isCurrent) setChecked(text);
     }, debounceMs);

@@ -10,7 +10,7 @@ import { switchTheme, theme } from "../state/theme.ts";
 import type { View } from "../views.tsx";
 import { HelpDialog } from "./help-dialog.tsx";
 
-/** The name, the navigation, the connection, and what concerns the whole console. */
+/** The name, the navigation, the state of the connection, and the actions of the whole console. */
 export function Header({
   views,
   current,

@@ -9,7 +9,7 @@ import { describeSignInFailure, loadSession, signIn } from "../state/sign-in.ts"
 import { readSignInCode } from "./sign-in-code.ts";
 import "./sign-in.css";
 
-/** Asks for the console token, and uses the code of a one-time link. */
+/** Signs in with the console token, or with the code of a one-time link. */
 export function SignInPage({ methods }: { methods: SignInMethods | undefined }) {
   const code = readSignInCode(route.value.path);
   const [problem, setProblem] = useState<string>();
@@ -21,7 +21,7 @@ export function SignInPage({ methods }: { methods: SignInMethods | undefined }) 
       await signIn(request);
     } catch (error) {
       setProblem(describeSignInFailure(toApiFailure(error), { byLink }));
-      // Someone who is signed in already stays so.
+      // A user who is signed in stays signed in.
       if (byLink) await loadSession();
       token.current?.focus();
       token.current?.select();

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 /** The text of the page's polite live region. */
 export const announcement = signal("");
 
-/** A screen reader that is interrupted more often reads nothing to the end. */
+/** A screen reader that is interrupted more often finishes no announcement. */
 const minIntervalMs = 5_000;
 
 let lastAt = Number.NEGATIVE_INFINITY;

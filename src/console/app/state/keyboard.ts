@@ -40,7 +40,7 @@ export function startKeyboard(): void {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
-    // Enter on a link or a button is the browser's.
+    // The browser handles Enter on a link or a button.
     if (event.key === "Enter" && event.target instanceof Element && event.target.closest("a, button, summary")) return;
     for (const handler of handlers.get(event.key) ?? []) {
       if (handler() !== false) {

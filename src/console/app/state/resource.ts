@@ -4,7 +4,7 @@ import { getJson, type Query } from "../api/client.ts";
 import { type ApiFailure, toApiFailure } from "../api/failure.ts";
 import { subscribe } from "../api/stream.ts";
 
-/** What a view shows of a resource of the API. */
+/** A resource of the API, as a view shows it. */
 export interface Resource<Answer> {
   /** The latest answer. It stays while a newer one loads, but not when path or query change. */
   data: Answer | undefined;

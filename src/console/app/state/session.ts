@@ -3,7 +3,7 @@ import type { SessionInfo, SignInMethods } from "../../protocol/session.ts";
 
 type SignedIn = Extract<SessionInfo, { signedIn: true }>;
 
-/** Signed out. `methods` is missing right after a session has ended, until the server is asked again. */
+/** Signed out. `methods` is missing right after a session has ended, until the session is loaded again. */
 interface SignedOut {
   signedIn: false;
   place: SessionInfo["place"];

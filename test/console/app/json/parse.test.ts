@@ -80,14 +80,14 @@ describe("paths", () => {
   const text = '{"repo":{"tags":["a",{"x y":1}]},"x":2}';
   const nodes = nodesOf(text);
 
-  test("lead to a value and back", () => {
+  test("find a value, which has the same path", () => {
     const path = ["repo", "tags", 1, "x y"];
     const index = findNode(nodes, path);
     expect(keysOf(nodes, index)).toEqual(path);
     expect(formatPath(path)).toBe('repo.tags[1]["x y"]');
   });
 
-  test("lead to the nearest value if there is none", () => {
+  test("find the nearest value if the path does not exist", () => {
     expect(keysOf(nodes, findNode(nodes, ["repo", "missing", "deeper"]))).toEqual(["repo"]);
   });
 });

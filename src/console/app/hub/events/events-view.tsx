@@ -58,7 +58,7 @@ function Deliveries({ event: { deliveries, skipped } }: { event: EventInfo }) {
   );
 }
 
-/** Returns the path of a URL, which tells receivers on one machine apart. */
+/** Returns the path of a URL. The URLs of receivers on one machine often differ only in their paths. */
 function shortName(name: string): string {
   return URL.parse(name)?.pathname ?? name;
 }

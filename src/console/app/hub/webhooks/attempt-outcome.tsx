@@ -1,7 +1,7 @@
 import type { AttemptSummary } from "../../../protocol/hub.ts";
 import { Icon } from "../../components/icon.tsx";
 
-/** The status of a response, or that there was none. */
+/** The status of a response, or a note that there was no response. */
 export function AttemptOutcome({ attempt: { status, error } }: { attempt: Pick<AttemptSummary, "status" | "error"> }) {
   const isFailed = error !== undefined;
   return (

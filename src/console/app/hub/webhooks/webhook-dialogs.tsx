@@ -8,7 +8,7 @@ import { showToast } from "../../state/toasts.ts";
 import { WebhookForm } from "./webhook-form.tsx";
 import { targetText } from "./webhook-target.tsx";
 
-/** Asks for a new webhook, and opens it. */
+/** Creates a webhook, and opens it. */
 export function CreateWebhook({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Create webhook" onClose={onClose}>
@@ -49,7 +49,7 @@ export function EditWebhook({ webhook, onClose }: { webhook: WebhookDetails; onC
   );
 }
 
-/** Asks before a webhook is deleted. */
+/** Deletes a webhook after a confirmation. */
 export function DeleteWebhook({ webhook, onClose }: { webhook: WebhookDetails; onClose: () => void }) {
   return (
     <Dialog title="Delete webhook" onClose={onClose}>

@@ -1,7 +1,7 @@
 import type { WebhookInfo } from "../../../protocol/hub.ts";
 import { Text } from "../../components/text.tsx";
 
-/** What a webhook calls: a URL or a job. */
+/** The target of a webhook: a URL or a job. */
 export function WebhookTarget({ target }: Pick<WebhookInfo, "target">) {
   if (target.kind === "url") return <Text value={target.url} />;
   return (
