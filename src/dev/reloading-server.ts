@@ -54,8 +54,8 @@ export class ReloadingServer {
   #isClosed = false;
   #restart: NodeJS.Timeout | undefined;
   #publicUrl: string;
-  /** The recent deliveries of the last process that stopped. */
-  #recent: readonly unknown[] = [];
+  /** What the console of the last process that stopped showed. */
+  #consoleSnapshot: unknown;
 
   constructor(options: ReloadingServerOptions) {
     this.#options = options;
@@ -133,9 +133,9 @@ export class ReloadingServer {
     const started = ServerProcess.serve({
       path,
       launchResult: { ...launchResult, publicUrl: this.#publicUrl },
-      ...{ secret, inbox, consoleToken, recent: this.#recent },
-      onRecent: (deliveries) => {
-        this.#recent = deliveries;
+      ...{ secret, inbox, consoleToken, consoleSnapshot: this.#consoleSnapshot },
+      onConsoleSnapshot: (snapshot) => {
+        this.#consoleSnapshot = snapshot;
       },
       onLoading: (loaded) => this.#watcher.add(loaded),
       ...(environment && { environment }),

@@ -277,7 +277,7 @@ export class WebhooksServer {
       useConsoleToken: (token) => {
         this.#consoleToken = token;
       },
-      recent: this.#history.recent,
+      console: this.#console,
       limitRetryWaits: (maxMs) => this.#backgroundWork.limitRetryWaits(maxMs),
       setRegistrations: (registrations) => this.#endpoints.setRegistrations(registrations),
       launch: (launchOptions) => this.#lifecycle.launch(launchOptions, { mayExit: false }),

@@ -52,8 +52,8 @@ const command = z.discriminatedUnion("type", [
     inbox: z.string().optional(),
     /** The token with which the parent process reads the API of the server's console. */
     consoleToken: z.string().optional(),
-    /** The recent deliveries of the previous process, as it reported them. */
-    recent: z.array(z.unknown()).optional(),
+    /** The console of the previous process, as it reported it. */
+    consoleSnapshot: z.unknown().optional(),
   }),
   z.object({ type: z.literal("publicUrl"), publicUrl: z.string() }),
   z.object({ type: z.literal("stop") }),
@@ -70,8 +70,11 @@ const report = z.discriminatedUnion("type", [
   z.object({ type: z.literal("loading"), path: z.string() }),
   z.object({ type: z.literal("described"), description: serverDescription }),
   z.object({ type: z.literal("serving"), port: z.number(), description: serverDescription }),
-  /** The recent deliveries, before the process exits. Their format is only known to the copy of this package in the project. */
-  z.object({ type: z.literal("recent"), deliveries: z.array(z.unknown()) }),
+  /**
+   * What the console shows and no inbox stores, before the process exits. The format is only known to the copy of this package in the
+   * project.
+   */
+  z.object({ type: z.literal("consoleSnapshot"), snapshot: z.unknown() }),
   /** The reason is one line. The stack, if present, contains only frames from the user's own files. */
   z.object({ type: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
 ]);

@@ -37,7 +37,7 @@ async function run(command: Command): Promise<void> {
   }
   if (command.type === "stop") {
     await served?.close();
-    if (served) await reportRecent(served[serverControl]);
+    if (served) await reportConsole(served[serverControl]);
     return exit();
   }
   process.once("uncaughtException", fail);
@@ -78,22 +78,19 @@ async function run(command: Command): Promise<void> {
   }
 }
 
-/** Gives the server the console token of the session, and the recent deliveries of the previous process. */
+/** Gives the server the console token of the session, and what the console of the previous process showed. */
 async function prepareConsole(
   control: Partial<ServerControl>,
-  { consoleToken = "", recent = [] }: { consoleToken?: string; recent?: readonly unknown[] },
+  { consoleToken = "", consoleSnapshot }: { consoleToken?: string; consoleSnapshot?: unknown },
 ): Promise<void> {
   // An older copy of this package in the user's project has no console.
   control.useConsoleToken?.(consoleToken);
-  if (!control.recent) return;
-  const { importRecent } = await import("../receiver/recent/recent-snapshot.ts");
-  importRecent(control.recent, recent);
+  if (consoleSnapshot !== undefined) await control.console?.restore(consoleSnapshot);
 }
 
-async function reportRecent({ recent }: Partial<ServerControl>): Promise<void> {
-  if (!recent) return;
-  const { exportRecent } = await import("../receiver/recent/recent-snapshot.ts");
-  const report: SentReport = { type: "recent", deliveries: exportRecent(recent) };
+async function reportConsole({ console }: Partial<ServerControl>): Promise<void> {
+  if (!console) return;
+  const report: SentReport = { type: "consoleSnapshot", snapshot: await console.takeSnapshot() };
   // The process exits next, which would drop a message that is still in the channel.
   await new Promise<void>((resolve) => {
     if (process.send) process.send(report, () => resolve());

@@ -26,8 +26,8 @@ export interface ServerProcessOptions {
   /** Called with the path of each of the user's files before it is loaded. */
   onLoading?: (path: string) => void;
   onOutput?: (line: OutputLine) => void;
-  /** Called with the recent deliveries when the process stops. */
-  onRecent?: (deliveries: readonly unknown[]) => void;
+  /** Called with what the console shows when the process stops. */
+  onConsoleSnapshot?: (snapshot: unknown) => void;
 }
 
 /** What {@link ServerProcess.serve} passes to the server. */
@@ -36,8 +36,8 @@ export interface ServeOptions {
   inbox?: string | undefined;
   /** See `ServerControl.useConsoleToken`. */
   consoleToken?: string | undefined;
-  /** The recent deliveries of the previous process. */
-  recent?: readonly unknown[] | undefined;
+  /** What the console of the previous process showed. */
+  consoleSnapshot?: unknown;
 }
 
 /** A running server, which listens on 127.0.0.1. */
@@ -106,7 +106,7 @@ export class ServerProcess {
     child.on("message", (message) => {
       const report = parseReport(message);
       if (report?.type === "loading") options.onLoading?.(report.path);
-      else if (report?.type === "recent") options.onRecent?.(report.deliveries);
+      else if (report?.type === "consoleSnapshot") options.onConsoleSnapshot?.(report.snapshot);
       else if (report) this.#report.resolve(report);
     });
     child.once("exit", () => {
@@ -140,12 +140,12 @@ export class ServerProcess {
     secret,
     inbox,
     consoleToken,
-    recent = [],
+    consoleSnapshot,
     ...options
   }: ServerProcessOptions & ServeOptions): ServerProcess {
     const started = new ServerProcess(options);
     const { path, launchResult } = options;
-    started.#send({ type: "serve", path, launchResult, secret, inbox, consoleToken, recent: [...recent] });
+    started.#send({ type: "serve", path, launchResult, secret, inbox, consoleToken, consoleSnapshot });
     return started;
   }
 

@@ -88,6 +88,25 @@ describe.concurrent("A reloading server", () => {
     ]);
   });
 
+  test("hands the inline deliveries and the activity over to the next process", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject(files);
+    const consoleToken = "token-of-the-session";
+    const { server, events, deliver } = startIn(project, context, { consoleToken });
+    const read = async (path: string) => {
+      const url = `http://127.0.0.1:${await server.waitForPort()}/_console/api/${path}`;
+      return (await fetch(url, { headers: { authorization: `Bearer ${consoleToken}` } })).json();
+    };
+    await deliver("word");
+    const { startedAt } = await read("endpoints");
+    await project.write("server.ts", serverFile("two"));
+    await expect.poll(() => events.length, pollOptions).toBe(3);
+    expect(await deliver("word")).toEqual(["two", "first"]);
+    expect((await read("deliveries")).totals).toEqual({ succeeded: 2 });
+    const list = await read("endpoints");
+    expect([list.startedAt, list.endpoints[0].today.deliveries]).toEqual([startedAt, 2]);
+  });
+
   test("is broken until its file or a missing import is fixed", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);

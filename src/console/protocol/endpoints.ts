@@ -47,7 +47,7 @@ export interface EndpointInfo {
   secret: "set" | "missing";
   registration?: RegistrationInfo;
   isPaused: boolean;
-  /** 15 bars of 1 minute, 12 of 5 minutes, and 24 of 1 hour, oldest first. Counted since the server started. */
+  /** 15 bars of 1 minute, 12 of 5 minutes, and 24 of 1 hour, oldest first. Counted since `startedAt` of the list. */
   activity: Readonly<Record<ActivityWindow, readonly ActivityBar[]>>;
   /** Durations of the latest handler runs, in milliseconds. */
   handlerTime?: { p50: number; p95: number; runs: number };
@@ -61,6 +61,6 @@ export interface EndpointInfo {
 /** The answer of `GET /api/endpoints`. */
 export interface EndpointList {
   endpoints: readonly EndpointInfo[];
-  /** The start of the server. Earlier activity is not counted. */
+  /** The start of the server, or of the `dev` session. Earlier activity is not counted. */
   startedAt: number;
 }

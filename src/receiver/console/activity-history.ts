@@ -1,5 +1,6 @@
 import type { ActivityBar, ActivityWindow } from "../../console/protocol/endpoints.ts";
-import { type EndpointActivity, hour, minute, type SlotSize, slotOf } from "../endpoint/activity.ts";
+import { hour, minute, type SlotSize, slotOf } from "../endpoint/activity.ts";
+import type { ShownActivity } from "./earlier-activity.ts";
 
 const windows: Readonly<Record<ActivityWindow, { length: number; slotsPerBar: number; size: SlotSize }>> = {
   "15m": { length: 15, slotsPerBar: 1, size: minute },
@@ -9,7 +10,7 @@ const windows: Readonly<Record<ActivityWindow, { length: number; slotsPerBar: nu
 
 /** Returns the counts of an endpoint in the bars of a window, oldest first. `now`: milliseconds since the epoch. */
 export function activityHistory(
-  activity: EndpointActivity,
+  activity: Pick<ShownActivity, "countsIn">,
   { window, now }: { window: ActivityWindow; now: number },
 ): readonly ActivityBar[] {
   const { length, slotsPerBar, size } = windows[window];
@@ -17,8 +18,9 @@ export function activityHistory(
   return Array.from({ length }, (_, bar) => {
     const sums = [0, 0, 0, 0];
     for (let slot = first + bar * slotsPerBar; slot < first + (bar + 1) * slotsPerBar; slot += 1) {
-      activity.countsIn(size, slot).forEach((count, kind) => {
-        sums[kind] = (sums[kind] ?? 0) + count;
+      const counts = activity.countsIn(size, slot);
+      sums.forEach((sum, kind) => {
+        sums[kind] = sum + (counts[kind] ?? 0);
       });
     }
     const [deliveries = 0, failures = 0, attempts = 0, failedAttempts = 0] = sums;

@@ -7,6 +7,7 @@ import type { Activity } from "../endpoint/activity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { endpointUnknown } from "../endpoint/endpoint-registry.ts";
 import { activityHistory } from "./activity-history.ts";
+import type { EarlierActivity } from "./earlier-activity.ts";
 import { withInboxDeadline } from "./inbox-deadline.ts";
 import type { Registrations } from "./registrations.ts";
 
@@ -16,6 +17,8 @@ const dailyLimit = 1_000;
 export interface ReceiverEndpointsOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
   activity: Activity;
+  /** The activity before the last reload of a dev session. */
+  earlier: EarlierActivity;
   registrations: Registrations;
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   inbox: () => Promise<Inbox> | undefined;
@@ -43,11 +46,11 @@ export class ReceiverEndpoints implements EndpointSource {
   }
 
   async list(): Promise<EndpointList> {
-    const { endpoints, activity } = this.#options;
+    const { endpoints, activity, earlier } = this.#options;
     const inbox = await this.#readInbox();
     return {
       endpoints: await Promise.all([...endpoints.values()].map((endpoint) => this.#describe(endpoint, inbox))),
-      startedAt: activity.startedAt.getTime(),
+      startedAt: earlier.firstStart(activity.startedAt.getTime()),
     };
   }
 
@@ -62,24 +65,26 @@ export class ReceiverEndpoints implements EndpointSource {
   }
 
   async #describe(endpoint: Endpoint, inbox: InboxState): Promise<EndpointInfo> {
-    const { activity, registrations, isSecretSet, urlOf, now } = this.#options;
+    const { earlier, registrations, isSecretSet, urlOf, now } = this.#options;
     const { name, queue, scopes, repos, watch } = endpoint;
-    const { handlerTime, last } = endpoint.activity;
+    const { handlerTime } = endpoint.activity;
+    const shown = earlier.addTo(name, endpoint);
     const counts = inbox.counts[name];
-    const history = (window: ActivityWindow) => activityHistory(endpoint.activity, { window, now: now() });
+    const history = (window: ActivityWindow) => activityHistory(shown, { window, now: now() });
+    const today = history("24h");
     return {
       ...{ name, url: urlOf(name), background: queue !== undefined },
       ...{ scopes, repos, watch: formatWatched(watch) },
       secret: isSecretSet() ? "set" : "missing",
       registration: await registrations.find(urlOf(name)),
       isPaused: inbox.paused.includes(name),
-      activity: { "15m": history("15m"), "1h": history("1h"), "24h": history("24h") },
+      activity: { "15m": history("15m"), "1h": history("1h"), "24h": today },
       ...(handlerTime && { handlerTime }),
       ...(queue && {
         queue: { queued: counts?.queued ?? 0, running: counts?.running ?? 0, dead: counts?.dead ?? 0 },
       }),
-      today: { deliveries: activity.lastDay(endpoint.activity), limit: dailyLimit },
-      ...(last && { last: { status: last.outcome, at: last.at.getTime() } }),
+      today: { deliveries: today.reduce((sum, { deliveries }) => sum + deliveries, 0), limit: dailyLimit },
+      ...(shown.last && { last: { status: shown.last.outcome, at: shown.last.at } }),
     };
   }
 

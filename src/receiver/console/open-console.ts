@@ -6,6 +6,7 @@ import { endpointsApi } from "../../console/server/endpoints-api.ts";
 import { packageVersion } from "../../core/package-version.ts";
 import { webhooksPath } from "../../core/paths.ts";
 import { ReceiverDeliveries } from "./deliveries.ts";
+import type { EarlierActivity } from "./earlier-activity.ts";
 import { ReceiverEndpoints } from "./endpoints.ts";
 import { Registrations } from "./registrations.ts";
 import { type ServerParts, sourceOf } from "./source.ts";
@@ -17,8 +18,8 @@ export interface OpenedConsole {
   settle: () => Promise<void>;
 }
 
-/** Creates the console of a receiver. */
-export function openConsole(server: ServerParts): OpenedConsole {
+/** Creates the console of a receiver. `earlier`: the activity before the last reload of a dev session. */
+export function openConsole(server: ServerParts, earlier: EarlierActivity): OpenedConsole {
   const source = sourceOf(server);
   const { history, now, log, refusalLog } = source;
   const urlOf = (endpoint: string) => `${source.publicUrl()}${webhooksPath}${endpoint}`;
@@ -30,7 +31,7 @@ export function openConsole(server: ServerParts): OpenedConsole {
   });
   const endpoints = new ReceiverEndpoints({
     ...source,
-    urlOf,
+    ...{ urlOf, earlier },
     registrations: new Registrations({ hub: source.hub, now }),
     onChange: () => events.changed("endpoints"),
   });

@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import type { Console } from "../../console/server/console.ts";
 import { consolePath } from "../../core/paths.ts";
+import type { EarlierActivity } from "./earlier-activity.ts";
 import type { OpenedConsole } from "./open-console.ts";
 import type { ServerParts } from "./source.ts";
 
@@ -8,6 +9,7 @@ import type { ServerParts } from "./source.ts";
 export class ReceiverConsole {
   readonly #server: ServerParts;
   #opening: Promise<OpenedConsole> | undefined;
+  #restored: Promise<EarlierActivity> | undefined;
 
   constructor(server: ServerParts) {
     this.#server = server;
@@ -24,6 +26,20 @@ export class ReceiverConsole {
     return (await this.#open()).console;
   }
 
+  /** Returns what the next process of a dev session needs to show the same deliveries and activity. */
+  async takeSnapshot(): Promise<unknown> {
+    const { takeConsoleSnapshot } = await import("./console-snapshot.ts");
+    return takeConsoleSnapshot(this.#server, await this.#openEarlier());
+  }
+
+  /** Restores what {@link takeSnapshot} returned in the previous process. Call this method before the console is opened. */
+  async restore(snapshot: unknown): Promise<void> {
+    this.#restored = import("./console-snapshot.ts").then(({ restoreConsoleSnapshot }) =>
+      restoreConsoleSnapshot(this.#server, snapshot),
+    );
+    await this.#restored;
+  }
+
   /** Ends the live streams, so that the server can stop, and waits up to `graceMs` for replays of inline deliveries. */
   async close(graceMs: number): Promise<void> {
     const opened = await this.#opening?.catch(() => undefined);
@@ -36,13 +52,18 @@ export class ReceiverConsole {
   }
 
   #open(): Promise<OpenedConsole> {
-    this.#opening ??= import("./open-console.ts")
-      .then(({ openConsole }) => openConsole(this.#server))
+    this.#opening ??= Promise.all([import("./open-console.ts"), this.#openEarlier()])
+      .then(([{ openConsole }, earlier]) => openConsole(this.#server, earlier))
       .catch((error: unknown) => {
         // The next request tries again: the process may have been out of file descriptors.
         this.#opening = undefined;
         throw error;
       });
     return this.#opening;
+  }
+
+  async #openEarlier(): Promise<EarlierActivity> {
+    const { EarlierActivity } = await import("./earlier-activity.ts");
+    return (await this.#restored) ?? EarlierActivity.read(undefined);
   }
 }

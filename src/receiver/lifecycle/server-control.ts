@@ -1,7 +1,6 @@
 import type { Outcome } from "../../payload/delivery.ts";
 import type { EndpointRegistration } from "../endpoint/activity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { RecentDeliveries } from "../recent/recent-deliveries.ts";
 import type { LaunchedServer, LaunchOptions } from "./launch-options.ts";
 
 /**
@@ -58,8 +57,11 @@ export interface ServerControl {
    * launch. The server then logs no sign-in link.
    */
   useConsoleToken(token: string): void;
-  /** The deliveries that no inbox stores. A dev session copies them to the next process after a reload. */
-  readonly recent: RecentDeliveries;
+  /**
+   * What the console shows and no inbox stores: inline deliveries, and the activity. A dev session hands it over to the next process
+   * after a reload. Call `restore` before the launch.
+   */
+  readonly console: { takeSnapshot(): Promise<unknown>; restore(snapshot: unknown): Promise<void> };
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
   /** Sets whether webhooks on the Hub deliver to the endpoints, by endpoint. The landing page shows it. */
