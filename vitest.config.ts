@@ -26,6 +26,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/
 const takesLong = [
   "test/faults/**/*.test.ts",
   "test/**/*.browser.test.ts",
+  "test/dev/console/direct-send-source.test.ts",
   "test/dev/dev-session.test.ts",
   "test/dev/dev-session-real.test.ts",
   "test/cli/commands/dev.test.ts",

@@ -25,13 +25,17 @@ interface RecordedDelivery {
 const replayTimeoutMs = 60_000;
 /** The maximum size of a body that is kept, in bytes. Hub payloads are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
-/**
- * Response statuses for requests that were not authenticated or were not deliveries. These requests are not kept for a
- * replay.
- */
-const notReplayable: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
+const refusals: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
 /** Headers to drop from a replay in addition to the hop-by-hop headers, because `fetch` sets or rejects them. */
 const replacedHeaders: readonly string[] = ["content-length", "expect", "host"];
+
+/**
+ * Whether a response status means that the request was not authenticated or was not a delivery. The server does not
+ * record such a request, and the session does not keep it for a replay.
+ */
+export function isRefusal(status: number): boolean {
+  return refusals.has(status);
+}
 
 /**
  * Reports answered deliveries, and keeps the latest authenticated delivery for a replay. The delivery is kept only in
@@ -63,7 +67,7 @@ export class DeliveryObserver {
     const deliveryId = incoming.headers["webhook-id"];
     outgoing.once("finish", () => {
       const status = outgoing.statusCode;
-      if (isBodyKept && incoming.complete && length <= maxBodyBytes && !notReplayable.has(status)) {
+      if (isBodyKept && incoming.complete && length <= maxBodyBytes && !isRefusal(status)) {
         this.#latest = { path, headers: replayHeaders(incoming), body: Buffer.concat(chunks) };
       }
       onAnswered({

@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import { inspect } from "node:util";
 import { defaultHubPort, defaultPort } from "../core/defaults.ts";
 import { messageOf } from "../core/describe-error.ts";
@@ -10,7 +11,7 @@ import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import { sourceFolder } from "./console/code-frame.ts";
 import { ConsoleState } from "./console/console-state.ts";
 import { DevConsole } from "./console/dev-console.ts";
-import { localHubParts, noConsoleHub } from "./console/hub-parts.ts";
+import { localHubParts, realHubParts } from "./console/hub-parts.ts";
 import { describeState } from "./describe-state.ts";
 import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
 import { type DevHub, openDevHub } from "./dev-hub.ts";
@@ -179,12 +180,7 @@ class Session implements DevSession {
       // The user's own public URL can have any host.
       allowAnyHost: this.#config.publicUrl !== undefined,
       onForeignHost: (host) => this.#emitProblem(foreignHost(host, requireOpen(this.#proxy).url)),
-      // Get the port for each request, because the proxy is opened before the server is created and every reload
-      // changes the port.
-      serverPort: async () => {
-        if (!this.#server) await this.#firstServing.promise;
-        return requireOpen(this.#server).waitForPort();
-      },
+      serverPort: () => this.#waitForPort(),
       onDelivery: (delivery) => this.#emit({ event: "delivery", ...delivery }),
       onProblem: (message) => this.#emit({ event: "problem", code: "REQUEST_REFUSED", message }),
     });
@@ -206,9 +202,32 @@ class Session implements DevSession {
             endpoints: () => this.#description.endpoints,
             urlOf: (endpoint) => `${this.state.publicUrl}${webhooksPath}${endpoint}`,
           })
-        : noConsoleHub,
+        : realHubParts({
+            server: () => this.#watchingServer(),
+            file: relative(process.cwd(), this.#config.path),
+            url: () => requireOpen(this.#proxy).url,
+            hubUrl: hub.client.hubUrl,
+            serverPort: () => this.#waitForPort(),
+            signal: this.#parts.signal,
+          }),
     );
     return hub;
+  }
+
+  /** Returns the server with the watch lists of its webhooks. */
+  #watchingServer(): ServerDescription {
+    const { endpoints, secret } = this.#description;
+    return {
+      secret,
+      endpoints: endpoints.map((endpoint) => ({ ...endpoint, watch: effectiveWatch(endpoint, this.#config) })),
+    };
+  }
+
+  /** Resolves with the port of the server. Called for each request, because every reload changes the port. */
+  async #waitForPort(): Promise<number> {
+    // The proxy and the console are open before the server is created.
+    if (!this.#server) await this.#firstServing.promise;
+    return requireOpen(this.#server).waitForPort();
   }
 
   async #startServer({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): Promise<ReloadingServer> {
@@ -333,9 +352,7 @@ class Session implements DevSession {
 
   #reconcileInput(tunnel: Tunnel): ReconcileInput {
     return {
-      endpoints: this.#description.endpoints
-        .map((endpoint) => ({ ...endpoint, watch: effectiveWatch(endpoint, this.#config) }))
-        .filter(({ watch }) => watch.length > 0),
+      endpoints: this.#watchingServer().endpoints.filter(({ watch }) => watch.length > 0),
       publicUrl: tunnel.url,
       secret: this.#description.secret ?? null,
     };
@@ -344,6 +361,8 @@ class Session implements DevSession {
   #handleServing(description: ServerDescription, { port }: DevProxy): void {
     this.#description = description;
     this.#consoleState.setServer("serving");
+    // The page that sends events lists the endpoints.
+    this.#console.events.changed("send");
     void this.#server?.waitForPort().then(
       (serverPort) => this.#console.relay(serverPort),
       () => {},

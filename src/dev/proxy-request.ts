@@ -127,7 +127,10 @@ export function sendBadGateway(
 }
 
 /** Resolves with the port of the server. Rejects after `serverTimeoutMs`, before the sender's own timeout. */
-async function waitForServer({ serverPort, serverTimeoutMs = 20_000 }: ProxyOptions): Promise<number> {
+export async function waitForServer({
+  serverPort,
+  serverTimeoutMs = 20_000,
+}: Pick<ProxyOptions, "serverPort" | "serverTimeoutMs">): Promise<number> {
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => timeout.reject(new Error("timeout")), serverTimeoutMs);
   try {

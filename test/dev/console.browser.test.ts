@@ -6,7 +6,7 @@ import { expectUsable, rowsOf, shareBrowser, visit } from "../console/app/open-c
 import { looks } from "../support/browser.ts";
 import type { Project } from "../support/project-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { openProject, push, type RecordedSession, serverFile, startIn } from "./dev-project.ts";
+import { openProject, openRealHub, push, type RecordedSession, serverFile, startIn } from "./dev-project.ts";
 
 const browser = shareBrowser();
 
@@ -133,6 +133,96 @@ test("Sending an event names the endpoint that receives it, and the delivery app
   await rowsOf(page).getByText("Succeeded").waitFor();
 });
 
+const several = serverFile({
+  retrain: { options: '{ watch: "dataset:me/data" }', handler },
+  report: { options: '{ scope: "discussion" }' },
+  fail: { handler: "() => { throw new TypeError('No GPU is free.'); }" },
+});
+
+/** Starts a session without a local Hub, and opens the view that sends events. */
+async function openDirectSend(options: Parameters<typeof browser.newPage>[0] = {}): Promise<Opened> {
+  const project = await openProject({ "server.ts": several });
+  const recorded = await startIn(project, (await openRealHub()).options);
+  const page = await browser.newPage(options);
+  await page.goto(recorded.session.createConsoleLink());
+  await page.getByText("Live", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Choose an event to send" }).click();
+  await page.getByText("3 of 3 recipients get the event.").waitFor();
+  return { page, project, recorded };
+}
+
+function sendButton(page: Page) {
+  return page.getByRole("button", { name: "Send event" });
+}
+
+describe("Without a local Hub,", () => {
+  test("an event goes directly to the chosen endpoints, and its deliveries can be opened and sent again", async () => {
+    const { page } = await openDirectSend();
+    await page.getByText("Events go directly from this session to your server").waitFor();
+    const recipients = page.getByRole("region", { name: "Recipients" });
+    await recipients.getByText("The endpoint ignores it: scope repo.content is not discussion").waitFor();
+    await recipients.getByRole("checkbox", { name: "endpoint report" }).uncheck();
+    await recipients.getByText("2 of 3 recipients get the event.").waitFor();
+    await sendButton(page).click();
+    const sent = page.getByRole("region", { name: "Sent" });
+    await sent.getByText("200 Succeeded").waitFor();
+    await sent.getByText("500 Failed").waitFor();
+    expect(await sent.getByRole("listitem").count()).toBe(2);
+    expect(await sent.getByRole("listitem").first().innerText()).toMatch(/\d m?s$/);
+    await sent.getByRole("link", { name: "retrain" }).click();
+    const pane = page.getByRole("region", { name: "Delivery", exact: true });
+    await pane.getByText("Attempt 1 succeeded").waitFor();
+
+    await pane.getByRole("link", { name: "Send a copy" }).click();
+    await recipients.getByText("1 of 3 recipients get the event.").waitFor();
+    await page.getByText("This is the payload of a past delivery.").waitFor();
+    await sendButton(page).click();
+    await sent.getByText("200 Succeeded").waitFor();
+    expect(await sent.getByRole("listitem").count()).toBe(1);
+    await visit(page, "#/deliveries?endpoint=retrain");
+    await expect.poll(() => rowsOf(page).count()).toBe(2);
+  });
+
+  test("a sample, a repository, and the payload can be edited, and are checked", async () => {
+    const { page } = await openDirectSend();
+    await page.getByLabel("Sample").selectOption("discussion.comment create");
+    await page.getByText("The endpoint ignores it").waitFor({ state: "detached" });
+    const editor = page.getByRole("textbox", { name: "Payload" });
+    await expect.poll(() => editor.inputValue()).toContain('"name": "acme/data"');
+    const repository = page.getByLabel("Repository");
+    await repository.fill("sweater:me/data");
+    await page.getByText('Unknown type "sweater".').waitFor();
+    expect(await sendButton(page).getAttribute("aria-disabled")).toBe("true");
+    await repository.fill("model:me/net");
+    await expect.poll(() => editor.inputValue()).toContain('"name": "me/net"');
+    const valid = await editor.inputValue();
+    await editor.fill(valid.replace('"name": "me/net"', '"name": null'));
+    await page.getByText("Fix 1 field to see who receives the event.").waitFor();
+    expect(await sendButton(page).getAttribute("aria-disabled")).toBe("true");
+    await editor.fill(valid.replace('"name": "me/net"', '"name": "me/edited"'));
+    for (const name of ["retrain", "fail"]) await page.getByRole("checkbox", { name: `endpoint ${name}` }).uncheck();
+    await page.getByText("1 of 3 recipients get the event.").waitFor();
+    await sendButton(page).click();
+    await page.getByRole("region", { name: "Sent" }).getByRole("link", { name: "report" }).click();
+    await page.getByRole("region", { name: "Delivery", exact: true }).getByText("me/edited").first().waitFor();
+  });
+
+  test("nothing is sent while the server does not run, and the page says what to do", async () => {
+    const { page, project } = await openDirectSend();
+    browser.allow(/status of 503/);
+    await project.write("server.ts", broken);
+    await overlayOf(page).getByRole("button", { name: "Close", exact: true }).click();
+    await sendButton(page).click();
+    const alert = page.getByRole("alert").filter({ hasText: "nothing was sent" });
+    await alert.getByText(/Fix .*server\.ts, save it/).waitFor();
+    await project.write("server.ts", working);
+    await page.getByText("1 of 1 recipient gets the event.").waitFor();
+    await sendButton(page).click();
+    await page.getByRole("region", { name: "Sent" }).getByText("200 Succeeded").waitFor();
+    expect(await alert.count()).toBe(0);
+  });
+});
+
 describe.each(looks)("In $colorScheme, $width pixels wide,", ({ colorScheme, viewport }) => {
   test("the log and the overlay are accessible", async () => {
     const { page, project, recorded } = await openSession({ colorScheme, viewport });
@@ -148,5 +238,12 @@ describe.each(looks)("In $colorScheme, $width pixels wide,", ({ colorScheme, vie
     await overlayOf(page).getByRole("button", { name: "Close", exact: true }).click();
     await page.getByRole("button", { name: "Show the error" }).waitFor();
     await expectUsable(page, { overlapped });
+  });
+
+  test("sending directly is accessible", async () => {
+    const { page } = await openDirectSend({ colorScheme, viewport });
+    await sendButton(page).click();
+    await page.getByRole("region", { name: "Sent" }).getByText("500 Failed").waitFor();
+    await expectUsable(page, { overlapped: [/navigation/, /#\/\w+"/] });
   });
 });

@@ -1,10 +1,13 @@
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
+import { HubClient, type Webhook } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import type { StartDevOptions } from "../../src/dev/dev-options.ts";
 import { type DevSession, startDev } from "../../src/dev/dev-session.ts";
 import type { HubDelivery } from "../../src/local-hub/delivery/hub-delivery.ts";
+import { LocalHub } from "../../src/local-hub.ts";
+import { freePort } from "../support/free-port.ts";
 import { listen } from "../support/listen.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 
@@ -133,4 +136,20 @@ export async function openFailingHub(hubUrl: string, intercept: Intercept): Prom
     outgoing.end(Buffer.from(await answer.arrayBuffer()));
   });
   return (await listen(server)).url;
+}
+
+/** Launches a Hub that outlives the sessions and stands for the real one, and returns the options to start them with. */
+export async function openRealHub() {
+  const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1 });
+  onTestFinished(() => hub.close());
+  const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  const webhooks = (): Promise<Webhook[]> => client.webhooks.list();
+  const urls = async () => (await webhooks()).map(({ url }) => url);
+  const port = await freePort();
+  const options = {
+    ...{ hub: "real", hubUrl: hub.url, token: "hf_local" },
+    ...{ port, publicUrl: `http://127.0.0.1:${port}` },
+  } satisfies StartDevOptions;
+  const push = () => hub.push({ type: "dataset", name: "me/data" });
+  return { hub, client, webhooks, urls, options, push };
 }

@@ -5,16 +5,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { HubClient, type Webhook } from "../../src/client.ts";
-import type { StartDevOptions } from "../../src/dev/dev-options.ts";
 import { startDev } from "../../src/dev/dev-session.ts";
-import { LocalHub } from "../../src/local-hub.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
 import { isRunning } from "../support/program.ts";
 import {
   openFailingHub,
   openProject,
+  openRealHub,
   optionsIn,
   secret,
   serverFile,
@@ -23,28 +21,12 @@ import {
   watchingFile,
 } from "./dev-project.ts";
 
-/** Launches a Hub that outlives the sessions, and returns the options to start them with. */
-async function openHub() {
-  const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1 });
-  onTestFinished(() => hub.close());
-  const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
-  const webhooks = (): Promise<Webhook[]> => client.webhooks.list();
-  const urls = async () => (await webhooks()).map(({ url }) => url);
-  const port = await freePort();
-  const options = {
-    ...{ hub: "real", hubUrl: hub.url, token: "hf_local" },
-    ...{ port, publicUrl: `http://127.0.0.1:${port}` },
-  } satisfies StartDevOptions;
-  const push = () => hub.push({ type: "dataset", name: "me/data" });
-  return { hub, client, webhooks, urls, options, push };
-}
-
 describe("A session with the real Hub", () => {
   test("creates webhooks with its own secret, and deletes only these at the end", async () => {
     const project = await openProject({
       "server.ts": serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' }, unwatched: {} }),
     });
-    const { client, urls, options, push } = await openHub();
+    const { client, urls, options, push } = await openRealHub();
     const own = await client.webhooks.create({
       ...{ url: "http://127.0.0.1:9/mine", watched: [{ type: "model", name: "me/net" }], domains: ["repo"] },
     });
@@ -78,7 +60,7 @@ describe("A session with the real Hub", () => {
 
   test("has a different secret each time, which appears in no event", async () => {
     const project = await openProject();
-    const { hub, options } = await openHub();
+    const { hub, options } = await openRealHub();
     const secrets: string[] = [];
     const endpoint = await openFailingHub(hub.url, ({ method, body }) => {
       if (method === "POST") secrets.push(JSON.parse(body).secret);
@@ -103,7 +85,7 @@ describe("A session with the real Hub", () => {
         },
       }),
     });
-    const { client, webhooks, options, push } = await openHub();
+    const { client, webhooks, options, push } = await openRealHub();
     const { until } = await startIn(project, { ...options, repairInterval: "100ms" });
     expect(await push()).toMatchObject([{ status: 500 }]);
     const { steps } = await until("webhooks");
@@ -118,7 +100,7 @@ describe("A session with the real Hub", () => {
 
   test("deletes the webhooks of a killed session", async () => {
     const project = await openProject({ "server.ts": `${watchingFile}\nconsole.log("pid " + process.pid);` });
-    const { urls, options, push } = await openHub();
+    const { urls, options, push } = await openRealHub();
     const killed = spawn(process.execPath, [fileURLToPath(new URL("session-process.ts", import.meta.url))], {
       env: {
         ...process.env,
@@ -155,7 +137,7 @@ describe("A session with the real Hub", () => {
 
   test("leaves no webhooks and no resources if it is aborted while it starts", async () => {
     const project = await openProject();
-    const { hub, urls, options } = await openHub();
+    const { hub, urls, options } = await openRealHub();
     const making = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     const endpoint = await openFailingHub(hub.url, async ({ method }) => {
@@ -184,7 +166,7 @@ describe("A session with the real Hub", () => {
 
   test("closes if it is aborted later", async () => {
     const project = await openProject();
-    const { urls, options } = await openHub();
+    const { urls, options } = await openRealHub();
     const stopping = new AbortController();
     const { session } = await startIn(project, { ...options, signal: stopping.signal });
     expect(await urls()).toHaveLength(1);
@@ -196,7 +178,7 @@ describe("A session with the real Hub", () => {
 
   test("rejects with the error of the Hub, and leaves nothing open", async () => {
     const project = await openProject();
-    const { options } = await openHub();
+    const { options } = await openRealHub();
     const wrong = startDev({ ...optionsIn(project), ...options, token: "hf_wrong" });
     await expect(wrong).rejects.toMatchObject({ code: "HUB_UNAUTHORIZED" });
     await expect(fetch(options.publicUrl)).rejects.toThrow();
@@ -204,7 +186,7 @@ describe("A session with the real Hub", () => {
 
   test("rejects if the Hub is down", { timeout: 40_000 }, async () => {
     const project = await openProject();
-    const { options } = await openHub();
+    const { options } = await openRealHub();
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     const started = startDev({ ...optionsIn(project), ...options, hubUrl: endpoint });
     await expect(started).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
@@ -213,7 +195,7 @@ describe("A session with the real Hub", () => {
 
   test("reports and retries failures of the Hub", async () => {
     const project = await openProject();
-    const { hub, webhooks, options } = await openHub();
+    const { hub, webhooks, options } = await openRealHub();
     let isDown = false;
     const endpoint = await openFailingHub(hub.url, () => (isDown ? 403 : undefined));
     const { session, until } = await startIn(project, { ...options, hubUrl: endpoint, repairInterval: "100ms" });
@@ -229,7 +211,7 @@ describe("A session with the real Hub", () => {
 
   test("reports webhooks that it could not delete, and the next session deletes them", async () => {
     const project = await openProject();
-    const { hub, urls, options } = await openHub();
+    const { hub, urls, options } = await openRealHub();
     let refuses = true;
     const endpoint = await openFailingHub(hub.url, ({ method }) => (refuses && method === "DELETE" ? 403 : undefined));
     const first = await startIn(project, { ...options, hubUrl: endpoint });

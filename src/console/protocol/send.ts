@@ -12,8 +12,10 @@ export interface SendSample {
 
 /** The answer of `GET /api/send/options`. */
 export interface SendOptions {
+  /** Whether events go directly to the endpoints of the server, because the session has no local Hub. */
+  isDirect: boolean;
   scopes: readonly { scope: string; actions: readonly string[] }[];
-  /** Repositories of the local Hub, and those that endpoints watch, as `type:name`. */
+  /** Repositories that webhooks or endpoints watch, and those of the local Hub, as `type:name`. */
   repositories: readonly string[];
   /** The repository to start with: a dataset that a webhook or endpoint watches, otherwise the best of `repositories`. */
   defaultRepository?: string;
@@ -23,6 +25,7 @@ export interface SendOptions {
 
 /** The query of `GET /api/send/payload`: fills in the payload of an event. */
 export const sendDraft = z.object({ scope: z.string(), action: z.string(), repository: z.string() });
+export type SendDraft = z.infer<typeof sendDraft>;
 
 /** The body of `POST /api/send/preview` and of `POST /api/send`. */
 export const sendRequest = z.strictObject({
@@ -33,12 +36,15 @@ export const sendRequest = z.strictObject({
    * event, as long as the edits only describe the change.
    */
   draft: z.optional(z.string()),
+  /** The endpoints to send to. Default: all endpoints. Only for events that go directly to the server. */
+  endpoints: z.optional(z.array(z.string()).check(z.minLength(1))),
 });
 export type SendRequest = z.infer<typeof sendRequest>;
 
-/** A webhook and whether it receives an event. */
+/** A webhook or an endpoint, and whether it receives an event. */
 export interface SendRecipient {
-  kind: "webhook";
+  /** `endpoint`: it receives the event directly. */
+  kind: "webhook" | "endpoint";
   name: string;
   url?: string;
   /** The ID of the webhook. */
@@ -47,7 +53,7 @@ export interface SendRecipient {
   endpoint?: string;
   /** The reason why the webhook does not receive the event, such as its domains. Missing if it receives the event. */
   skipped?: string;
-  /** Why the endpoint ignores the event, although the webhook delivers it. */
+  /** The reason why the endpoint ignores the event, although it receives it. */
   ignored?: string;
 }
 
@@ -75,9 +81,14 @@ export interface SentDelivery {
   id: string;
   recipient: string;
   status?: number;
+  /** The time until the response, in milliseconds. */
+  durationMs?: number;
+  /** The reason why the recipient did not accept the delivery. */
   problem?: string;
+  /** The reason why the endpoint ignored the delivery. */
+  ignored?: string;
   /** The webhook of the local Hub. */
   webhookId?: string;
-  /** The endpoint whose delivery it is, under the same ID. */
+  /** The endpoint whose delivery it is, under the same ID. Missing if the endpoint has no such delivery. */
   endpoint?: string;
 }

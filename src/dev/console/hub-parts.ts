@@ -1,13 +1,13 @@
 import type { ConsoleFeature } from "../../console/protocol/session.ts";
 import type { ConsoleResource } from "../../console/server/console.ts";
 import type { ConsoleEvents } from "../../console/server/console-events.ts";
+import { sendApi } from "../../console/server/send-api.ts";
 import { hubFeatures, hubResources, reportHubChanges } from "../../local-hub/console/hub-console.ts";
 import { contextOf } from "../../local-hub/contexts.ts";
 import type { LocalHub } from "../../local-hub/local-hub.ts";
-import { createFilter } from "../../payload/filter.ts";
-import type { WebhookPayload } from "../../payload/schema.ts";
-import { formatWatched } from "../../payload/watch.ts";
 import type { EndpointDetails } from "../../receiver/lifecycle/server-control.ts";
+import { type DirectSendOptions, DirectSendSource } from "./direct-send-source.ts";
+import { reasonToIgnore, repositoriesOf } from "./endpoint-filter.ts";
 
 /** The features and routes that the Hub of a session adds to its console. */
 export interface ConsoleHub {
@@ -15,8 +15,10 @@ export interface ConsoleHub {
   resources: readonly ConsoleResource[];
 }
 
-/** The real Hub has its own pages. */
-export const noConsoleHub: ConsoleHub = { features: [], resources: [] };
+/** Adds the page that sends events directly to the server. The real Hub has its own pages for everything else. */
+export function realHubParts(options: DirectSendOptions): ConsoleHub {
+  return { features: ["send"], resources: [sendApi(new DirectSendSource(options))] };
+}
 
 export interface ConsoleHubOptions {
   events: ConsoleEvents;
@@ -33,31 +35,12 @@ export function localHubParts(localHub: LocalHub, { events, endpoints, urlOf }: 
   return {
     features: hubFeatures,
     resources: hubResources(context, {
-      repositories: () =>
-        endpoints().flatMap(({ watch }) =>
-          formatWatched(watch.filter(({ type }) => type !== "user" && type !== "org")),
-        ),
-      ignoredBy: (name, payload) =>
-        reasonToIgnore(
-          endpoints().find((endpoint) => endpoint.name === name),
-          payload,
-        ),
+      repositories: () => endpoints().flatMap(repositoriesOf),
+      ignoredBy: (name, payload) => {
+        const endpoint = endpoints().find((one) => one.name === name);
+        return endpoint && reasonToIgnore(endpoint, payload);
+      },
       endpointOf: (webhookUrl) => endpoints().find(({ name }) => urlOf(name) === webhookUrl)?.name,
     }),
   };
-}
-
-/** The description of an endpoint contains its scopes and repositories, so other filters are only applied by the server. */
-function reasonToIgnore(endpoint: EndpointDetails | undefined, payload: WebhookPayload): string | undefined {
-  if (!endpoint) return undefined;
-  const { scopes, repos } = endpoint;
-  const filter = createFilter({
-    ...(scopes.length > 0 && { scope: scopes }),
-    ...(repos.length > 0 && { repo: repos.filter(isRepoPattern) }),
-  });
-  return filter?.(payload);
-}
-
-function isRepoPattern(text: string): text is `${string}:${string}` {
-  return text.includes(":");
 }

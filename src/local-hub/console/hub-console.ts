@@ -2,13 +2,14 @@ import type { ConsoleFeature } from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
 import { Console, type ConsoleResource } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/console-events.ts";
+import { sendApi } from "../../console/server/send-api.ts";
 import { packageVersion } from "../../core/package-version.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { WatchedTable } from "../store/watch-tables.ts";
 import { eventsApi } from "./events-api.ts";
 import { jobsApi } from "./jobs-api.ts";
 import { repositoriesApi } from "./repositories-api.ts";
-import { type SendSource, sendApi } from "./send-api.ts";
+import { HubSendSource, type SessionEndpoints } from "./send-source.ts";
 import { webhooksApi } from "./webhooks-api.ts";
 
 /** The features of a local Hub, in the order of the navigation. */
@@ -36,8 +37,9 @@ const featuresOf: Readonly<Record<WatchedTable, readonly ConsoleFeature[]>> = {
 };
 
 /** The routes of a local Hub, for its own console and for that of a dev session. */
-export function hubResources(hub: HubContext, send: SendSource = {}): readonly ConsoleResource[] {
-  return [webhooksApi(hub), eventsApi(hub), sendApi(hub, send), repositoriesApi(hub), jobsApi(hub)];
+export function hubResources(hub: HubContext, session: SessionEndpoints = {}): readonly ConsoleResource[] {
+  const send = sendApi(new HubSendSource(hub, session));
+  return [webhooksApi(hub), eventsApi(hub), send, repositoriesApi(hub), jobsApi(hub)];
 }
 
 /** Reports the changes of a local Hub to open consoles. */

@@ -2,7 +2,6 @@ import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { DevInfo } from "../../../src/console/protocol/dev.ts";
 import { DevConsole } from "../../../src/dev/console/dev-console.ts";
-import { noConsoleHub } from "../../../src/dev/console/hub-parts.ts";
 import { WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -35,7 +34,7 @@ async function openConsole({ serverPort }: { serverPort?: () => Promise<number> 
   server[serverControl].useConsoleToken(console.serverToken);
   const launched = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
   port = launched.port;
-  console.open(noConsoleHub);
+  console.open({ features: [], resources: [] });
   console.relay(port);
   const { url: base } = await listen(createServer((incoming, outgoing) => void console.handle(incoming, outgoing)));
   onTestFinished(async () => {

@@ -21,7 +21,19 @@ export function EmptyList({ isFiltered, endpoints }: { isFiltered: boolean; endp
 
 function NoDeliveries({ endpoints }: { endpoints: readonly EndpointInfo[] }) {
   const place = session.value?.place ?? "receiver";
-  const canSend = session.value?.signedIn && session.value.features.includes("send");
+  const features = session.value?.signedIn ? session.value.features : [];
+  const canSend = features.includes("send");
+  // The command needs a local Hub.
+  if (canSend && !features.includes("webhooks")) {
+    return (
+      <EmptyState title="No deliveries yet">
+        <p>
+          <a href="#/send">Choose an event to send</a>, or change a repository on the Hub that an endpoint watches.
+        </p>
+        <p>Deliveries appear here as they arrive.</p>
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState title="No deliveries yet">
       <p>Send a test event from {place === "receiver" ? "the folder of the server" : "another terminal"}:</p>

@@ -10,10 +10,16 @@ const effects: Readonly<Record<NonNullable<SendPreview["effect"]>, string>> = {
   payload: "Sending delivers this payload as it is. Nothing changes in the local Hub.",
 };
 
-/** The webhooks that receive the event, and the reasons why others do not. */
-export function Recipients({ preview }: { preview: SendPreview | undefined }) {
+/** The endpoints that the user has chosen to send to. */
+export interface Choice {
+  isChosen: (endpoint: string) => boolean;
+  choose: (endpoint: string, isChosen: boolean) => void;
+}
+
+/** The recipients of the event: webhooks, with the reasons why some do not receive it, or endpoints to choose from. */
+export function Recipients({ preview, choice }: { preview: SendPreview | undefined; choice: Choice }) {
   const recipients = preview?.recipients ?? [];
-  const receiving = recipients.filter(({ skipped }) => skipped === undefined).length;
+  const receiving = recipients.filter((recipient) => receives(recipient, choice)).length;
   return (
     <section class="pane-section" aria-labelledby="recipients-title">
       <h2 id="recipients-title">Recipients</h2>
@@ -29,7 +35,11 @@ export function Recipients({ preview }: { preview: SendPreview | undefined }) {
         <ul class="attempts recipients">
           {recipients.map((recipient) => (
             <li key={`${recipient.kind} ${recipient.webhookId ?? recipient.name}`} class="attempt-line">
-              <Recipient recipient={recipient} />
+              {recipient.kind === "endpoint" ? (
+                <EndpointRecipient recipient={recipient} choice={choice} />
+              ) : (
+                <WebhookRecipient recipient={recipient} />
+              )}
             </li>
           ))}
         </ul>
@@ -38,33 +48,65 @@ export function Recipients({ preview }: { preview: SendPreview | undefined }) {
   );
 }
 
-function Recipient({ recipient }: { recipient: SendRecipient }) {
-  const { kind, name, webhookId, endpoint, skipped, ignored } = recipient;
-  const isSkipped = skipped !== undefined;
-  const isIgnored = !isSkipped && ignored !== undefined;
-  const note = skipped ?? (ignored === undefined ? undefined : `The endpoint ignores it: ${ignored}`);
+/** Whether a recipient gets the event: a webhook that is not skipped, or an endpoint that is chosen. */
+export function receives({ kind, name, skipped }: SendRecipient, { isChosen }: Choice): boolean {
+  return kind === "endpoint" ? isChosen(name) : skipped === undefined;
+}
+
+function WebhookRecipient({ recipient }: { recipient: SendRecipient }) {
+  const { name, webhookId = "", endpoint, skipped } = recipient;
   return (
     <>
-      <span class="status" data-color={isSkipped || isIgnored ? "ignored" : "good"}>
-        <Icon name={isSkipped || isIgnored ? "ignored" : "succeeded"} />
-        {isSkipped ? "Skipped" : isIgnored ? "Ignored" : "Receives"}
-      </span>
+      <Outcome recipient={recipient} isSkipped={skipped !== undefined} />
       <span class="attempt-event">
-        <span class="quiet">{endpoint === undefined ? kind : "endpoint"}</span>{" "}
-        {webhookId === undefined ? (
-          <Text value={name} />
-        ) : (
-          <a href={formatRoute("webhooks/one", { id: webhookId })}>
-            <Text value={endpoint ?? name} />
-          </a>
-        )}
+        <span class="quiet">{endpoint === undefined ? "webhook" : "endpoint"}</span>{" "}
+        <a href={formatRoute("webhooks/one", { id: webhookId })}>
+          <Text value={endpoint ?? name} />
+        </a>
       </span>
-      {note !== undefined && (
-        <span class="quiet attempt-error">
-          <Text value={note} />
-        </span>
-      )}
+      <Note recipient={recipient} />
     </>
+  );
+}
+
+function EndpointRecipient({ recipient, choice }: { recipient: SendRecipient; choice: Choice }) {
+  const { name } = recipient;
+  const isChosen = choice.isChosen(name);
+  return (
+    <>
+      <Outcome recipient={recipient} isSkipped={!isChosen} />
+      <label class="check attempt-event">
+        <input
+          type="checkbox"
+          checked={isChosen}
+          onChange={({ currentTarget }) => choice.choose(name, currentTarget.checked)}
+        />
+        <span>
+          <span class="quiet">endpoint</span> <Text value={name} />
+        </span>
+      </label>
+      <Note recipient={recipient} />
+    </>
+  );
+}
+
+function Outcome({ recipient: { ignored }, isSkipped }: { recipient: SendRecipient; isSkipped: boolean }) {
+  const isIgnored = !isSkipped && ignored !== undefined;
+  return (
+    <span class="status" data-color={isSkipped || isIgnored ? "ignored" : "good"}>
+      <Icon name={isSkipped || isIgnored ? "ignored" : "succeeded"} />
+      {isSkipped ? "Skipped" : isIgnored ? "Ignored" : "Receives"}
+    </span>
+  );
+}
+
+function Note({ recipient: { skipped, ignored } }: { recipient: SendRecipient }) {
+  const note = skipped ?? (ignored === undefined ? undefined : `The endpoint ignores it: ${ignored}`);
+  if (note === undefined) return null;
+  return (
+    <span class="quiet attempt-error">
+      <Text value={note} />
+    </span>
   );
 }
 
@@ -73,10 +115,12 @@ function NoRecipients() {
   return (
     <p class="notice">
       Nothing would receive the event.{" "}
-      {hasWebhooks && (
+      {hasWebhooks ? (
         <>
           Create a webhook in <a href="#/webhooks">Webhooks</a> first.
         </>
+      ) : (
+        "The server has no endpoints. Add one to the server file."
       )}
     </p>
   );

@@ -12,9 +12,10 @@ import { useResource } from "../state/resource.ts";
 import { formatRoute, navigate, route } from "../state/route.ts";
 import { EventFields } from "./event-fields.tsx";
 import { type Draft, readPast } from "./read-start.ts";
-import { Recipients } from "./recipients.tsx";
+import { Recipients, receives } from "./recipients.tsx";
 import { findRepositoryProblem } from "./repository-problem.ts";
 import { SentDeliveries } from "./sent-deliveries.tsx";
+import { useChoice } from "./use-choice.ts";
 import { useEditing } from "./use-editing.ts";
 import "../delivery/pane.css";
 import "../hub/hub.css";
@@ -28,6 +29,12 @@ export function SendView() {
       <header class="page-header">
         <h1>Send an event</h1>
       </header>
+      {data?.isDirect && (
+        <p class="notice">
+          Events go directly from this session to your server, with its secret. Nothing changes on the Hub, unless your
+          handler changes it.
+        </p>
+      )}
       {data ? <SendForm options={data} /> : failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />}
     </div>
   );
@@ -50,11 +57,17 @@ function SendForm({ options }: { options: SendOptions }) {
   const hasEvent = findRepositoryProblem(draft.repository) === undefined;
   const editing = useEditing(past ?? (hasEvent ? draft : undefined));
   const { start, text, fields, preview, isPreviewLoading, replaced, failure } = editing;
+  const choice = useChoice(past);
+  const chosen = preview?.recipients.filter((recipient) => receives(recipient, choice)).map(({ name }) => name) ?? [];
   const [result, setResult] = useState<SendResult>();
   const [problem, setProblem] = useState<string>();
   const draftProblem = repositoryProblem ?? (past ? undefined : failure?.message);
   const isInvalid =
-    start === undefined || draftProblem !== undefined || fields.length > 0 || findSyntaxProblem(text) !== undefined;
+    start === undefined ||
+    draftProblem !== undefined ||
+    fields.length > 0 ||
+    findSyntaxProblem(text) !== undefined ||
+    (options.isDirect && chosen.length === 0);
   const changeDraft = (changes: Partial<Draft>) => {
     const { repository } = changes;
     if (repository !== undefined) {
@@ -69,7 +82,10 @@ function SendForm({ options }: { options: SendOptions }) {
     if (isInvalid) return;
     setProblem(undefined);
     try {
-      const sent = await sendJson<SendResult>("send", editing.request);
+      const sent = await sendJson<SendResult>("send", {
+        ...editing.request,
+        ...(options.isDirect && { endpoints: chosen }),
+      });
       setResult(sent);
       announce("Sent.");
     } catch (error) {
@@ -130,7 +146,7 @@ function SendForm({ options }: { options: SendOptions }) {
           )}
         </div>
         {result && <SentDeliveries key={result.eventId ?? result.deliveries[0]?.id} result={result} />}
-        <Recipients preview={preview} />
+        <Recipients preview={preview} choice={choice} />
       </div>
     </div>
   );

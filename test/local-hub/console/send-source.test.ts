@@ -229,6 +229,16 @@ describe("An invalid payload", () => {
   });
 });
 
+test("A request that chooses endpoints is refused, because the local Hub sends to webhooks", async () => {
+  const { client, target } = await open();
+  const body = await draft(client, "repo.content update");
+  expect(await client.post("send", { body, endpoints: ["retrain"] })).toMatchObject({
+    status: 400,
+    body: { code: "ARGUMENT_INVALID" },
+  });
+  expect(target.requests).toEqual([]);
+});
+
 describe("The preview", () => {
   test("explains which webhooks do not receive the event, and why", async () => {
     const hub = await openLocalHub({ attempts: 1, triggersPerDay: 1 });

@@ -1,0 +1,151 @@
+import * as z from "zod/mini";
+import type { SendDraft, SendPreview, SendResult, SentDelivery } from "../../console/protocol/send.ts";
+import type { SendSource, SentEvent } from "../../console/server/send-api.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { webhooksPath } from "../../core/paths.ts";
+import { postDelivery } from "../../local-hub/delivery/attempt.ts";
+import { HttpSender } from "../../local-hub/delivery/http-sender.ts";
+import { parseDraft } from "../../local-hub/events/draft-event.ts";
+import { payloadSerializer } from "../../local-hub/events/event-payload.ts";
+import { serializeEvent } from "../../local-hub/events/recorded-event.ts";
+import { createId, createSha } from "../../local-hub/ids.ts";
+import { endpointUnknown } from "../../receiver/endpoint/endpoint-registry.ts";
+import type { EndpointDetails, ServerDescription } from "../../receiver/lifecycle/server-control.ts";
+import { isRefusal } from "../delivery-observer.ts";
+import { waitForServer } from "../proxy-request.ts";
+import { examplesOf, reasonToIgnore, repositoriesOf } from "./endpoint-filter.ts";
+
+export interface DirectSendOptions {
+  /** Returns the endpoints of the server, with the items that their webhooks watch, and its secret. */
+  server: () => ServerDescription;
+  /** The name of the server file, for messages. */
+  file: string;
+  /** Returns the local URL of the session, without a trailing slash. */
+  url: () => string;
+  /** The URL of the Hub in payloads, without a trailing slash. */
+  hubUrl: string;
+  /** Returns the current port of the server. Waits while the server is loading. @throws `SERVER_FILE_INVALID`. */
+  serverPort: () => Promise<number>;
+  /** The time that an event waits for the server, in milliseconds. Default `20000`. */
+  serverTimeoutMs?: number;
+  /** Aborts when the session is closed. */
+  signal: AbortSignal;
+}
+
+/** The Hub's timeout for a complete response. */
+const timeoutMs = 30_000;
+
+/** The JSON of a response that the server created. */
+const serverAnswer = z.object({ error: z.optional(z.string()), ignored: z.optional(z.string()) });
+
+/** Sends events directly to the endpoints of the server, with its secret and new IDs. No Hub takes part. */
+export class DirectSendSource implements SendSource {
+  readonly isDirect = true;
+  readonly #options: DirectSendOptions;
+
+  constructor(options: DirectSendOptions) {
+    this.#options = options;
+  }
+
+  repositories(): ReturnType<SendSource["repositories"]> {
+    const { endpoints } = this.#options.server();
+    return { watched: endpoints.flatMap(repositoriesOf), others: endpoints.flatMap(examplesOf) };
+  }
+
+  draftPayload(draft: SendDraft): string {
+    const { hubUrl } = this.#options;
+    return serializeEvent(parseDraft(draft), { hubUrl, createId, createSha })(createId());
+  }
+
+  preview({ payload }: SentEvent): Omit<SendPreview, "problems"> {
+    const recipients = this.#options.server().endpoints.map((endpoint) => {
+      const ignored = reasonToIgnore(endpoint, payload);
+      return {
+        ...{ kind: "endpoint" as const, name: endpoint.name, url: this.#urlOf(endpoint.name) },
+        ...(ignored !== undefined && { ignored }),
+      };
+    });
+    return { recipients };
+  }
+
+  /**
+   * Sends an event to all chosen endpoints at the same time, and waits for the responses.
+   *
+   * @throws `SERVER_FILE_INVALID`, `NOT_READY` (503) if the server is not running; `ENDPOINT_UNKNOWN` (404).
+   */
+  async send({ payload, endpoints: chosen }: SentEvent): Promise<SendResult> {
+    await this.#requireServer();
+    const { endpoints, secret } = this.#options.server();
+    const names = chosen ?? endpoints.map(({ name }) => name);
+    requireEndpoints(names, endpoints);
+    const { webhook: _edited, ...fields } = payload;
+    const bodyFor = payloadSerializer(fields, { edits: [], createId });
+    const sender = new HttpSender({ allowRemote: false });
+    try {
+      const post = (name: string) => this.#post(sender, { name, body: bodyFor(createId()), secret });
+      return { deliveries: await Promise.all(names.map(post)) };
+    } finally {
+      sender.close();
+    }
+  }
+
+  async #post(
+    sender: HttpSender,
+    { name, body, secret }: { name: string; body: string; secret: string | undefined },
+  ): Promise<SentDelivery> {
+    const { signal } = this.#options;
+    const id = crypto.randomUUID();
+    const { attempt } = await postDelivery(
+      { sender, timeoutMs, signal, now: () => performance.timeOrigin + performance.now() },
+      { url: this.#urlOf(name), secret, delivery: { deliveryId: id, logId: createId(), attempt: 1, body } },
+    );
+    const { status, durationMs, response, error } = attempt;
+    const answer = parseAnswer(response?.body);
+    const problem = error === null ? undefined : (answer.error ?? error);
+    return {
+      ...{ id, recipient: name, durationMs: Math.round(durationMs * 10) / 10 },
+      ...(status !== null && { status }),
+      ...(status !== null && !isRefusal(status) && { endpoint: name }),
+      ...(problem !== undefined && { problem }),
+      ...(error === null && answer.ignored !== undefined && { ignored: answer.ignored }),
+    };
+  }
+
+  async #requireServer(): Promise<void> {
+    const { file } = this.#options;
+    try {
+      await waitForServer(this.#options);
+    } catch (cause) {
+      if (WebhookError.isInstance(cause)) {
+        throw new WebhookError(
+          `The server is not running, so nothing was sent. Fix ${file}, save it, and send the event again.`,
+          { code: cause.code, status: 503, cause },
+        );
+      }
+      throw new WebhookError(
+        `The server is still loading, so nothing was sent. Wait until ${file} is loaded, and send the event again.`,
+        { code: "NOT_READY", status: 503, cause },
+      );
+    }
+  }
+
+  #urlOf(endpoint: string): string {
+    return `${this.#options.url()}${webhooksPath}${endpoint}`;
+  }
+}
+
+/** @throws `ENDPOINT_UNKNOWN` (404), for example if a reload has removed the endpoint. */
+function requireEndpoints(names: readonly string[], endpoints: readonly EndpointDetails[]): void {
+  const known = endpoints.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw endpointUnknown(unknown, known);
+}
+
+/** Parses a response. A handler can also answer with text or with other JSON. */
+function parseAnswer(body: string | undefined): z.infer<typeof serverAnswer> {
+  try {
+    return serverAnswer.safeParse(JSON.parse(body ?? "null")).data ?? {};
+  } catch {
+    return {};
+  }
+}

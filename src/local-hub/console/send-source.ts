@@ -1,0 +1,112 @@
+import type { SendPreview, SendRecipient, SendResult } from "../../console/protocol/send.ts";
+import type { SendSource, SentEvent } from "../../console/server/send-api.ts";
+import type { WebhookPayload } from "../../payload/schema.ts";
+import { deliverPayload, eventOfPayload } from "../events/deliver-payload.ts";
+import { parseDraft } from "../events/draft-event.ts";
+import { previewEvent, selectionOf, triggerEvent } from "../events/trigger.ts";
+import { findUnfiredReason } from "../events/webhook-selection.ts";
+import type { HubContext } from "../hub-context.ts";
+import { maskedTargetUrl } from "../resources/webhooks.ts";
+import { nameOfWebhook } from "./describe-webhook.ts";
+import { eventOfDraft } from "./event-of-draft.ts";
+import { skipReasonText } from "./skip-reason.ts";
+
+/** The parts that a dev session adds to the page that sends events. */
+export interface SessionEndpoints {
+  /** Repositories to list besides those of the local Hub, as `type:name`, such as those that endpoints watch. */
+  repositories?: () => readonly string[];
+  /** Returns the reason why the filter of an endpoint ignores a payload, or `undefined` if it does not. */
+  ignoredBy?: (endpoint: string, payload: WebhookPayload) => string | undefined;
+  /** Returns the endpoint that a webhook with this URL delivers to. */
+  endpointOf?: (webhookUrl: string) => string | undefined;
+}
+
+/** Sends events to the webhooks of the local Hub. */
+export class HubSendSource implements SendSource {
+  readonly isDirect = false;
+  readonly #hub: HubContext;
+  readonly #session: SessionEndpoints;
+
+  constructor(hub: HubContext, session: SessionEndpoints) {
+    this.#hub = hub;
+    this.#session = session;
+  }
+
+  repositories(): ReturnType<SendSource["repositories"]> {
+    const { store } = this.#hub;
+    const stored = store.repositories.all();
+    const watchedItems = store.webhooks.all().flatMap(({ definition }) => definition.watched);
+    const owners = new Set(watchedItems.filter(isOwner).map(({ name }) => name));
+    const watched = [
+      ...watchedItems.filter((item) => !isOwner(item) && item.name.includes("/")).map(nameRepository),
+      ...(this.#session.repositories?.() ?? []),
+      ...stored.filter(({ name }) => owners.has(name.split("/")[0] ?? "")).map(nameRepository),
+    ];
+    return { watched, others: stored.map(nameRepository) };
+  }
+
+  /** Returns the payload that the local Hub would send, without making the change. */
+  draftPayload(draft: Parameters<SendSource["draftPayload"]>[0]): string {
+    return JSON.stringify(previewEvent(this.#hub, parseDraft(draft)).payload);
+  }
+
+  preview({ payload, draft }: SentEvent): Omit<SendPreview, "problems"> {
+    const hub = this.#hub;
+    const change = draft === undefined ? undefined : eventOfDraft(draft, payload);
+    const event = change ? selectionOf(hub, change) : eventOfPayload(payload);
+    const webhooks = hub.store.webhooks.all().map((webhook): SendRecipient => {
+      const reason = findUnfiredReason(hub, { webhook, event });
+      return {
+        ...{ kind: "webhook", name: nameOfWebhook(webhook), webhookId: webhook.id },
+        ...(webhook.definition.url !== undefined && { url: maskedTargetUrl(webhook, hub) }),
+        ...this.#describeEndpoint(webhook.definition.url, payload),
+        ...(reason !== undefined && { skipped: skipReasonText(reason) }),
+      };
+    });
+    // Those that receive the event come first.
+    const recipients = webhooks.sort((one, other) => rank(one) - rank(other));
+    return { recipients, effect: change ? "change" : "payload" };
+  }
+
+  async send({ payload, draft }: SentEvent): Promise<SendResult> {
+    const hub = this.#hub;
+    const { events, webhooks } = hub.store;
+    const [latest] = events.list({ limit: 1 });
+    const change = draft === undefined ? undefined : eventOfDraft(draft, payload);
+    const { deliveries } = change ? triggerEvent(hub, change) : deliverPayload(hub, payload);
+    // A new pull request is followed by the event of its ref.
+    const sent = events.list({ limit: 5 }).findLast(({ sequence }) => sequence > (latest?.sequence ?? 0));
+    return {
+      ...(sent && { eventId: sent.id }),
+      deliveries: deliveries.map(({ deliveryId, webhookId, url }) => {
+        const webhook = webhooks.get(webhookId);
+        const endpoint = this.#endpointOf(webhook?.definition.url);
+        const recipient = webhook ? nameOfWebhook(webhook) : url;
+        return { id: deliveryId, recipient, webhookId, ...(endpoint !== undefined && { endpoint }) };
+      }),
+    };
+  }
+
+  #describeEndpoint(url: string | undefined, payload: WebhookPayload): Pick<SendRecipient, "endpoint" | "ignored"> {
+    const endpoint = this.#endpointOf(url);
+    if (endpoint === undefined) return {};
+    const ignored = this.#session.ignoredBy?.(endpoint, payload);
+    return { endpoint, ...(ignored !== undefined && { ignored }) };
+  }
+
+  #endpointOf(url: string | undefined): string | undefined {
+    return url === undefined ? undefined : this.#session.endpointOf?.(url);
+  }
+}
+
+function nameRepository({ type, name }: { type: string; name: string }): string {
+  return `${type}:${name}`;
+}
+
+function isOwner({ type }: { type: string }): boolean {
+  return type === "user" || type === "org";
+}
+
+function rank({ skipped }: SendRecipient): number {
+  return skipped === undefined ? 0 : 1;
+}
