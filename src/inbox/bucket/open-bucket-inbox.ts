@@ -1,7 +1,8 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { schemaVersion } from "../sqlite/migrations.ts";
-import { SqliteInbox, type SqliteInboxOptions } from "../sqlite/sqlite-inbox.ts";
+import { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
+import type { SqliteInboxOptions } from "../sqlite/sqlite-inbox-options.ts";
 import { BucketChangeLog } from "./bucket-change-log.ts";
 import { BucketInbox, type BucketInboxOptions } from "./bucket-inbox.ts";
 import { addGaps, readOpenGaps } from "./gaps.ts";

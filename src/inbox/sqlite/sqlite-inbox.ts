@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import type { Logger } from "../../core/logger.ts";
 import { readFilter } from "../delivery-filter.ts";
 import type {
   DeliveryCounts,
@@ -13,57 +12,23 @@ import type {
   StoredDelivery,
 } from "../inbox.ts";
 import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
-import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import type { OwnActions } from "../own-actions.ts";
 import { retentionOf } from "../retention.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks } from "./background-tasks.ts";
 import { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
+import { DueDeliveries } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { InboxFile, type LoggedDatabase } from "./inbox-file.ts";
+import { InboxFile } from "./inbox-file.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { findProblems } from "./problems.ts";
 import { pruneInbox } from "./prune-inbox.ts";
-import { RunGate, type Suspect } from "./run-gate.ts";
+import { RunGate } from "./run-gate.ts";
 import { searchIndexFile } from "./search-index.ts";
-
-export interface SqliteInboxOptions {
-  /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
-  file: string;
-  /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
-  unsafeFileSystem?: "refuse" | "allow";
-  log: Logger;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** Milliseconds of a monotonic clock. Default `performance.now`. */
-  monotonicNow?: () => number;
-  /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
-  maxQueued?: number;
-  /** If a process sends no heartbeats for this time in milliseconds, its deliveries are recovered. Default `30_000`. */
-  leaseMs?: number;
-  /**
-   * How long the event loop can be blocked before it counts as hung, in milliseconds. A hung process sends no
-   * heartbeats. Default `600_000`.
-   */
-  maxBlockedMs?: number;
-  /**
-   * The interval between polls, in milliseconds. A poll finds deliveries that other processes stored, due deliveries, and crashed
-   * processes. Default `1_000`.
-   */
-  pollMs?: number;
-  /** The delay of the first prune, in milliseconds. Later prunes run every hour. Default `10_000`. */
-  firstPruneMs?: number;
-  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
-  mustExist?: boolean;
-  /**
-   * The open database at `file`, and the log that stores its changes before each commit. No other process may use the file. The
-   * file must contain no running deliveries of processes that can still store results.
-   */
-  logged?: LoggedDatabase;
-}
+import { type ResolvedSqliteOptions, resolveSqliteOptions, type SqliteInboxOptions } from "./sqlite-inbox-options.ts";
 
 const hourMs = 3_600_000;
 
@@ -73,6 +38,7 @@ const hourMs = 3_600_000;
  * - `InboxFile` opens the database and restores a deleted file. `DeliveryTable` reads and writes its rows.
  * - `GroupCommit` combines concurrent writes into one transaction.
  * - `EndpointWorker` claims and runs the deliveries of one endpoint. `RunGate` makes suspects run alone (see `crash-policy.ts`).
+ * - `DueDeliveries` wakes the workers of due deliveries.
  * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `LeaseRecovery` recovers the
  *   deliveries of processes that send no heartbeats.
  * - `DeliverySearch` lists deliveries that match filters. `SearchIndexer` maintains its index in the thread of `BackgroundMaintenance`.
@@ -86,7 +52,7 @@ export class SqliteInbox implements Inbox {
     add: (keys) => this.#groupCommit.write(() => this.#table.ownActions.add(keys, this.#options.now())),
     find: async (keys) => this.#file.committed.ownActions.find(keys),
   };
-  readonly #options: Required<Omit<SqliteInboxOptions, "logged">>;
+  readonly #options: ResolvedSqliteOptions;
   readonly #file: InboxFile;
   readonly #groupCommit: GroupCommit;
   readonly #processId = crypto.randomUUID();
@@ -96,31 +62,13 @@ export class SqliteInbox implements Inbox {
   readonly #gate: RunGate;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #tasks: BackgroundTasks;
-  /**
-   * The time of the last poll. With the initial value, the first poll corrects times that were stored before the clock was set
-   * back.
-   */
-  #lastPoll = Number.POSITIVE_INFINITY;
-  /** When `#wakeDue` is scheduled, in milliseconds since the epoch. */
-  #wakeAt = Number.POSITIVE_INFINITY;
-  #cancelWake: () => void = () => {};
+  readonly #due: DueDeliveries;
   #pruning: Promise<number> | undefined;
   #closed: Promise<{ interrupted: number }> | undefined;
 
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor({ logged, ...options }: SqliteInboxOptions) {
-    this.#options = {
-      unsafeFileSystem: "refuse",
-      monotonicNow: () => performance.now(),
-      maxQueued: 100_000,
-      leaseMs: 30_000,
-      maxBlockedMs: defaultMaxBlockedMs,
-      pollMs: 1_000,
-      // The first prune is delayed, because the first deliveries have priority.
-      firstPruneMs: 10_000,
-      mustExist: false,
-      ...options,
-    };
+    this.#options = resolveSqliteOptions(options);
     const { file, unsafeFileSystem, mustExist, log, now, monotonicNow } = this.#options;
     const { leaseMs, maxBlockedMs, pollMs, firstPruneMs } = this.#options;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
@@ -140,8 +88,19 @@ export class SqliteInbox implements Inbox {
       now,
       monotonicNow,
       firstHoldMs: pollMs,
-      findSuspects: () => this.#findSuspects(),
+      findSuspects: () => this.#due.findSuspects(),
       wakeWorkers: () => this.#wakeWorkers(),
+    });
+    this.#due = new DueDeliveries({
+      file: this.#file,
+      groupCommit: this.#groupCommit,
+      damage: this.#damage,
+      gate: this.#gate,
+      tasks: this.#tasks,
+      workers: this.#workers,
+      pollMs,
+      now,
+      isStopped: () => this.#closed !== undefined,
     });
     this.#leaseRecovery = new LeaseRecovery({
       // With a log, all earlier processes are gone.
@@ -205,7 +164,7 @@ export class SqliteInbox implements Inbox {
       now,
       monotonicNow,
       log,
-      onDueLater: (dueAt) => this.#wakeBy(dueAt),
+      onDueLater: (dueAt) => this.#due.wakeBy(dueAt),
       onRunningChange: () => this.#maintenance.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
@@ -325,54 +284,9 @@ export class SqliteInbox implements Inbox {
   /** Finds deliveries that other processes stored, due deliveries, and deliveries that crashes interrupted. */
   async #poll(): Promise<void> {
     if (!this.#file.restoreIfGone()) return;
-    await this.#correctClock();
-    this.#wakeDue();
+    await this.#due.poll();
     await this.#leaseRecovery.poll();
     this.#gate.poll();
-  }
-
-  async #correctClock(): Promise<void> {
-    const now = this.#options.now();
-    const wasSetBack = now < this.#lastPoll;
-    this.#lastPoll = now;
-    if (!wasSetBack) return;
-    for (const { endpoint } of this.#file.committed.pruner.endpoints()) {
-      await this.#groupCommit
-        .write(() => this.#table.correctClock(endpoint, now))
-        .catch((error: unknown) => {
-          if (!this.#damage.recordIfDamage(error, endpoint)) throw error;
-        });
-    }
-  }
-
-  #wakeDue(): void {
-    const now = this.#options.now();
-    for (const [endpoint, worker] of this.#workers) {
-      const dueAt = this.#read(endpoint, () => this.#file.committed.nextDueAt(endpoint));
-      // A worker whose last claim failed claims again even if no delivery is due, to check whether claims succeed again.
-      if (worker.failingMs > 0 || (dueAt !== undefined && dueAt <= now)) worker.wake();
-      else if (dueAt !== undefined) this.#wakeBy(dueAt);
-    }
-  }
-
-  #findSuspects(): Suspect[] {
-    return [...this.#workers.values()].flatMap((worker) => {
-      const { endpoint } = worker.queue;
-      const found = this.#read(endpoint, () => this.#file.committed.nextSuspect(endpoint));
-      if (!found) return [];
-      if (found.dueAt > this.#options.now()) this.#wakeBy(found.dueAt);
-      return [{ dueAt: found.dueAt, run: () => worker.runSuspect() }];
-    });
-  }
-
-  /** Reads an endpoint's data. Returns `undefined` if the data is damaged, so that other endpoints continue to run. */
-  #read<Result>(endpoint: string, read: () => Result): Result | undefined {
-    try {
-      return read();
-    } catch (error) {
-      if (!this.#damage.recordIfDamage(error, endpoint)) throw error;
-      return undefined;
-    }
   }
 
   #wake(endpoint: string): void {
@@ -385,20 +299,6 @@ export class SqliteInbox implements Inbox {
 
   #countRunning(): number {
     return [...this.#workers.values()].reduce((sum, { running }) => sum + running, 0);
-  }
-
-  /** Schedules `#wakeDue` at a time, unless the next poll is earlier. */
-  #wakeBy(dueAt: number): void {
-    const { now, pollMs } = this.#options;
-    const delay = Math.max(0, dueAt - now());
-    if (dueAt >= this.#wakeAt || delay > pollMs || this.#closed) return;
-    this.#cancelWake();
-    this.#wakeAt = dueAt;
-    this.#cancelWake = this.#tasks.runAfter(delay, async () => {
-      this.#wakeAt = Number.POSITIVE_INFINITY;
-      this.#wakeDue();
-      this.#gate.poll();
-    });
   }
 
   async #sendHeartbeat(): Promise<void> {
