@@ -3584,98 +3584,6 @@ interface ParsedDelivery {
   /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
   readonly ignored?: string | undefined;
 }
-interface AttemptRecorderOptions {
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** Removes secrets from a text. */
-  redact: (text: string) => string;
-}
-/** The headers of a request, as they arrived. */
-type HeaderEntries = Iterable<readonly [name: string, value: string]>;
-/** What is known of a run that has ended. */
-interface RunEnd {
-  durationMs: number;
-  outcome: Outcome;
-  /** The status of the response. Missing if no client waits for one. */
-  responseStatus?: number | undefined;
-}
-/** A run of an inline delivery, as the console shows it. */
-interface RecentAttempt {
-  /** Milliseconds since the epoch. */
-  startedAt: number;
-  /** Missing while the handler runs. */
-  end?: RunEnd & {
-    details: () => AttemptDetails | undefined;
-  };
-}
-/** What a run starts with. */
-interface RunStart extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
-  headers?: (() => HeaderEntries) | undefined;
-  replayOf?: string | undefined;
-  /** Milliseconds since the epoch. */
-  startedAt: number;
-}
-/**
- * One run of a delivery that no inbox stores. It is one object, whose parts are only created when the console reads them or the
- * handler logs, because every inline delivery creates one.
- */
-declare class RecentRun implements RunStart {
-  #private;
-  readonly id: string;
-  readonly endpoint: string;
-  readonly body: string;
-  readonly receivedAt: Date;
-  readonly headers: (() => HeaderEntries) | undefined;
-  readonly replayOf: string | undefined;
-  readonly startedAt: number;
-  /** The memory of the run. Only `RecentDeliveries` changes it. */
-  bytes: number;
-  /** Whether the run is kept. Only `RecentDeliveries` changes it. */
-  isKept: boolean;
-  constructor(start: RunStart, recording: AttemptRecorderOptions | undefined);
-  /** Returns a logger that writes to `log` and records each line. */
-  wrap(log: Logger): Logger;
-  /** Records the end of the run. Returns the memory that the run needs in addition, in bytes. */
-  finish(end: RunEnd, resultText: string | null): number;
-  /** Restores a run of another process, which has ended. */
-  restore(end: RunEnd, details: AttemptDetails | undefined): void;
-  /** Describes the run. */
-  get attempt(): RecentAttempt;
-}
-/** A delivery that no inbox stores: a delivery of an inline endpoint, or one that the filter ignored. */
-interface RecentDelivery extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
-  /** The request headers. Read on demand, because most deliveries are never looked at. */
-  headers?: (() => HeaderEntries) | undefined;
-  /** The ID of the delivery that this one repeats. */
-  replayOf?: string | undefined;
-  /** Oldest first. */
-  attempts: readonly RecentAttempt[];
-}
-/**
- * The latest deliveries that no inbox stores, for the console: at most 500 runs, and at most 16 MiB. They are lost when the process
- * exits.
- *
- * The runs are in a ring of fixed size, and are only grouped into deliveries when they are read: a map of deliveries took four
- * times as long per delivery, mostly to find its oldest entry after many deletions.
- */
-declare class RecentDeliveries {
-  #private;
-  /** The kept deliveries, oldest first. A delivery that was sent again has several attempts, and the position of the last. */
-  values(): Iterable<RecentDelivery>;
-  get({ endpoint, id }: {
-    endpoint: string;
-    id: string;
-  }): RecentDelivery | undefined;
-  /**
-   * Whether all kept runs started within the last second before `now` (milliseconds since the epoch). Nobody can read a list that is
-   * replaced several times per second, and keeping each run for a moment costs the garbage collector 2 µs per delivery.
-   */
-  isFlooded(now: number): boolean;
-  /** Adds a run, and drops the oldest runs beyond the limits. */
-  add(run: RecentRun): void;
-  /** Counts the memory that a run needs in addition, after it has ended. */
-  grow(run: RecentRun, bytes: number): void;
-}
 /** The tunnel providers. */
 declare const providerNames: readonly ["localtunnel", "cloudflared", "ngrok"];
 /** The name of a tunnel provider. */
@@ -3897,8 +3805,14 @@ interface ServerControl {
    * launch. The server then logs no sign-in link.
    */
   useConsoleToken(token: string): void;
-  /** The deliveries that no inbox stores. A dev session copies them to the next process after a reload. */
-  readonly recent: RecentDeliveries;
+  /**
+   * What the console shows and no inbox stores: inline deliveries, and the activity. A dev session hands it over to the next process
+   * after a reload. Call `restore` before the launch.
+   */
+  readonly console: {
+    takeSnapshot(): Promise<unknown>;
+    restore(snapshot: unknown): Promise<void>;
+  };
   /** Limits the wait before each retry, in milliseconds, unless the handler requests a longer wait. */
   limitRetryWaits(maxMs: number): void;
   /** Sets whether webhooks on the Hub deliver to the endpoints, by endpoint. The landing page shows it. */
