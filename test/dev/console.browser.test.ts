@@ -111,6 +111,7 @@ test("The overlay opens the file in the editor, at the line of the error", async
   await chmod(editor, 0o755);
   // Overrides EDITOR and the editor that is running on the machine of a developer.
   vi.stubEnv("LAUNCH_EDITOR", editor);
+  browser.tolerate(/status of 503/);
   await project.write("server.ts", broken);
   const overlay = overlayOf(page);
   await overlay.getByRole("button", { name: "Open in editor" }).click();
