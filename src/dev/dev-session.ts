@@ -1,6 +1,5 @@
 import { relative } from "node:path";
-import { inspect } from "node:util";
-import { defaultHubPort, defaultPort } from "../core/defaults.ts";
+import { defaultPort } from "../core/defaults.ts";
 import { messageOf } from "../core/describe-error.ts";
 import { WebhookError } from "../core/errors.ts";
 import { webhooksPath } from "../core/paths.ts";
@@ -13,14 +12,16 @@ import { ConsoleState } from "./console/console-state.ts";
 import { DevConsole } from "./console/dev-console.ts";
 import { localHubParts, realHubParts } from "./console/hub-parts.ts";
 import { describeState } from "./describe-state.ts";
-import type { DevEvent, DevState, ReplayResult } from "./dev-event.ts";
+import type { DevState, ReplayResult } from "./dev-event.ts";
 import { type DevHub, openDevHub } from "./dev-hub.ts";
-import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
+import { type DevConfig, devInboxUrl } from "./dev-options.ts";
 import { DevProxy } from "./dev-proxy.ts";
 import { OpenParts } from "./open-parts.ts";
 import { openWebhookState } from "./open-webhook-state.ts";
 import { ReloadingServer } from "./reloading-server.ts";
-import { writeSessionFile } from "./session-file.ts";
+import { SessionEvents } from "./session-events.ts";
+import { foreignHost, sessionNotStored, takenPorts } from "./session-problems.ts";
+import { StoredSession } from "./stored-session.ts";
 import { effectiveWatch } from "./watched-items.ts";
 import { WebhookReconciler } from "./webhook-reconciler.ts";
 
@@ -49,45 +50,11 @@ export interface DevSession extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/**
- * Runs a server file like `hub-webhooks dev`. The session has a stable URL, reloads the file on every change, and
- * creates temporary webhooks that are deleted at the end. Resolves when deliveries can arrive, after a test request
- * through the public URL has succeeded.
- *
- * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
- * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
- * @example
- * ```ts
- * await using dev = await startDev({ file: "server.ts", onEvent: (event) => console.log(event) });
- * console.log(dev.state.endpoints);
- * ```
- */
-export async function startDev(options: StartDevOptions = {}): Promise<DevSession> {
-  const { signal } = options;
-  signal?.throwIfAborted();
-  const session = new Session(resolveDevOptions(options));
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {});
-  const abort = () => aborted.reject(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
-  try {
-    await Promise.race([session.open(), aborted.promise]);
-  } catch (error) {
-    await session.close();
-    throw error;
-  } finally {
-    signal?.removeEventListener("abort", abort);
-  }
-  // The signal can abort between the end of `open` and this line.
-  if (signal?.aborted) await session.close();
-  signal?.throwIfAborted();
-  signal?.addEventListener("abort", () => void session.close(), { once: true });
-  return session;
-}
-
-class Session implements DevSession {
+/** Opens the parts of a session, reacts to their events, and closes them in reverse order. */
+export class Session implements DevSession {
   readonly #config: DevConfig;
   readonly #parts = new OpenParts();
+  readonly #events: SessionEvents;
   readonly #console: DevConsole;
   readonly #consoleState: ConsoleState;
   readonly #check = createReachabilityCheck();
@@ -97,13 +64,13 @@ class Session implements DevSession {
   #server: ReloadingServer | undefined;
   #tunnel: Tunnel | undefined;
   #webhooks: WebhookReconciler | undefined;
+  #stored: StoredSession | undefined;
   #description: ServerDescription = { endpoints: [] };
   #isReady = false;
-  /** The secret in the session file; `null` before the file is written. */
-  #storedSecret: string | undefined | null = null;
 
   constructor(config: DevConfig) {
     this.#config = config;
+    this.#events = new SessionEvents({ onEvent: config.onEvent, isClosed: () => this.#parts.isClosed });
     this.#consoleState = new ConsoleState({
       path: config.path,
       hasTunnel: config.tunnel !== false,
@@ -117,9 +84,9 @@ class Session implements DevSession {
       onProblem: (error) => {
         // The console shows the errors of this package itself.
         if (WebhookError.isInstance(error)) return;
-        this.#emitProblem({ code: "INTERNAL", message: `The console failed. ${messageOf(error)}` });
+        this.#events.emitProblem({ code: "INTERNAL", message: `The console failed. ${messageOf(error)}` });
       },
-      onLinkUsed: () => this.#emit({ event: "signedIn" }),
+      onLinkUsed: () => this.#events.emit({ event: "signedIn" }),
     });
     this.#firstServing.promise.catch(() => {});
   }
@@ -154,7 +121,8 @@ class Session implements DevSession {
     // The URL stays the same for the whole session. Requests wait until the server is running.
     const proxy = await this.#openProxy();
     const hub = await this.#openHub();
-    this.#reportTakenPorts({ proxy, hub });
+    for (const problem of takenPorts(this.#config, { proxy, hubUrl: hub.client.hubUrl }))
+      this.#events.emitProblem(problem);
     const server = await this.#startServer({ proxy, hub });
     // Open the tunnel and the state file, and load the server, in parallel, because each of them takes seconds. The first
     // failure rejects. Nothing is created on the Hub yet.
@@ -169,7 +137,7 @@ class Session implements DevSession {
     const repairs = setInterval(() => void webhooks.repair(), this.#config.repairIntervalMs);
     this.#parts.addCloser(async () => clearInterval(repairs));
     this.#isReady = true;
-    this.#emit({ event: "ready", ...this.state });
+    this.#events.emit({ event: "ready", ...this.state });
   }
 
   async #openProxy(): Promise<DevProxy> {
@@ -179,10 +147,10 @@ class Session implements DevSession {
       console: ({ incoming, outgoing }) => this.#console.handle(incoming, outgoing),
       // The user's own public URL can have any host.
       allowAnyHost: this.#config.publicUrl !== undefined,
-      onForeignHost: (host) => this.#emitProblem(foreignHost(host, requireOpen(this.#proxy).url)),
+      onForeignHost: (host) => this.#events.emitProblem(foreignHost(host, requireOpen(this.#proxy).url)),
       serverPort: () => this.#waitForPort(),
-      onDelivery: (delivery) => this.#emit({ event: "delivery", ...delivery }),
-      onProblem: (message) => this.#emit({ event: "problem", code: "REQUEST_REFUSED", message }),
+      onDelivery: (delivery) => this.#events.emit({ event: "delivery", ...delivery }),
+      onProblem: (message) => this.#events.emit({ event: "problem", code: "REQUEST_REFUSED", message }),
     });
     this.#proxy = proxy;
     await this.#parts.add(proxy);
@@ -242,17 +210,23 @@ class Session implements DevSession {
       environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
       onOutput: (line) => {
         this.#console.addOutput(line);
-        this.#emit({ event: "output", ...line });
+        this.#events.emit({ event: "output", ...line });
       },
       onReload: (files) => {
         this.#consoleState.setServer("loading");
-        this.#emit({ event: "reloading", files });
+        this.#events.emit({ event: "reloading", files });
       },
-      onServing: (description) => this.#handleServing(description, proxy),
+      onServing: (description) => this.#handleServing(description),
       onBroken: ({ error, isRestarted }) => this.#handleBroken(error, isRestarted),
     });
     this.#server = server;
     await this.#parts.add(server);
+    this.#stored = new StoredSession({
+      port: proxy.port,
+      localHubUrl: this.#config.isReal ? undefined : hub.client.hubUrl,
+      onFailure: (error) => this.#events.emitProblem(sessionNotStored(error)),
+    });
+    await this.#parts.add(this.#stored);
     server.start();
     return server;
   }
@@ -272,20 +246,20 @@ class Session implements DevSession {
     await this.#parts.add(tunnel);
     tunnel.on("down", (error) => {
       this.#consoleState.setTunnelProblem(error.message);
-      this.#emit({ event: "down", reason: error.message });
+      this.#events.emit({ event: "down", reason: error.message });
     });
     tunnel.on("error", (error) => {
-      if (tunnel.status === "up") this.#emitProblem(error);
+      if (tunnel.status === "up") this.#events.emitProblem(error);
     });
     tunnel.on("urlChanged", (publicUrl) => {
       this.#server?.setPublicUrl(publicUrl);
-      this.#emit({ event: "urlChanged", publicUrl });
+      this.#events.emit({ event: "urlChanged", publicUrl });
     });
     // Update the webhooks, because the Hub may have suspended them while the tunnel was down, and the public URL may
     // have changed.
     tunnel.on("up", () => {
       this.#consoleState.setTunnelProblem(undefined);
-      this.#emit({ event: "up", publicUrl: tunnel.url });
+      this.#events.emit({ event: "up", publicUrl: tunnel.url });
       void this.#updateWebhooks();
     });
     return tunnel;
@@ -299,8 +273,8 @@ class Session implements DevSession {
       state: this.#config.state,
       alive: { url: `${proxy.url}${path}`, answer },
       signal: this.#parts.signal,
-      onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
-      onProblem: (problem) => this.#emitProblem(problem),
+      onSteps: (steps) => this.#events.emit({ event: "webhooks", steps }),
+      onProblem: (problem) => this.#events.emitProblem(problem),
     });
     // Release the state file last, because the other parts write to the file until they are closed.
     this.#parts.addFinalCloser(release);
@@ -310,8 +284,8 @@ class Session implements DevSession {
   async #createWebhooks(temporary: TemporaryWebhooks, tunnel: Tunnel): Promise<WebhookReconciler> {
     const webhooks = new WebhookReconciler({
       webhooks: temporary,
-      onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
-      onProblem: (error) => this.#emitProblem(error),
+      onSteps: (steps) => this.#events.emit({ event: "webhooks", steps }),
+      onProblem: (error) => this.#events.emitProblem(error),
     });
     this.#webhooks = webhooks;
     await this.#parts.add(webhooks);
@@ -333,18 +307,6 @@ class Session implements DevSession {
     return this.close();
   }
 
-  /** Reports ports that were chosen because a default port is in use. */
-  #reportTakenPorts({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): void {
-    const { port, hubPort } = this.#config;
-    const report = (message: string) => this.#emitProblem({ code: "PORT_IN_USE", message });
-    if (port === undefined && proxy.port !== defaultPort)
-      report(`Port ${defaultPort} is in use. The server is at ${proxy.url}.`);
-    if (this.#config.isReal || hubPort !== undefined || hub.client.hubUrl.endsWith(`:${defaultHubPort}`)) return;
-    report(
-      `Port ${defaultHubPort} is in use, possibly by another local Hub. The local Hub of this session is at ${hub.client.hubUrl}.`,
-    );
-  }
-
   /** Updates the webhooks. Never rejects: retryable failures are retried in the background. */
   async #updateWebhooks(): Promise<void> {
     if (this.#webhooks && this.#tunnel) await this.#webhooks.update(this.#reconcileInput(this.#tunnel));
@@ -358,7 +320,7 @@ class Session implements DevSession {
     };
   }
 
-  #handleServing(description: ServerDescription, { port }: DevProxy): void {
+  #handleServing(description: ServerDescription): void {
     this.#description = description;
     this.#consoleState.setServer("serving");
     // The page that sends events lists the endpoints.
@@ -367,37 +329,11 @@ class Session implements DevSession {
       (serverPort) => this.#console.relay(serverPort),
       () => {},
     );
-    this.#storeSession(port);
+    this.#stored?.store(description.secret);
     this.#firstServing.resolve();
     void this.#updateWebhooks().then(() => {
-      if (this.#isReady) this.#emit({ event: "reloaded", endpoints: this.state.endpoints });
+      if (this.#isReady) this.#events.emit({ event: "reloaded", endpoints: this.state.endpoints });
     });
-  }
-
-  /**
-   * Stores the URL of the local Hub and the secret of the server for `trigger`. Called after every reload, which can
-   * change the secret.
-   */
-  #storeSession(port: number): void {
-    const { secret } = this.#description;
-    if (secret === this.#storedSecret || this.#parts.isClosed) return;
-    const isFirst = this.#storedSecret === null;
-    this.#storedSecret = secret;
-    try {
-      const remove = writeSessionFile({
-        port,
-        folder: process.cwd(),
-        ...(!this.#config.isReal && this.#hub && { localHubUrl: this.#hub.client.hubUrl }),
-        ...(secret !== undefined && { secret }),
-      });
-      if (isFirst) this.#parts.addCloser(async () => remove());
-    } catch (error) {
-      if (!isFirst) return;
-      this.#emitProblem({
-        code: "FOLDER_UNUSABLE",
-        message: `This session could not be stored for hub-webhooks trigger (${messageOf(error)}). Pass the secret of the session with --secret-stdin, and the URL of the local Hub with --hub-url.`,
-      });
-    }
   }
 
   #handleBroken(error: WebhookError, isRestarted: boolean): void {
@@ -405,25 +341,12 @@ class Session implements DevSession {
     if (!this.#isReady && !this.#config.waitForFile) this.#firstServing.reject(error);
     else {
       const stack = error.cause instanceof Error ? error.cause.stack : undefined;
-      this.#emit({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
+      this.#events.emit({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
     }
   }
 
   #inboxUrl(port = defaultPort): string {
     return this.#config.inbox ?? devInboxUrl(port);
-  }
-
-  #emitProblem({ code, message }: { code: string; message: string }): void {
-    this.#emit({ event: "problem", code, message });
-  }
-
-  #emit(event: DevEvent): void {
-    if (this.#parts.isClosed && event.event !== "output" && event.event !== "problem") return;
-    const { onEvent } = this.#config;
-    // The listener can be async, and an unhandled rejection would end the process.
-    (async () => onEvent?.(event))().catch((reason: unknown) => {
-      process.emitWarning(`The listener of the session event "${event.event}" failed: ${inspect(reason)}`);
-    });
   }
 }
 
@@ -432,11 +355,4 @@ function requireOpen<Part>(part: Part | undefined): Part {
   throw new WebhookError("The session is not open. Wait for startDev() to resolve, or start a new session.", {
     code: "NOT_READY",
   });
-}
-
-function foreignHost(host: string, url: string) {
-  return {
-    code: "CROSS_SITE_REFUSED",
-    message: `A request for host ${JSON.stringify(host)} was rejected, because a page of another site may have sent the request. Use ${url}, or set --public-url for your own proxy.`,
-  };
 }
