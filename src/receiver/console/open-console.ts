@@ -6,7 +6,7 @@ import { endpointsApi } from "../../console/server/endpoints-api.ts";
 import { packageVersion } from "../../core/package-version.ts";
 import { webhooksPath } from "../../core/paths.ts";
 import { ReceiverDeliveries } from "./deliveries.ts";
-import type { EarlierActivity } from "./earlier-activity.ts";
+import { EarlierActivity } from "./earlier-activity.ts";
 import { ReceiverEndpoints } from "./endpoints.ts";
 import { Registrations } from "./registrations.ts";
 import { type ServerParts, sourceOf } from "./source.ts";
@@ -19,7 +19,7 @@ export interface OpenedConsole {
 }
 
 /** Creates the console of a receiver. `earlier`: the activity before the last reload of a dev session. */
-export function openConsole(server: ServerParts, earlier: EarlierActivity): OpenedConsole {
+export function openConsole(server: ServerParts, earlier = EarlierActivity.read(undefined)): OpenedConsole {
   const source = sourceOf(server);
   const { history, now, log, refusalLog } = source;
   const urlOf = (endpoint: string) => `${source.publicUrl()}${webhooksPath}${endpoint}`;

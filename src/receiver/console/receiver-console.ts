@@ -28,14 +28,14 @@ export class ReceiverConsole {
 
   /** Returns what the next process of a dev session needs to show the same deliveries and activity. */
   async takeSnapshot(): Promise<unknown> {
-    const { takeConsoleSnapshot } = await import("./console-snapshot.ts");
-    return takeConsoleSnapshot(this.#server, await this.#openEarlier());
+    const { takeSessionSnapshot } = await import("./session-snapshot.ts");
+    return takeSessionSnapshot(this.#server, await this.#restored);
   }
 
   /** Restores what {@link takeSnapshot} returned in the previous process. Call this method before the console is opened. */
   async restore(snapshot: unknown): Promise<void> {
-    this.#restored = import("./console-snapshot.ts").then(({ restoreConsoleSnapshot }) =>
-      restoreConsoleSnapshot(this.#server, snapshot),
+    this.#restored = import("./session-snapshot.ts").then(({ restoreSessionSnapshot }) =>
+      restoreSessionSnapshot(this.#server, snapshot),
     );
     await this.#restored;
   }
@@ -52,7 +52,7 @@ export class ReceiverConsole {
   }
 
   #open(): Promise<OpenedConsole> {
-    this.#opening ??= Promise.all([import("./open-console.ts"), this.#openEarlier()])
+    this.#opening ??= Promise.all([import("./open-console.ts"), this.#restored])
       .then(([{ openConsole }, earlier]) => openConsole(this.#server, earlier))
       .catch((error: unknown) => {
         // The next request tries again: the process may have been out of file descriptors.
@@ -60,10 +60,5 @@ export class ReceiverConsole {
         throw error;
       });
     return this.#opening;
-  }
-
-  async #openEarlier(): Promise<EarlierActivity> {
-    const { EarlierActivity } = await import("./earlier-activity.ts");
-    return (await this.#restored) ?? EarlierActivity.read(undefined);
   }
 }

@@ -8,9 +8,9 @@ const snapshot = z.object({ deliveries: z.array(z.unknown()), activity: z.unknow
 type SnapshotSource = Pick<ServerParts, "history" | "activity" | "endpoints" | "now">;
 
 /** Copies what the console shows and no inbox stores as plain data: the deliveries in memory, and the activity. */
-export function takeConsoleSnapshot(
+export function takeSessionSnapshot(
   { history, activity, endpoints, now }: SnapshotSource,
-  earlier: EarlierActivity,
+  earlier = EarlierActivity.read(undefined),
 ): z.infer<typeof snapshot> {
   return {
     deliveries: exportRecent(history.recent),
@@ -22,7 +22,7 @@ export function takeConsoleSnapshot(
  * Adds the deliveries of a snapshot to the history, and returns its activity. Skips values of another format, from another version of
  * this package.
  */
-export function restoreConsoleSnapshot({ history }: Pick<SnapshotSource, "history">, value: unknown): EarlierActivity {
+export function restoreSessionSnapshot({ history }: Pick<SnapshotSource, "history">, value: unknown): EarlierActivity {
   const { data } = snapshot.safeParse(value);
   if (data) importRecent(history.recent, data.deliveries);
   return EarlierActivity.read(data?.activity);
