@@ -54,11 +54,11 @@ export class Activity {
     endpoint.addArrival(at);
   }
 
-  /** Counts the outcome of a delivery or of an attempt. */
-  ended(endpoint: EndpointActivity, outcome: ActivityOutcome): void {
+  /** Counts the outcome of a delivery or of an attempt. `isRepeat`: the endpoint has already counted the delivery. */
+  ended(endpoint: EndpointActivity, outcome: ActivityOutcome, isRepeat?: boolean): void {
     const at = this.#now();
     this.#ends.add(at, activityOutcomes.indexOf(outcome));
-    endpoint.addEnd(outcome, at);
+    endpoint.addEnd(outcome, at, isRepeat);
   }
 
   /** Counts a run of an endpoint's handler, and adds its duration. */
@@ -120,7 +120,7 @@ export class EndpointActivity {
   #lastOutcome: ActivityOutcome | undefined;
   #lastAt = 0;
 
-  /** The number of received deliveries, excluding refused and duplicate deliveries. */
+  /** The number of received deliveries, excluding refused and duplicate deliveries, and failed ones that were sent again. */
   get deliveries(): number {
     return this.#deliveries;
   }
@@ -151,14 +151,14 @@ export class EndpointActivity {
     this.#count(at, kinds.attempts);
   }
 
-  addEnd(outcome: ActivityOutcome, at: number): void {
+  addEnd(outcome: ActivityOutcome, at: number, isRepeat?: boolean): void {
     const index = activityOutcomes.indexOf(outcome);
     this.#ends[index] = (this.#ends[index] ?? 0) + 1;
     this.#lastOutcome = outcome;
     this.#lastAt = at;
     if (outcome === "succeeded" || outcome === "ignored") return;
     this.#count(at, kinds.failedAttempts);
-    if (outcome !== "retrying") this.#count(at, kinds.failures);
+    if (outcome !== "retrying" && !isRepeat) this.#count(at, kinds.failures);
   }
 
   /**

@@ -63,15 +63,18 @@ export class DeliveryRecorder {
     {
       outcome,
       duplicate,
+      isRepeat,
       status,
       ms,
       handlerMs,
     }: {
       outcome: Outcome;
-      /** Whether the outcome belongs to an earlier arrival of the same delivery. */
-      duplicate: boolean;
-      /** The status of the response, or `undefined` for a delivery without a response. */
-      status: number | undefined;
+      /** Whether the outcome belongs to an earlier arrival of the same delivery. Default `false`. */
+      duplicate?: boolean;
+      /** Whether the delivery has failed before, so that this run is another attempt. */
+      isRepeat?: boolean | undefined;
+      /** The status of the response. Missing for a delivery without a response. */
+      status?: number;
       /** The time from the request to the response. */
       ms: number;
       /** The duration of the handler run. */
@@ -80,14 +83,14 @@ export class DeliveryRecorder {
   ): void {
     // A run is counted only for the first arrival of its delivery.
     if (!duplicate) {
-      this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
-      this.#activity.ended(endpoint.activity, outcome.status);
+      if (!isRepeat) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
+      this.#activity.ended(endpoint.activity, outcome.status, isRepeat);
       if (outcome.status !== "ignored") this.#activity.ran(endpoint, handlerMs);
     }
     const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
       outcome: outcome.status,
-      ...(duplicate && { duplicate }),
+      duplicate: duplicate || undefined,
       status,
       ms: roundTime(ms),
     };

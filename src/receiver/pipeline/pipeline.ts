@@ -120,6 +120,7 @@ export class DeliveryPipeline {
       this.#recorder.recordAnswered(endpoint, parsed, {
         outcome: answered.outcome,
         duplicate,
+        isRepeat: recorded?.isRepeat,
         status: answer.status,
         ms: endedAt - startedAt,
         handlerMs: endedAt - ranAt,
@@ -183,8 +184,6 @@ export class DeliveryPipeline {
     const endedAt = performance.now();
     this.#recorder.recordAnswered(endpoint, parsed, {
       outcome,
-      duplicate: false,
-      status: undefined,
       ms: endedAt - startedAt,
       handlerMs: endedAt - ranAt,
     });
@@ -229,8 +228,6 @@ export class DeliveryPipeline {
       const { outcome } = answered;
       this.#recorder.recordAnswered(endpoint, parsed, {
         outcome,
-        duplicate: false,
-        status: undefined,
         ms,
         handlerMs: ms,
       });
@@ -261,14 +258,9 @@ export class DeliveryPipeline {
       receivedAt: new Date(this.#options.now()),
       attempt: 1,
     });
-    if (parsing instanceof Promise) {
-      return parsing.then((parsed) => {
-        this.#logUnknownNames(parsed);
-        return parsed;
-      });
-    }
-    this.#logUnknownNames(parsing);
-    return parsing;
+    return parsing instanceof Promise
+      ? parsing.then((parsed) => this.#logUnknownNames(parsed))
+      : this.#logUnknownNames(parsing);
   }
 
   /** Stores a delivery and returns the answer. The handler runs later. */
@@ -357,9 +349,8 @@ export class DeliveryPipeline {
     return errorAnswer(sent);
   }
 
-  #logUnknownNames({ hubPayload }: ParsedDelivery): void {
-    if (!hubPayload) return;
-    for (const name of unknownNames(hubPayload)) {
+  #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {
+    for (const name of parsed.hubPayload ? unknownNames(parsed.hubPayload) : []) {
       if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
       this.#loggedNames.add(name);
       this.#options.log.info(
@@ -367,6 +358,7 @@ export class DeliveryPipeline {
         "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
       );
     }
+    return parsed;
   }
 }
 

@@ -52,7 +52,11 @@ export class DeliveryHistory {
     const { id, endpoint, body, receivedAt } = delivery;
     // The time of arrival is close enough to the start, and reading the clock again costs more than adding the run.
     const startedAt = receivedAt.getTime();
-    const run = new RecentRun({ id, endpoint, body, receivedAt, headers, replayOf, startedAt }, this.#recording);
+    const isRepeat = this.recent.failed.has(delivery);
+    const run = new RecentRun(
+      { id, endpoint, body, receivedAt, headers, replayOf, isRepeat, startedAt },
+      this.#recording,
+    );
     if (!this.recent.isFlooded(startedAt)) {
       this.recent.add(run);
       this.#onChange?.(delivery);
@@ -65,7 +69,10 @@ export class DeliveryHistory {
     const kept = outcome.status === "succeeded" ? succeeded : outcome;
     const bytes = run.finish({ outcome: kept, durationMs, responseStatus }, resultText);
     // A failure is kept even in a flood, because failures are the reason to open the list.
-    if (!run.isKept && outcome.status === "failed") this.recent.add(run);
+    if (outcome.status === "failed") {
+      this.recent.failed.add(run);
+      if (!run.isKept) this.recent.add(run);
+    }
     this.recent.grow(run, bytes);
     this.#onChange?.(run);
   }

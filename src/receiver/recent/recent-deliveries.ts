@@ -1,4 +1,5 @@
 import type { Delivery } from "../../payload/delivery.ts";
+import { FailedIds } from "./failed-ids.ts";
 import type { RecentAttempt, RecentRun } from "./recent-run.ts";
 import type { HeaderEntries } from "./request-headers.ts";
 
@@ -25,6 +26,8 @@ export interface RecentDelivery extends Pick<Delivery, "id" | "endpoint" | "body
  * times as long per delivery, mostly to find its oldest entry after many deletions.
  */
 export class RecentDeliveries {
+  /** More deliveries than are kept, to recognize those that the Hub sends again. */
+  readonly failed = new FailedIds();
   readonly #ring: (RecentRun | undefined)[] = new Array(maxRuns).fill(undefined);
   /** The place of the next run. */
   #next = 0;

@@ -27,6 +27,8 @@ export interface RecentAttempt {
 export interface RunStart extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
   headers?: (() => HeaderEntries) | undefined;
   replayOf?: string | undefined;
+  /** Whether the delivery has failed before, and the Hub sent it again. Default `false`. */
+  isRepeat?: boolean;
   /** Milliseconds since the epoch. */
   startedAt: number;
 }
@@ -48,6 +50,8 @@ export class RecentRun implements RunStart {
   readonly startedAt: number;
   /** The memory of the run. Only `RecentDeliveries` changes it. */
   bytes: number;
+  /** Whether the delivery has failed before, so that this run is another attempt. */
+  readonly isRepeat: boolean;
   /** Whether the run is kept. Only `RecentDeliveries` changes it. */
   isKept = false;
   /** `undefined`: details are not recorded. */
@@ -64,6 +68,7 @@ export class RecentRun implements RunStart {
     this.receivedAt = start.receivedAt;
     this.headers = recording && start.headers;
     this.replayOf = start.replayOf;
+    this.isRepeat = start.isRepeat ?? false;
     this.startedAt = start.startedAt;
     this.#recording = recording;
     // A character takes two bytes unless the whole text is Latin-1.

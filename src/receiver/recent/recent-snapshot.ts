@@ -97,7 +97,9 @@ function exportOutcome(outcome: Outcome): z.input<typeof storedOutcome> {
 export function importRecent(recent: RecentDeliveries, values: readonly unknown[]): void {
   for (const value of values) {
     const parsed = snapshot.safeParse(value);
-    if (parsed.success) for (const run of toRuns(parsed.data)) recent.add(run);
+    if (!parsed.success) continue;
+    if (parsed.data.attempts.some(({ end }) => end?.outcome.status === "failed")) recent.failed.add(parsed.data);
+    for (const run of toRuns(parsed.data)) recent.add(run);
   }
 }
 

@@ -74,6 +74,27 @@ describe("An endpoint", () => {
     expect([later?.activity["24h"], later?.today.deliveries]).toEqual([Array(24).fill(none), 0]);
   });
 
+  test("counts a delivery that the Hub sends again as another attempt", async () => {
+    let isFailing = true;
+    const { endpoints, deliver } = await openReceiverConsole((server) => {
+      const run = () => {
+        if (isFailing) throw new Error("no");
+      };
+      server.webhook("inline", run);
+      server.webhook("other", run);
+    });
+    for (let attempt = 0; attempt < 3; attempt += 1) await deliver("inline", "a");
+    isFailing = false;
+    await deliver("inline", "a");
+    await deliver("inline", "b");
+    // The same ID at another endpoint is another delivery.
+    await deliver("other", "a");
+    const { inline, other } = await endpoints();
+    const counts = { deliveries: 2, failures: 1, attempts: 5, failedAttempts: 3 };
+    expect(inline?.activity["15m"].at(-1)).toEqual(counts);
+    expect([inline?.today.deliveries, other?.today.deliveries]).toEqual([2, 1]);
+  });
+
   test("shows the depth of its queue", async () => {
     const gate = Promise.withResolvers<void>();
     const { endpoints, deliver, untilStatus } = await openReceiverConsole((server) => {
