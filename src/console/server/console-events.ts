@@ -7,6 +7,8 @@ export interface ConsoleEventsOptions {
   readDelivery?: (key: DeliveryKey) => Promise<DeliverySummary | undefined>;
   /** How long changes are collected before they are sent, in milliseconds. Default `200`. */
   collectMs?: number;
+  /** Whether the server is closed, for a server that can start again. By default, `close()` is final. */
+  isClosed?: () => boolean;
 }
 
 type Listener = (message: StreamMessage) => void;
@@ -25,6 +27,7 @@ export class ConsoleEvents {
   readonly #changedDeliveries = new Map<string, DeliveryKey>();
   readonly #changedFeatures = new Set<ConsoleFeature>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #hasClosed = false;
 
   constructor(options: ConsoleEventsOptions = {}) {
     this.#options = options;
@@ -33,6 +36,11 @@ export class ConsoleEvents {
   /** The number of open streams. */
   get subscribers(): number {
     return this.#listeners.size;
+  }
+
+  /** Whether the console is closed. A stream that is opened now would delay the shutdown of the server. */
+  get isClosed(): boolean {
+    return this.#options.isClosed?.() ?? this.#hasClosed;
   }
 
   /** Adds a listener. `onClose` is called when the console closes. Returns a function that removes the listener. */
@@ -66,7 +74,10 @@ export class ConsoleEvents {
 
   /** Ends all streams, so that the server can stop. */
   close(): void {
+    this.#hasClosed = true;
     clearTimeout(this.#timer);
+    // A server that starts again sends changes again.
+    this.#timer = undefined;
     for (const close of this.#closers) close();
   }
 

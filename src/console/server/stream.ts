@@ -1,12 +1,14 @@
+import { EventEmitter } from "node:events";
 import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
+import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
 import type { StreamMessage } from "../protocol/stream.ts";
 import type { ConsoleEvents } from "./console-events.ts";
 
 /** The maximum number of open streams: one per tab. The limit prevents forgotten tabs from exhausting the connections. */
 const maxStreams = 50;
-/** Proxies close idle connections after a minute or less. */
+/** Proxies close idle connections after a minute or less. A client that has not read one heartbeat at the next one is stalled. */
 const heartbeatMs = 15_000;
 /** The maximum number of messages that wait for a client that does not read. The client reconnects, and loads the current state. */
 const maxWaiting = 1_000;
@@ -14,13 +16,14 @@ const maxWaiting = 1_000;
 const maxWaitingLength = 4_194_304;
 
 /**
- * Answers with the live messages as Server-Sent Events, until the client disconnects or the console closes.
+ * Answers with the live messages as Server-Sent Events, until the client disconnects or stops reading, or the console closes.
  *
- * @throws `TOO_MANY_STREAMS` (503).
+ * @throws `TOO_MANY_STREAMS` (503), `CLOSING` (503) if the console is closed.
  */
 export function streamEvents(context: Context, events: ConsoleEvents): Response {
   // Hono answers HEAD like GET and drops the body, so the end of the stream would never be noticed.
   if (context.req.method === "HEAD") return context.body(null, 200, { "Content-Type": "text/event-stream" });
+  if (events.isClosed) throw closing();
   if (events.subscribers >= maxStreams) throw tooManyStreams();
   // nginx collects responses before it forwards them, unless this header is set.
   context.header("X-Accel-Buffering", "no");
@@ -31,7 +34,7 @@ export function streamEvents(context: Context, events: ConsoleEvents): Response 
     const send = async (message: StreamMessage) => {
       const data = JSON.stringify(message);
       if (waiting === maxWaiting || (waiting > 0 && waitingLength + data.length > maxWaitingLength)) {
-        return ended.resolve();
+        return stream.abort();
       }
       waiting += 1;
       waitingLength += data.length;
@@ -40,13 +43,43 @@ export function streamEvents(context: Context, events: ConsoleEvents): Response 
       waitingLength -= data.length;
     };
     const unsubscribe = events.subscribe((message) => void send(message), { onClose: ended.resolve });
-    const heartbeat = setInterval(() => void stream.write(": heartbeat\n\n"), heartbeatMs);
+    let isHeartbeatWaiting = false;
+    const beat = async () => {
+      // Unlike the end of the stream, this also discards what waits.
+      if (isHeartbeatWaiting) return stream.abort();
+      isHeartbeatWaiting = true;
+      await stream.write(": heartbeat\n\n");
+      isHeartbeatWaiting = false;
+    };
+    const heartbeat = setInterval(() => void beat(), heartbeatMs);
     stream.onAbort(ended.resolve);
+    const socket = socketOf(context);
+    const leave = () => stream.abort();
+    socket?.once("end", leave);
     // The first bytes show the client that the stream is open.
     await stream.write(": open\n\n");
     await ended.promise;
     clearInterval(heartbeat);
+    socket?.off("end", leave);
     unsubscribe();
+  });
+}
+
+const bindings = z.object({ incoming: z.object({ socket: z.instanceof(EventEmitter) }) });
+
+/**
+ * Returns the socket of Node, which Hono's adapter passes with a request. The server leaves its side open for clients that send
+ * their whole request and then end theirs. Clients of the stream only end theirs when they leave.
+ */
+function socketOf(context: Context): EventEmitter | undefined {
+  return bindings.safeParse(context.env).data?.incoming.socket;
+}
+
+function closing(): WebhookError {
+  return new WebhookError("The server is shutting down. Open the console again later.", {
+    code: "CLOSING",
+    status: 503,
+    retryAfterSeconds: 5,
   });
 }
 

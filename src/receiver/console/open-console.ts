@@ -24,7 +24,10 @@ export function openConsole(server: ServerParts, earlier = EarlierActivity.read(
   const { history, now, log, refusalLog } = source;
   const urlOf = (endpoint: string) => `${source.publicUrl()}${webhooksPath}${endpoint}`;
   const deliveries = new ReceiverDeliveries({ ...source, urlOf });
-  const events = new ConsoleEvents({ readDelivery: (key) => deliveries.summary(key) });
+  const events = new ConsoleEvents({
+    readDelivery: (key) => deliveries.summary(key),
+    isClosed: source.isClosed,
+  });
   history.observe((key) => {
     events.deliveryChanged(key);
     events.changed("endpoints");

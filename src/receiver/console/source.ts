@@ -30,7 +30,7 @@ export interface ServerParts {
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  lifecycle: () => { readonly launchedServer: LaunchedServer | undefined };
+  lifecycle: () => { readonly launchedServer: LaunchedServer | undefined; readonly isClosed: boolean };
   /** Returns the token of a tool that shows the server in its own console. Overrides the owner's token. */
   toolToken: () => string | undefined;
 }
@@ -47,6 +47,8 @@ export interface ConsoleSource
   isSecretSet: () => boolean;
   /** Returns the public URL of the server, without a trailing slash. Empty if it is unknown. */
   publicUrl: () => string;
+  /** Whether the server is closed or closing. It can start again. */
+  isClosed: () => boolean;
   redact: (text: string) => string;
 }
 
@@ -61,6 +63,7 @@ export function sourceOf(server: ServerParts): ConsoleSource {
     token: () => toolToken() ?? ownerCheck.token,
     isSecretSet: () => secretCheck.isSet(undefined),
     publicUrl: () => lifecycle().launchedServer?.publicUrl ?? readSpace()?.url ?? "",
+    isClosed: () => lifecycle().isClosed,
     redact: (text) => redaction.text(text),
   };
 }
