@@ -3,7 +3,14 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../test/support/browser.ts";
 import { Child } from "./child.ts";
-import { type FrameTimes, measureFrames, measurePage, measureUntil, openConsolePage } from "./console-page.ts";
+import {
+  type FrameTimes,
+  measureFrames,
+  measurePage,
+  measureUntil,
+  openConsolePage,
+  type PageSize,
+} from "./console-page.ts";
 import { hubHeaders, variedDelivery } from "./delivery.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 import { median, printHeading, printNote, printTable, spread } from "./report.ts";
@@ -26,12 +33,16 @@ export async function measureConsole({ rounds, seconds }: BenchOptions): Promise
   }
 }
 
-/** Starts a receiver with a console. */
-async function startReceiver(inboxUrl: string): Promise<{ url: string; stop: () => Promise<void> }> {
+/** Starts a receiver with a console. `readHeap` collects garbage, and returns the heap of the process in MiB. */
+async function startReceiver(inboxUrl: string) {
   process.env.INBOX_URL = inboxUrl;
-  const server = new Child({ file: "subjects/console-receiver.ts" });
+  const server = new Child({ file: "subjects/console-receiver.ts", nodeOptions: ["--expose-gc"] });
   const port = await server.next<number>(60_000);
-  return { url: `http://127.0.0.1:${port}`, stop: () => server.stop() };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    readHeap: async () => (await server.ask<NodeJS.MemoryUsage>("memory")).heapUsed / 2 ** 20,
+    stop: () => server.stop(),
+  };
 }
 
 async function deliver(url: string, number: number): Promise<void> {
@@ -62,7 +73,7 @@ async function measureLive(browser: Browser, seconds: number): Promise<void> {
   const server = await startReceiver(inboxUrl);
   try {
     const { page, firstPaintMs, firstRowMs } = await openConsolePage(browser, server.url);
-    const atFirst = await measurePage(page);
+    const [atFirst, heapAtFirst] = [await measurePage(page), await server.readHeap()];
     const idle = await measureFrames(page, () => wait(3_000));
     const send = () => deliverFor(server.url, seconds / 3).then(() => {});
     const results: [string, FrameTimes][] = [["no deliveries, 3 s", idle]];
@@ -77,7 +88,7 @@ async function measureLive(browser: Browser, seconds: number): Promise<void> {
     await page.getByRole("tree", { name: "Payload" }).waitFor();
     await page.mouse.move(600, 10);
     results.push(["a delivery is open", await measureFrames(page, send)]);
-    const atLast = await measurePage(page);
+    const [atLast, heapAtLast] = [await measurePage(page), await server.readHeap()];
     printHeading(`Console: ${perSecond} deliveries per second for ${seconds} s, ${stored} stored before`);
     printTable(
       ["", "frames", "longest ms", "over 50 ms", "longest task ms"],
@@ -86,13 +97,18 @@ async function measureLive(browser: Browser, seconds: number): Promise<void> {
         longestTaskMs === 0 ? "< 50" : longestTaskMs.toFixed(0),
       ]),
     );
+    printNote(`First paint after ${firstPaintMs.toFixed(0)} ms, first row after ${firstRowMs.toFixed(0)} ms.`);
     printNote(
-      `First paint after ${firstPaintMs.toFixed(0)} ms, first row after ${firstRowMs.toFixed(0)} ms. Heap of the page: ${atFirst.heapMebibytes.toFixed(1)} MiB with ${atFirst.elements} elements at first, ${atLast.heapMebibytes.toFixed(1)} MiB with ${atLast.elements} elements at last.`,
+      `Heap after a garbage collection: ${describeSize(atFirst, heapAtFirst)} at first, ${describeSize(atLast, heapAtLast)} at last.`,
     );
     await page.context().close();
   } finally {
     await server.stop();
   }
+}
+
+function describeSize({ heapMebibytes, elements, nodes }: PageSize, serverHeap: number): string {
+  return `${heapMebibytes.toFixed(1)} MiB in the page (${elements} elements in the document, ${nodes} nodes in memory) and ${serverHeap.toFixed(1)} MiB in the server`;
 }
 
 /** The steps that are measured: the name, the action, and the condition that ends it. */
