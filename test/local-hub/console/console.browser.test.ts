@@ -293,6 +293,17 @@ describe("Jobs", () => {
 });
 
 describe("Events", () => {
+  test("have another word for a failed delivery than the list of deliveries", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    await visit(page, "#/events", "Events");
+    const row = page.getByRole("row").filter({ hasText: "discussion create" });
+    await row.getByText("Not delivered").waitFor();
+    expect(await row.getByText("Dead").count()).toBe(0);
+    await page.getByRole("link", { name: "discussion create" }).click();
+    await pane(page, "Event").getByText("Not delivered").first().waitFor();
+  });
+
   test("appear with their deliveries", async () => {
     const { hub, target } = await openFilled();
     const page = await signIn(hub);

@@ -3,6 +3,7 @@ import { Text } from "../../components/text.tsx";
 import { StatusLabel } from "../../deliveries/status-label.tsx";
 import { formatPlural } from "../../format/number.ts";
 import { formatRoute } from "../../state/route.ts";
+import { hubStatusText } from "./hub-status.ts";
 
 /** The deliveries of an event. By default, they link to their latest attempts. */
 export function EventDeliveries({
@@ -36,7 +37,7 @@ function DeliveryLine({ delivery }: { delivery: EventDelivery }) {
   return (
     <>
       {status ? (
-        <StatusLabel status={status} text={isAccepted ? "Accepted, runs in the background" : undefined} />
+        <StatusLabel status={status} text={isAccepted ? "Accepted, runs in the background" : hubStatusText(status)} />
       ) : (
         <span class="quiet">not stored</span>
       )}

@@ -11,6 +11,7 @@ import { type DataColumn, DataTable } from "../data-table.tsx";
 import { applyFilter, ListPage, readFilter } from "../list-page.tsx";
 import { Split } from "../split.tsx";
 import { EventPane } from "./event-pane.tsx";
+import { hubStatusText } from "./hub-status.ts";
 
 /** The number of events in the list. The local Hub keeps 500. */
 const pageSize = 100;
@@ -47,7 +48,11 @@ function Deliveries({ event: { deliveries, skipped } }: { event: EventInfo }) {
     <ul class="plain-list">
       {deliveries.slice(0, maxShownDeliveries).map(({ deliveryId, webhookId, logId, status, name }) => (
         <li key={deliveryId}>
-          {status ? <StatusLabel status={status} /> : <span class="quiet">not stored</span>}{" "}
+          {status ? (
+            <StatusLabel status={status} text={hubStatusText(status)} />
+          ) : (
+            <span class="quiet">not stored</span>
+          )}{" "}
           <a class="quiet" href={formatRoute("webhooks/one", { id: webhookId, log: logId })}>
             <Text value={shortName(name)} />
           </a>
@@ -114,6 +119,8 @@ export function EventsView() {
 }
 
 function filterText({ scope, action, repository: { type, name }, user, deliveries }: EventInfo): string {
-  const receivers = deliveries.map((delivery) => `${delivery.status ?? ""} ${delivery.name}`);
+  const receivers = deliveries.map(
+    (delivery) => `${delivery.status ? hubStatusText(delivery.status) : ""} ${delivery.name}`,
+  );
   return [scope, action, `${type}:${name}`, user, ...receivers].join(" ");
 }
