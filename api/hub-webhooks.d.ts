@@ -3306,6 +3306,11 @@ interface InboxProblem {
    */
   message: string;
 }
+/** What an inbox reports about its storage and its search. */
+interface InboxDescription extends Pick<DeliveryPage, "searchedNewest" | "unindexed"> {
+  /** Settings of the storage that can cause the loss of accepted deliveries, each with its remedy. Without secrets. */
+  warnings?: readonly string[];
+}
 /** Stores deliveries and runs them in the background. */
 interface Inbox {
   /**
@@ -3347,6 +3352,11 @@ interface Inbox {
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
+  /**
+   * Describes the storage, and what a search covers: `searchedNewest` without a search index, `unindexed` if the index is incomplete.
+   * Does not read deliveries. If missing, nothing is known.
+   */
+  describe?(): Promise<InboxDescription>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
   /**

@@ -80,7 +80,8 @@ export const sections: readonly Section[] = [
       {
         title: "Console",
         path: "guides/console",
-        about: "Find, inspect, edit, and replay deliveries in a browser, pause endpoints, and send events.",
+        about:
+          "Find, inspect, edit, and replay deliveries in a browser, check the inbox, pause endpoints, and send events.",
       },
       {
         title: "The local Hub",

@@ -172,6 +172,12 @@ export interface InboxProblem {
   message: string;
 }
 
+/** What an inbox reports about its storage and its search. */
+export interface InboxDescription extends Pick<DeliveryPage, "searchedNewest" | "unindexed"> {
+  /** Settings of the storage that can cause the loss of accepted deliveries, each with its remedy. Without secrets. */
+  warnings?: readonly string[];
+}
+
 /** Stores deliveries and runs them in the background. */
 export interface Inbox {
   /**
@@ -211,6 +217,11 @@ export interface Inbox {
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
+  /**
+   * Describes the storage, and what a search covers: `searchedNewest` without a search index, `unindexed` if the index is incomplete.
+   * Does not read deliveries. If missing, nothing is known.
+   */
+  describe?(): Promise<InboxDescription>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
   /**

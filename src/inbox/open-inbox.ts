@@ -3,7 +3,12 @@ import type { Logger } from "../core/logger.ts";
 import { optionError } from "../core/option-error.ts";
 import type { RepairedGap } from "./bucket/repair.ts";
 import type { Inbox } from "./inbox.ts";
+import { parseInboxUrl } from "./inbox-url.ts";
 import type { CompactedInbox } from "./sqlite/compact-inbox.ts";
+
+/** The warning about an inbox in memory. */
+export const memoryWarning =
+  "The inbox is in memory, so deliveries are lost when this process exits. To keep deliveries, set INBOX_URL to a file, such as sqlite:./data/inbox.db.";
 
 export interface OpenInboxOptions {
   /**
@@ -50,22 +55,19 @@ export async function openInbox({
   access = "write",
   ...options
 }: OpenInboxOptions): Promise<Inbox> {
-  if (isBucketUrl(url)) {
+  const parsed = parseInboxUrl(url);
+  if (parsed.engine === "bucket") {
     const { openBucket, openBucketForReading } = await import("./bucket/open-bucket.ts");
     return access === "read"
       ? openBucketForReading({ url, log, ...options })
       : openBucket({ url, log, now, mustExist, ...options });
   }
-  if (isServerUrl(url)) {
+  if (parsed.engine !== "sqlite") {
     const { openBullmqInbox } = await import("./bullmq/open-bullmq-inbox.ts");
     return openBullmqInbox({ url, log, now, mustExist });
   }
-  const { file, unsafeFileSystem } = parseSqliteUrl(url);
-  if (file === ":memory:" && !mustExist) {
-    log.warn(
-      "The inbox is in memory, so deliveries are lost when this process exits. To keep deliveries, set INBOX_URL to a file, such as sqlite:./data/inbox.db.",
-    );
-  }
+  const { file, unsafeFileSystem } = parsed;
+  if (file === ":memory:" && !mustExist) log.warn(memoryWarning);
   const { SqliteInbox } = await import("./sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file, unsafeFileSystem, log, now, mustExist });
 }
@@ -77,14 +79,14 @@ export async function openInbox({
  *   `INBOX_UNUSABLE` if the inbox cannot be opened or compacted.
  */
 export async function compactInbox(url: string = defaultInboxUrl): Promise<CompactedInbox> {
-  if (isServerUrl(url) || isBucketUrl(url)) {
+  const parsed = parseInboxUrl(url);
+  if (parsed.engine !== "sqlite") {
     throw optionError(
       "Only an inbox in a SQLite file can be compacted. Redis, PostgreSQL, and buckets reclaim unused space automatically.",
     );
   }
-  const { file } = parseSqliteUrl(url);
   const { compactInboxFile } = await import("./sqlite/compact-inbox.ts");
-  return compactInboxFile(file);
+  return compactInboxFile(parsed.file);
 }
 
 /**
@@ -94,9 +96,8 @@ export async function compactInbox(url: string = defaultInboxUrl): Promise<Compa
  * @throws `OPTION_INVALID` if the URL is not supported.
  */
 export function isOnLocalDisk(url: string = defaultInboxUrl): boolean {
-  if (isServerUrl(url) || isBucketUrl(url)) return false;
-  const { file, unsafeFileSystem } = parseSqliteUrl(url);
-  return file !== ":memory:" && unsafeFileSystem === "refuse";
+  const parsed = parseInboxUrl(url);
+  return parsed.engine === "sqlite" && parsed.file !== ":memory:" && parsed.unsafeFileSystem === "refuse";
 }
 
 /**
@@ -109,7 +110,7 @@ export async function repairInbox(
   url: string,
   options: Pick<OpenInboxOptions, "log" | "now" | "takeOver" | "readVariable">,
 ): Promise<RepairedGap[]> {
-  if (!isBucketUrl(url)) {
+  if (parseInboxUrl(url).engine !== "bucket") {
     throw optionError("Only an inbox in a bucket (hf:// or s3://) can be repaired by this command.");
   }
   const { openBucket } = await import("./bucket/open-bucket.ts");
@@ -119,22 +120,4 @@ export async function repairInbox(
   } finally {
     await inbox.close(0);
   }
-}
-
-/** Whether the URL points to a bucket. */
-function isBucketUrl(url: string): boolean {
-  return /^(?:hf|s3):\/\//.test(url);
-}
-
-function isServerUrl(url: string): boolean {
-  return /^(?:rediss?|postgres(?:ql)?):\/\//.test(url);
-}
-
-function parseSqliteUrl(url: string): { file: string; unsafeFileSystem: "refuse" | "allow" } {
-  const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
-  if (file !== undefined) return { file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" };
-  // The message does not quote the URL, because the URL may contain a password.
-  throw optionError(
-    'Unsupported inbox URL. Set INBOX_URL (or the "inbox" option) to a file, such as sqlite:./data/inbox.db, to a bucket, such as hf://buckets/me/inbox, or to a redis://, rediss://, postgres://, or postgresql:// URL.',
-  );
 }

@@ -313,7 +313,7 @@ describe("The console", () => {
       await keep(receiver, {
         ...{ id, body: JSON.stringify(webhookPayload("repo.content", { repo: { name: `acme/${mark}` } })) },
       });
-      for (const path of ["deliveries", `deliveries/one?endpoint=kept&id=${id}`, "endpoints", "stream"]) {
+      for (const path of ["deliveries", `deliveries/one?endpoint=kept&id=${id}`, "endpoints", "inbox", "stream"]) {
         const request = { method: "GET", path: `${api}/${path}`, version, headers, body: "" };
         const answer = await receiver.post(request);
         expect([answer.status, JSON.parse(answer.text).code]).toEqual([401, "SIGN_IN_REQUIRED"]);

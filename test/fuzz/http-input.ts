@@ -15,9 +15,15 @@ const payloads = knownEvents.map(([scope, action]) => JSON.stringify(webhookPayl
 const endpoints = ["inline", "echo", "fails", "filtered", "comments", "anything", "background", "nowhere"];
 const paths = [
   ...["/", "/health", "/metrics", "/webhooks/", "/_console", "/_console/", "/_console/assets/"],
-  ...["session", "deliveries", "deliveries/one", "deliveries/replay", "deliveries/replay-dead", "endpoints"].map(
-    (name) => `/_console/api/${name}`,
-  ),
+  ...[
+    "session",
+    "deliveries",
+    "deliveries/one",
+    "deliveries/replay",
+    "deliveries/replay-dead",
+    "endpoints",
+    "inbox",
+  ].map((name) => `/_console/api/${name}`),
 ];
 const oddMethods = ["GET", "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
 const oddVersions = ["HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTTP/1.2", "http/1.1", ""];

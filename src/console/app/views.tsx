@@ -6,6 +6,7 @@ import { EventsView } from "./hub/events/events-view.tsx";
 import { JobsView } from "./hub/jobs/jobs-view.tsx";
 import { RepositoriesView } from "./hub/repositories/repositories-view.tsx";
 import { WebhooksView } from "./hub/webhooks/webhooks-view.tsx";
+import { InboxView } from "./inbox/inbox-view.tsx";
 import { LogsView } from "./logs/logs-view.tsx";
 import { SendView } from "./send/send-view.tsx";
 import { TunnelView } from "./session/tunnel-view.tsx";
@@ -25,6 +26,7 @@ export interface View {
 export const views: readonly View[] = [
   { feature: "deliveries", label: "Deliveries", path: "deliveries", component: DeliveriesView },
   { feature: "endpoints", label: "Endpoints", path: "endpoints", component: EndpointsView },
+  { feature: "inbox", label: "Inbox", path: "inbox", component: InboxView },
   { feature: "webhooks", label: "Webhooks", path: "webhooks", component: WebhooksView },
   { feature: "events", label: "Events", path: "events", component: EventsView },
   { feature: "send", label: "Send", path: "send", component: SendView },

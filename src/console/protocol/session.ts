@@ -8,6 +8,7 @@ export type ConsolePlace = (typeof consolePlaces)[number];
 export const consoleFeatures = [
   "deliveries",
   "endpoints",
+  "inbox",
   "send",
   "webhooks",
   "repositories",

@@ -28,8 +28,8 @@ export interface DevConsoleOptions {
 }
 
 /**
- * The console of a dev session. It stays open across reloads: deliveries and endpoints are read from the server's own console, and
- * logs, the reload state, and the local Hub from the session.
+ * The console of a dev session. It stays open across reloads: deliveries, endpoints, and the inbox are read from the server's own
+ * console, and logs, the reload state, and the local Hub from the session.
  */
 export class DevConsole {
   /** The token with which the session reads the server's console. */
@@ -93,7 +93,7 @@ export class DevConsole {
       port,
       token: this.serverToken,
       publish: (message) => this.#events.publish(message),
-      onConnected: () => this.#events.changed("deliveries", "endpoints"),
+      onConnected: () => this.#events.changed("deliveries", "endpoints", "inbox"),
       signal: AbortSignal.any([this.#closing.signal, this.#relaying.signal]),
     });
   }
@@ -108,7 +108,7 @@ export class DevConsole {
     const { serverPort, onProblem } = this.#options;
     return new Console({
       place: "dev",
-      features: () => ["deliveries", "endpoints", ...features, "logs", ...this.#tunnelFeature()],
+      features: () => ["deliveries", "endpoints", "inbox", ...features, "logs", ...this.#tunnelFeature()],
       version: packageVersion(),
       access: this.#access,
       resources: [forwardToServer({ serverPort, token: this.serverToken }), this.#sessionApi(), ...resources],

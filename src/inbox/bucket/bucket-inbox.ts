@@ -7,6 +7,7 @@ import type {
   DeliveryPage,
   EndpointQueue,
   Inbox,
+  InboxDescription,
   InboxProblem,
   IncomingDelivery,
   ListOptions,
@@ -147,6 +148,10 @@ export class BucketInbox implements Inbox {
       message: `Some records of the inbox ${name} are missing or unreadable (${gaps.slice(0, 10).join(", ")}), so deliveries can be missing. New deliveries are stored. To restore what is readable, run: npx hub-webhooks deliveries repair`,
     };
     return [...(await inbox.problems()), gap];
+  }
+
+  describe(): Promise<InboxDescription> {
+    return this.#options.inbox.describe();
   }
 
   prune(): Promise<number> {

@@ -9,6 +9,7 @@ import type {
   DeliveryPage,
   EndpointQueue,
   Inbox,
+  InboxDescription,
   InboxProblem,
   IncomingDelivery,
   ListOptions,
@@ -21,7 +22,7 @@ import type { OwnActions } from "../own-actions.ts";
 import { defaultRetention, retentionOf } from "../retention.ts";
 import { ClockSkew } from "./clock-skew.ts";
 import { isComplete, isKept, merge, readCursor, writeCursor } from "./delivery-pages.ts";
-import { listMatching } from "./delivery-search.ts";
+import { listMatching, searchedNewest } from "./delivery-search.ts";
 import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { openQueue, type QueueServer } from "./queue-server.ts";
@@ -236,6 +237,10 @@ export class BullmqInbox implements Inbox {
   async #findStall(): Promise<InboxProblem | undefined> {
     await this.#checkStorage();
     return this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting());
+  }
+
+  async describe(): Promise<InboxDescription> {
+    return { searchedNewest, warnings: this.#options.server.warnings };
   }
 
   async prune(): Promise<number> {

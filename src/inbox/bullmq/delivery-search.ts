@@ -5,7 +5,7 @@ import { type DeliveryPage, type ListOptions, pageSize, type StoredDelivery } fr
 import { cursorInvalid } from "../inbox-errors.ts";
 
 /** The number of newest deliveries that are compared with the filters. */
-const searchedNewest = 1_000;
+export const searchedNewest = 1_000;
 /** The number of deliveries per read. It is small, because a body can have up to 10 MiB by default. */
 const readSize = 100;
 

@@ -2,6 +2,7 @@ import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnect
 import type { Client } from "pg";
 import { withDeadline } from "../../core/deadline.ts";
 import { WebhookError } from "../../core/errors.ts";
+import { postgresSchema as schema } from "./names.ts";
 import type { Bullmq, Pg } from "./optional-packages.ts";
 import { postgresDiscardedJobs } from "./postgres-discarded-jobs.ts";
 import { createOwnActionTable, postgresOwnActions } from "./postgres-own-actions.ts";
@@ -24,8 +25,6 @@ import {
 } from "./queue-server.ts";
 import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 
-/** The PostgreSQL schema that contains all tables of the inbox. */
-const schema = "hub_webhooks";
 const connectMs = 5_000;
 /** The timeout of a query, in milliseconds. Without a timeout, a server that does not respond would block a connection forever. */
 const queryMs = 10_000;

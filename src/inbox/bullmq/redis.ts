@@ -4,6 +4,7 @@ import { withDeadline } from "../../core/deadline.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/option-error.ts";
 import { maxOwnActions, ownActionRetentionMs } from "../own-actions.ts";
+import { redisPrefix as prefix } from "./names.ts";
 import type { Bullmq, Ioredis } from "./optional-packages.ts";
 import {
   createLeaseServer,
@@ -18,8 +19,6 @@ import { redisDiscardedJobs } from "./redis-discarded-jobs.ts";
 import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 import { type DeliveryJob, retryFinished } from "./stored-job.ts";
 
-/** The prefix of all Redis keys of the inbox. */
-const prefix = "hub-webhooks";
 const connectMs = 5_000;
 
 /** The pause before reconnecting to a server that rejects writes, in milliseconds. */

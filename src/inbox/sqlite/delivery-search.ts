@@ -67,8 +67,7 @@ export class DeliverySearch {
     if (!filter.hasContent || this.#isSmall(options)) {
       return this.#page({ sequences: this.#scan(options, range), report: {} }, { filter, options, limit });
     }
-    const identity = String(this.#statements.identity.get()?.uuid ?? "");
-    using index = indexFile === undefined ? undefined : SearchIndex.openToRead(indexFile, identity);
+    using index = this.#openIndex(indexFile);
     const candidates = index
       ? this.#findWithIndex(index, { filter, options, range })
       : {
@@ -76,6 +75,15 @@ export class DeliverySearch {
           report: { searchedNewest: maxWithoutIndex },
         };
     return this.#page(candidates, { filter, options, limit });
+  }
+
+  /** Returns what a search covers, without a search. An index that cannot be opened counts as missing. */
+  coverage(indexFile: string | undefined): Pick<DeliveryPage, "searchedNewest" | "unindexed"> {
+    if (this.#isSmall({})) return {};
+    using index = this.#openIndex(indexFile);
+    if (!index) return { searchedNewest: maxWithoutIndex };
+    const { unindexed } = this.#unindexed(index);
+    return unindexed > 0 ? { unindexed } : {};
   }
 
   #page(
@@ -121,9 +129,7 @@ export class DeliverySearch {
     index: SearchIndex,
     { filter, options, range }: { filter: DeliveryFilter; options: SearchOptions; range: SequenceRange },
   ): Candidates {
-    const { indexedUntil = 0, failuresUntil = 0 } = index.readState() ?? {};
-    const failures = Number(this.#statements.lastFailure.get()?.last ?? 0) - failuresUntil;
-    const unindexed = Math.max(0, this.#lastSequence() - indexedUntil) + Math.max(0, failures);
+    const { indexedUntil, failuresUntil, failures, unindexed } = this.#unindexed(index);
     const indexed = { from: range.from, until: Math.min(range.until, indexedUntil + 1) };
     const unindexedRange = { from: Math.max(range.from, indexedUntil + 1), until: range.until };
     const newlyFailed = failures > 0 ? this.#failedSince(failuresUntil, indexed) : [];
@@ -132,6 +138,19 @@ export class DeliverySearch {
       mergeDescending(newlyFailed, index.find(filter, { ...indexed, maxMs: maxIndexMs })),
     );
     return { sequences, report: unindexed > 0 ? { unindexed } : {} };
+  }
+
+  #openIndex(indexFile: string | undefined): SearchIndex | undefined {
+    const identity = String(this.#statements.identity.get()?.uuid ?? "");
+    return indexFile === undefined ? undefined : SearchIndex.openToRead(indexFile, identity);
+  }
+
+  /** Returns what the index contains, and the numbers of failed attempts and of all rows that it does not contain yet. */
+  #unindexed(index: SearchIndex) {
+    const { indexedUntil = 0, failuresUntil = 0 } = index.readState() ?? {};
+    const failures = Number(this.#statements.lastFailure.get()?.last ?? 0) - failuresUntil;
+    const unindexed = Math.max(0, this.#lastSequence() - indexedUntil) + Math.max(0, failures);
+    return { indexedUntil, failuresUntil, failures, unindexed };
   }
 
   /** Returns the sequences of deliveries whose newest errors are not in the index, in descending order. */

@@ -6,6 +6,7 @@ import type {
   DeliveryPage,
   EndpointQueue,
   Inbox,
+  InboxDescription,
   InboxProblem,
   IncomingDelivery,
   ListOptions,
@@ -130,6 +131,12 @@ export class SqliteInbox implements Inbox {
     return this.#file.table;
   }
 
+  /** The path of the search index. An inbox in memory has none. */
+  get #indexFile(): string | undefined {
+    const { file } = this.#options;
+    return file === ":memory:" ? undefined : searchIndexFile(resolve(file));
+  }
+
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const { now, maxQueued } = this.#options;
     const bytes = Buffer.byteLength(delivery.body);
@@ -181,9 +188,11 @@ export class SqliteInbox implements Inbox {
     const filter = readFilter(options);
     if (!filter) return this.#file.committed.reader.list(options);
     if (filter.hasContent && this.#workers.size > 0) this.#maintenance.countSearch();
-    const { file } = this.#options;
-    const indexFile = file === ":memory:" ? undefined : searchIndexFile(resolve(file));
-    return this.#file.committed.search.list(filter, options, indexFile);
+    return this.#file.committed.search.list(filter, options, this.#indexFile);
+  }
+
+  async describe(): Promise<InboxDescription> {
+    return this.#file.committed.search.coverage(this.#indexFile);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {

@@ -42,6 +42,12 @@ export class BackgroundWork {
     return this.#inbox?.bucket;
   }
 
+  /** The URL of the inbox, or an `Inbox` object. `undefined`: `INBOX_URL` or the default. */
+  get inbox(): string | Inbox | undefined {
+    const { inbox } = this.#options;
+    return typeof inbox === "object" ? inbox : (this.#inboxUrl ?? inbox);
+  }
+
   /** The inbox that is open or opening, or `undefined` before the inbox is first opened. */
   get opened(): Promise<Inbox> | undefined {
     return this.#opening;
@@ -149,22 +155,12 @@ export class BackgroundWork {
   }
 
   async #openInbox(): Promise<Inbox> {
-    const { inbox, log, now } = this.#options;
-    if (typeof inbox === "object") {
-      if (this.#inboxUrl !== undefined) {
-        log.warn(
-          "The server uses its own Inbox object, not the inbox of this session, and runs the deliveries in it. To keep the session separate, pass a URL to new WebhooksServer({ inbox }) instead.",
-        );
-      }
-      return inbox;
-    }
+    const { log, now } = this.#options;
+    const { inbox } = this;
+    if (typeof inbox === "object" && this.#inboxUrl === undefined) return inbox;
     const { openConfiguredInbox } = await import("../node/open-configured-inbox.ts");
-    const opened = await openConfiguredInbox({
-      url: this.#inboxUrl ?? inbox,
-      log,
-      now,
-      signal: this.#stopOpening.signal,
-    });
+    const { signal } = this.#stopOpening;
+    const opened = await openConfiguredInbox({ inbox, log, now, signal });
     if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
     return opened.inbox;
   }

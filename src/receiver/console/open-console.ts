@@ -3,11 +3,13 @@ import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/console-events.ts";
 import { deliveriesApi } from "../../console/server/deliveries-api.ts";
 import { endpointsApi } from "../../console/server/endpoints-api.ts";
+import { inboxApi } from "../../console/server/inbox-api.ts";
 import { packageVersion } from "../../core/package-version.ts";
 import { webhooksPath } from "../../core/paths.ts";
 import { ReceiverDeliveries } from "./deliveries.ts";
 import { EarlierActivity } from "./earlier-activity.ts";
 import { ReceiverEndpoints } from "./endpoints.ts";
+import { ReceiverInbox } from "./inbox.ts";
 import { Registrations } from "./registrations.ts";
 import { type ServerParts, sourceOf } from "./source.ts";
 
@@ -30,24 +32,25 @@ export function openConsole(server: ServerParts, earlier = EarlierActivity.read(
   });
   history.observe((key) => {
     events.deliveryChanged(key);
-    events.changed("endpoints");
+    events.changed("endpoints", "inbox");
   });
   const endpoints = new ReceiverEndpoints({
     ...source,
     ...{ urlOf, earlier },
     registrations: new Registrations({ hub: source.hub, now }),
-    onChange: () => events.changed("endpoints"),
+    onChange: () => events.changed("endpoints", "inbox"),
   });
+  const inbox = new ReceiverInbox({ ...source, recordsDetails: history.recordsDetails });
   const console = new Console({
     place: "receiver",
-    features: () => ["deliveries", "endpoints"],
+    features: () => ["deliveries", "endpoints", "inbox"],
     version: packageVersion(),
     access: new ConsoleAccess({
       token: source.token(),
       now,
       onRefused: (refusal) => refusalLog.warn(refusal, "request to the console refused"),
     }),
-    resources: [deliveriesApi(deliveries), endpointsApi(endpoints)],
+    resources: [deliveriesApi(deliveries), endpointsApi(endpoints), inboxApi(inbox)],
     events,
     onError: (error) => log.error({ err: error }, "A request of the console failed."),
   });

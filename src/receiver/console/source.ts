@@ -8,6 +8,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { ServerHub } from "../hub/server-hub.ts";
 import type { LaunchedServer } from "../lifecycle/launch-options.ts";
+import { configuredUrl } from "../node/open-configured-inbox.ts";
 import type { DeliveryPipeline } from "../pipeline/pipeline.ts";
 import type { DeliveryHistory } from "../recent/delivery-history.ts";
 import type { OwnerCheck } from "../security/owner-check.ts";
@@ -41,6 +42,8 @@ export interface ConsoleSource
   endpoints: ReadonlyMap<string, Endpoint>;
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   inbox: () => Promise<Inbox> | undefined;
+  /** Returns the URL of the inbox or an `Inbox` object, or `undefined` for an inbox in memory. */
+  configuredInbox: () => string | Inbox | undefined;
   hub: () => HubClient;
   /** The console token, or `undefined` if only one-time links sign in. */
   token: () => string | undefined;
@@ -59,6 +62,7 @@ export function sourceOf(server: ServerParts): ConsoleSource {
     ...shared,
     endpoints: endpoints.byName,
     inbox: () => (endpoints.backgroundEndpoints.length > 0 ? background.open() : undefined),
+    configuredInbox: () => (typeof background.inbox === "object" ? background.inbox : configuredUrl(background.inbox)),
     hub: () => hub.client,
     token: () => toolToken() ?? ownerCheck.token,
     isSecretSet: () => secretCheck.isSet(undefined),

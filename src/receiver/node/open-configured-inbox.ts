@@ -7,8 +7,8 @@ import type { Inbox } from "../../inbox/inbox.ts";
 import { openInbox } from "../../inbox/open-inbox.ts";
 
 interface ConfiguredInboxOptions {
-  /** The URL of the inbox. Default: `INBOX_URL`, else memory under a test runner, else `sqlite:./.hub-webhooks/inbox.db`. */
-  url: string | undefined;
+  /** The URL of the inbox (see {@link configuredUrl}), or an `Inbox` object in place of the inbox of a session. */
+  inbox: string | Inbox | undefined;
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -27,19 +27,36 @@ export interface ConfiguredInbox {
 const maxTestRetryWaitMs = 50;
 
 /**
- * Opens the inbox of a server with background endpoints.
+ * Returns the URL of a server's inbox: the given one, else `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`. Returns `undefined`
+ * under a test runner if no inbox is set: it is then in memory.
+ */
+export function configuredUrl(url: string | undefined): string | undefined {
+  return url ?? readEnvironment("INBOX_URL") ?? (isTestRun() ? undefined : defaultInboxUrl);
+}
+
+/**
+ * Opens the inbox of a server with background endpoints. Returns an `Inbox` object with a warning, because the session cannot
+ * replace it.
  *
  * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
  */
-export async function openConfiguredInbox({ url, log, now, signal }: ConfiguredInboxOptions): Promise<ConfiguredInbox> {
-  const chosen = url ?? readEnvironment("INBOX_URL");
-  if (chosen === undefined && isTestRun()) {
-    return { inbox: await openTestInbox({ log, now }), maxRetryWaitMs: maxTestRetryWaitMs };
+export async function openConfiguredInbox({
+  inbox,
+  log,
+  now,
+  signal,
+}: ConfiguredInboxOptions): Promise<ConfiguredInbox> {
+  if (typeof inbox === "object") {
+    log.warn(
+      "The server uses its own Inbox object, not the inbox of this session, and runs the deliveries in it. To keep the session separate, pass a URL to new WebhooksServer({ inbox }) instead.",
+    );
+    return { inbox };
   }
-  const wanted = chosen ?? defaultInboxUrl;
-  const inbox = await openInbox({ url: wanted, log, now, signal });
-  log.info({ inbox: maskUrl(wanted) }, "Opened the inbox for background deliveries.");
-  return { inbox };
+  const url = configuredUrl(inbox);
+  if (url === undefined) return { inbox: await openTestInbox({ log, now }), maxRetryWaitMs: maxTestRetryWaitMs };
+  const opened = await openInbox({ url, log, now, signal });
+  log.info({ inbox: maskUrl(url) }, "Opened the inbox for background deliveries.");
+  return { inbox: opened };
 }
 
 /** Opens an inbox in memory, so that a test does not share an inbox file with a server in the same folder. */

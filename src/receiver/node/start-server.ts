@@ -13,6 +13,7 @@ import type { SecretCheck } from "../security/secret-check.ts";
 import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-settings.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import type { PublicListener } from "./public-listener.ts";
+import { spaceDiskWarning } from "./space-disk.ts";
 
 /** The parts of a server that are necessary to start it. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
@@ -179,7 +180,5 @@ function logSpaceAdvice({ endpoints, inbox, log }: ServerParts): void {
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",
   );
   if (endpoints.backgroundEndpoints.length === 0 || !isInboxOnDisk(inbox)) return;
-  log.warn(
-    "The inbox is on the disk of this Space. Every restart erases the disk, including queued deliveries. Set INBOX_URL (Settings, Variables and secrets) to a Storage Bucket, such as hf://buckets/me/inbox, and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to its S3 credentials. Redis and PostgreSQL servers need port 80, 443, or 8080, because a Space cannot connect to other ports.",
-  );
+  log.warn(spaceDiskWarning);
 }

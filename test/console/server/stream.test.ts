@@ -288,7 +288,7 @@ describe("The stream of a server, over a socket,", () => {
       storage: endpoint === "inline" ? "memory" : "inbox",
       event: { scope: "repo.content", action: "update" },
     });
-    expect(text).toContain('{"type":"changed","features":["endpoints"]}');
+    expect(text).toContain('{"type":"changed","features":["endpoints","inbox"]}');
     await cancel();
   });
 });

@@ -63,12 +63,16 @@ async function signIn(link: string, base: string): Promise<Record<string, string
 }
 
 describe("The console of a dev session", () => {
-  test("lists the deliveries and endpoints of the server", async () => {
+  test("lists the deliveries, endpoints, and inbox of the server", async () => {
     const { call, deliver } = await openConsole();
     await deliver();
     const { deliveries } = await (await call("deliveries")).json();
     expect(deliveries).toMatchObject([{ endpoint: "hello", status: "succeeded" }]);
     expect(await (await call("endpoints")).json()).toMatchObject({ endpoints: [{ name: "hello" }] });
+    expect(await (await call("inbox")).json()).toMatchObject({ state: "unused" });
+    expect(await (await call("session")).json()).toMatchObject({
+      features: expect.arrayContaining(["deliveries", "endpoints", "inbox", "logs"]),
+    });
   });
 
   test("replays a delivery through the server", async () => {
@@ -120,7 +124,7 @@ describe("The console of a dev session", () => {
 
   test("requires a sign-in for everything, also from this machine", async () => {
     const { base } = await openConsole();
-    for (const path of ["deliveries", "endpoints", "dev", "logs", "stream"]) {
+    for (const path of ["deliveries", "endpoints", "inbox", "dev", "logs", "stream"]) {
       expect((await fetch(`${base}/_console/api/${path}`)).status).toBe(401);
     }
   });

@@ -129,6 +129,18 @@ describe("The search index", () => {
     expect(page).not.toHaveProperty("unindexed");
   });
 
+  test("is described without a search", async () => {
+    const { inbox, file } = openInbox();
+    expect(await inbox.describe()).toEqual({});
+    addMany(file, 3_000);
+    expect(await inbox.describe()).toEqual({ searchedNewest: 5_000 });
+    const indexer = openIndexer(file);
+    indexer.step(1_000);
+    expect(await inbox.describe()).toEqual({ unindexed: 2_000 });
+    indexAll(indexer);
+    expect(await inbox.describe()).toEqual({});
+  });
+
   test("reads only the newest 2,000 of the missing deliveries directly", async () => {
     const { inbox, file } = openInbox();
     addMany(file, 6_500);

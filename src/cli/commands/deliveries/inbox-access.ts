@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { messageOf } from "../../../core/describe-error.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/logger.ts";
+import { maskSecretsOf } from "../../../core/mask-secrets.ts";
 import { plainText } from "../../../core/terminal-text.ts";
-import { maskUrl, secretsInUrl } from "../../../core/urls.ts";
 import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
 import type { Shell } from "../../shell.ts";
 
@@ -91,7 +91,7 @@ interface NamedInbox {
 
 /** Creates an error that is safe to print. The error has no cause, because the cause could contain the URL. */
 function toUserError(error: unknown, { url, isOption }: NamedInbox): Error {
-  const reason = withoutSecrets(messageOf(error), url).replace("set INBOX_TAKE_OVER=1", "add --take-over");
+  const reason = maskSecretsOf(url, messageOf(error)).replace("set INBOX_TAKE_OVER=1", "add --take-over");
   if (WebhookError.isInstance(error)) {
     const hint = error.code === "INBOX_UNUSABLE" ? listInboxes({ except: url }) : "";
     return new WebhookError(`${withOptionName(error, { reason, url, isOption })}${hint}`, { code: error.code });
@@ -115,7 +115,7 @@ function withOptionName(
     if (code !== "INBOX_UNAVAILABLE") return message;
   } else if (code === "INBOX_UNUSABLE") return `${reason} For this command, you can also set the URL with --inbox.`;
   if (code !== "INBOX_UNAVAILABLE") return reason;
-  const detail = cause === undefined ? "" : ` (${withoutSecrets(messageOf(cause), url)})`;
+  const detail = cause === undefined ? "" : ` (${maskSecretsOf(url, messageOf(cause))})`;
   return `The inbox could not be written${detail}. Try again.`;
 }
 
@@ -133,21 +133,6 @@ function listInboxes({ except }: { except: string }): string {
 
 /** The maximum number of inbox files to list in an error. */
 const maxListed = 10;
-
-/** Shorter secrets can be common words such as "postgres", so they are only masked inside a URL. */
-const minUniqueLength = 12;
-
-function withoutSecrets(text: string, url: string): string {
-  // An unescaped slash in a password makes the URL invalid, but the password must still be masked.
-  const [, unescaped = ""] = /:\/\/[^:@]*:(.*)@/s.exec(url) ?? [];
-  return [...secretsInUrl(url), unescaped]
-    .filter((secret) => secret !== "")
-    .sort((left, right) => right.length - left.length)
-    .reduce((masked, secret) => {
-      const inPlace = masked.replaceAll(`:${secret}@`, ":***@");
-      return secret.length < minUniqueLength ? inPlace : inPlace.replaceAll(secret, "***");
-    }, maskUrl(text));
-}
 
 /** The inbox to read by default, and a note for the user. */
 interface FoundInbox {

@@ -1,0 +1,71 @@
+/** The statuses whose deliveries an inbox counts, in the order of the view. */
+export const countedStatuses = ["queued", "running", "dead", "succeeded", "cancelled"] as const;
+export type CountedStatus = (typeof countedStatuses)[number];
+
+/** Where an inbox is stored. Contains no username, password, or other parameter of its URL. */
+export interface InboxLocation {
+  /** `custom`: an `Inbox` object of the program. `unknown`: the URL is not supported. */
+  engine: "sqlite" | "bucket" | "redis" | "postgres" | "memory" | "custom" | "unknown";
+  /** The absolute path of the file, the URL of the bucket, or the host and port of the server. */
+  address?: string;
+  /** The S3 API of a bucket. */
+  api?: string;
+  /** The database on the server. */
+  database?: string;
+  /** The prefix of the keys in Redis, or the schema in PostgreSQL. */
+  namespace?: string;
+  /**
+   * How long the storage keeps deliveries. `retention`: until their retention period ends. `space-restart`, `process-exit`: at most
+   * until then. Missing for an `Inbox` object of the program and an unsupported URL.
+   */
+  keptUntil?: "retention" | "space-restart" | "process-exit";
+}
+
+/** A problem with storing or running deliveries. */
+export interface InboxProblemInfo {
+  code: string;
+  severity: "unavailable" | "degraded";
+  /** The problem and how to fix it. */
+  message: string;
+}
+
+/** The deliveries of an endpoint in the inbox. */
+export interface InboxEndpoint {
+  name: string;
+  /** The number of deliveries per status, including those of which only the ID is kept. */
+  counts: Readonly<Record<CountedStatus, number>>;
+  /** Whether this server runs the endpoint in the background. If not, its deliveries wait for another server. */
+  isServed: boolean;
+  isPaused: boolean;
+  /** How long a finished delivery is kept, in milliseconds. Missing for an endpoint that this server does not run. */
+  retentionMs?: number;
+  /** How long the ID of a finished delivery is kept, in milliseconds. */
+  idRetentionMs?: number;
+}
+
+/** What the inbox contains. */
+export interface InboxContents {
+  /** The endpoints of this server, and then other endpoints with deliveries. */
+  endpoints: readonly InboxEndpoint[];
+  /** The number of newest deliveries that a search examines, without a search index. */
+  searchedNewest?: number;
+  /** The number of deliveries and failed attempts that the search index does not contain yet. */
+  unindexed?: number;
+}
+
+/** The answer of `GET /api/inbox`. */
+export interface InboxInfo {
+  /**
+   * `open`, `degraded`, and `unavailable` are the states of an open inbox, by its worst problem. An inbox that cannot be opened is also
+   * `unavailable`. `unused`: the server has no background endpoint, so it does not open the inbox.
+   */
+  state: "open" | "degraded" | "unavailable" | "opening" | "closed" | "unused";
+  location: InboxLocation;
+  problems: readonly InboxProblemInfo[];
+  /** Settings of the storage that can cause the loss of deliveries, each with its remedy. */
+  warnings: readonly string[];
+  /** Whether the server records headers, results, stacks, and logs (`recordDetails`). */
+  recordsDetails: boolean;
+  /** Missing if the inbox is not open or did not answer. */
+  contents?: InboxContents;
+}

@@ -1,0 +1,149 @@
+import type { InboxContents, InboxEndpoint, InboxInfo, InboxProblemInfo } from "../../console/protocol/inbox.ts";
+import type { InboxSource } from "../../console/server/inbox-api.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { maskSecretsOf } from "../../core/mask-secrets.ts";
+import type { DeliveryCounts, Inbox, InboxDescription } from "../../inbox/inbox.ts";
+import { memoryWarning } from "../../inbox/open-inbox.ts";
+import { retentionOf } from "../../inbox/retention.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import { spaceDiskWarning } from "../node/space-disk.ts";
+import { withInboxDeadline } from "./inbox-deadline.ts";
+import { locateInbox } from "./inbox-location.ts";
+
+/** How long the console waits for an inbox that is being opened, such as a bucket, in milliseconds. */
+const defaultOpeningMs = 2_000;
+
+export interface ReceiverInboxOptions {
+  endpoints: ReadonlyMap<string, Endpoint>;
+  /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
+  inbox: () => Promise<Inbox> | undefined;
+  /** Returns the URL of the inbox or an `Inbox` object, or `undefined` for an inbox in memory. */
+  configuredInbox: () => string | Inbox | undefined;
+  isClosed: () => boolean;
+  recordsDetails: boolean;
+  redact: (text: string) => string;
+  /** Default `2_000`. */
+  openingMs?: number;
+}
+
+/** The inbox of a receiver. */
+export class ReceiverInbox implements InboxSource {
+  readonly #options: ReceiverInboxOptions;
+  /** Why the inbox could not be opened. Each read tries again, which can take longer than a read. */
+  #failure: InboxProblemInfo | undefined;
+
+  constructor(options: ReceiverInboxOptions) {
+    this.#options = options;
+  }
+
+  async read(): Promise<InboxInfo> {
+    const { configuredInbox, recordsDetails, isClosed, inbox, openingMs = defaultOpeningMs } = this.#options;
+    const location = locateInbox(configuredInbox());
+    const warnings = warningsOf(location);
+    const shared = { location, warnings, recordsDetails, problems: [] };
+    // After the server has closed, `inbox` would open it again.
+    if (isClosed()) return { ...shared, state: "closed" };
+    const opening = inbox();
+    if (!opening) return { ...shared, state: "unused" };
+    const opened = await within(this.#follow(opening), openingMs);
+    if (this.#failure) return { ...shared, state: "unavailable", problems: [this.#failure] };
+    if (!opened) return { ...shared, state: "opening" };
+    const { problems, contents, description } = await this.#readOpened(opened);
+    const problem = problems.find(({ severity }) => severity === "unavailable") ?? problems[0];
+    return {
+      ...{ ...shared, state: problem?.severity ?? "open", problems },
+      warnings: [...warnings, ...(description?.warnings ?? [])],
+      ...(contents && { contents }),
+    };
+  }
+
+  /** Remembers why an inbox could not be opened. Never rejects. */
+  async #follow(opening: Promise<Inbox>): Promise<Inbox | undefined> {
+    try {
+      const inbox = await opening;
+      this.#failure = undefined;
+      return inbox;
+    } catch (error) {
+      this.#failure = this.#toProblem(error);
+      return undefined;
+    }
+  }
+
+  async #readOpened(inbox: Inbox) {
+    const [reported, description, read] = await Promise.all([
+      withInboxDeadline(inbox.problems()).catch((error: unknown) => [this.#toProblem(error)]),
+      inbox.describe && withInboxDeadline(inbox.describe()).catch(() => undefined),
+      withInboxDeadline(Promise.all([inbox.counts(), inbox.pausedEndpoints()])).catch((error: unknown) =>
+        this.#toProblem(error),
+      ),
+    ]);
+    const problems = reported.map(({ code, severity, message }) => ({ code, severity, message: this.#mask(message) }));
+    if (!Array.isArray(read)) return { problems: problems.length > 0 ? problems : [read], description };
+    const [counts, paused] = read;
+    return { problems, description, contents: this.#toContents({ counts, paused, description }) };
+  }
+
+  #toContents({
+    counts,
+    paused,
+    description,
+  }: {
+    counts: Readonly<Record<string, DeliveryCounts>>;
+    paused: readonly string[];
+    description: InboxDescription | undefined;
+  }): InboxContents {
+    const { searchedNewest, unindexed } = description ?? {};
+    // Not a lookup by name: an endpoint may be named "constructor".
+    const stored = new Map(Object.entries(counts));
+    const served = [...this.#options.endpoints.values()].filter(({ queue }) => queue !== undefined);
+    const names = new Set([...served.map(({ name }) => name), ...stored.keys()]);
+    return {
+      endpoints: [...names].map((name) => ({
+        ...this.#describe(name, stored.get(name)),
+        isPaused: paused.includes(name),
+      })),
+      ...(searchedNewest !== undefined && { searchedNewest }),
+      ...(unindexed !== undefined && { unindexed }),
+    };
+  }
+
+  #describe(name: string, counts: DeliveryCounts | undefined): Omit<InboxEndpoint, "isPaused"> {
+    const { queued = 0, running = 0, dead = 0, succeeded = 0, cancelled = 0 } = counts ?? {};
+    const queue = this.#options.endpoints.get(name)?.queue;
+    const retention = queue && retentionOf(queue);
+    return {
+      ...{ name, counts: { queued, running, dead, succeeded, cancelled }, isServed: queue !== undefined },
+      // An ID is deleted together with the body, or later.
+      ...(retention && {
+        retentionMs: retention.bodiesMs,
+        idRetentionMs: Math.max(retention.bodiesMs, retention.idsMs),
+      }),
+    };
+  }
+
+  #toProblem(error: unknown): InboxProblemInfo {
+    // Omits messages of database drivers, which may contain secrets.
+    const [code, message] = WebhookError.isInstance(error)
+      ? [error.code, this.#mask(error.message)]
+      : ["INBOX_UNAVAILABLE", "The inbox did not report its state. See the server's log."];
+    return { code, severity: "unavailable", message };
+  }
+
+  #mask(text: string): string {
+    const { redact, configuredInbox } = this.#options;
+    const inbox = configuredInbox();
+    return redact(typeof inbox === "string" ? maskSecretsOf(inbox, text) : text);
+  }
+}
+
+function warningsOf({ keptUntil }: InboxInfo["location"]): string[] {
+  if (keptUntil === "space-restart") return [spaceDiskWarning];
+  return keptUntil === "process-exit" ? [memoryWarning] : [];
+}
+
+/** Returns the result of a promise, or `undefined` after a time. */
+async function within<Result>(pending: Promise<Result>, timeoutMs: number): Promise<Result | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), timeoutMs);
+  return Promise.race([pending, late.promise]).finally(() => clearTimeout(timer));
+}

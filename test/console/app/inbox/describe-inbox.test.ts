@@ -1,0 +1,38 @@
+import { describe, expect, test } from "vitest";
+import {
+  describeDetails,
+  describeRetention,
+  describeSearch,
+} from "../../../../src/console/app/inbox/describe-inbox.ts";
+import type { InboxEndpoint } from "../../../../src/console/protocol/inbox.ts";
+
+const day = 24 * 3_600_000;
+const endpoint: InboxEndpoint = {
+  ...{ name: "retrain", isServed: true, isPaused: false },
+  counts: { queued: 0, running: 0, dead: 0, succeeded: 0, cancelled: 0 },
+};
+
+describe("The text about", () => {
+  test.each([
+    [{}, /all/],
+    [{ searchedNewest: 1_000 }, /1,000/],
+    [{ unindexed: 1 }, /1 entry is/],
+    [{ unindexed: 1_234 }, /1,234 entries are/],
+  ])("the search describes %j", (coverage, text) => {
+    expect(describeSearch({ endpoints: [], ...coverage })).toMatch(text);
+  });
+
+  test("the details names the option that turns them off", () => {
+    expect(describeDetails(true)).not.toContain("recordDetails");
+    expect(describeDetails(false)).toContain("recordDetails");
+  });
+
+  test("the retention contains how long an ID is kept", () => {
+    const described = describeRetention({ ...endpoint, retentionMs: 3 * day, idRetentionMs: 7 * day });
+    expect(described).toEqual({ text: "3 d", title: expect.stringMatching(/3 d .* 7 d/) });
+  });
+
+  test("the retention of an endpoint of another server is missing", () => {
+    expect(describeRetention(endpoint)).toBeUndefined();
+  });
+});

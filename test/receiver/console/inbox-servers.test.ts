@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { InboxInfo } from "../../../src/console/protocol/inbox.ts";
+import { WebhooksServer } from "../../../src/index.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
+import { inboxFile } from "../../inbox/inbox-file.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
+import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const secret = "Planted-5ecret-8b20";
+
+/** Opens a server on a socket, runs a delivery that dies, and returns what the console's API answers. */
+async function readOverSocket(inbox: string): Promise<{ info: InboxInfo; text: string }> {
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ secret, consoleToken: "t0ken", logger, inbox });
+  server.webhook("dying", { background: true, attempts: 1 }, () => {
+    throw new Error("Disk full");
+  });
+  onTestFinished(() => server.close());
+  const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
+  const request = deliveryRequest({ endpoint: "dying", payload: webhookPayload("repo.content"), secret, baseUrl: url });
+  expect((await fetch(request)).status).toBe(202);
+  return waitFor(async () => {
+    const response = await fetch(`${url}/_console/api/inbox`, { headers: { authorization: "Bearer t0ken" } });
+    const text = await response.text();
+    const info: InboxInfo = JSON.parse(text);
+    expect(info.contents?.endpoints).toMatchObject([{ name: "dying", counts: { dead: 1 }, isServed: true }]);
+    return { info, text };
+  });
+}
+
+test("The inbox in a SQLite file is shown over a socket", async () => {
+  const file = inboxFile();
+  const { info } = await readOverSocket(`sqlite:${file}`);
+  expect(info).toMatchObject({ state: "open", problems: [], warnings: [] });
+  expect(info.location).toEqual({ engine: "sqlite", address: file, keptUntil: "retention" });
+});
+
+test("The console requires a sign-in to show the inbox", async () => {
+  const server = new WebhooksServer({ secret, consoleToken: "t0ken", logger: createMemoryLogger() });
+  onTestFinished(() => server.close());
+  const response = await server.request("/_console/api/inbox");
+  expect([response.status, await response.json()]).toMatchObject([401, { code: "SIGN_IN_REQUIRED" }]);
+});
+
+// Slow, because it starts PostgreSQL.
+const skipsServers = process.env.SLOW_TESTS !== "1";
+if (skipsServers) console.warn("Skipped: the console with Redis and PostgreSQL. Set SLOW_TESTS=1 to run it.");
+
+describe.skipIf(skipsServers)("The inbox in PostgreSQL", () => {
+  let postgres: PostgresServer;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    return () => postgres[Symbol.asyncDispose]();
+  }, 60_000);
+
+  test("is shown without the username and the password", async () => {
+    const url = await postgres.emptyDatabase();
+    const { info, text } = await readOverSocket(url);
+    expect(info.location).toEqual({
+      ...{ engine: "postgres", address: `127.0.0.1:${postgres.port}`, database: new URL(url).pathname.slice(1) },
+      ...{ namespace: "hub_webhooks", keptUntil: "retention" },
+    });
+    expect(info).toMatchObject({ state: "open", contents: { searchedNewest: 1_000 } });
+    // The test server does not sync.
+    expect(info.warnings).toEqual([expect.stringContaining("fsync")]);
+    expect(text).not.toMatch(/postgres:|password@/);
+  });
+
+  test("that refuses the username is unavailable, and the username is not shown", async () => {
+    const planted = "pl4nted-user-7c1e";
+    const inbox = `postgres://${planted}:pl4nted-password@127.0.0.1:${postgres.port}/postgres`;
+    const server = new WebhooksServer({ secret, consoleToken: "t0ken", logger: createMemoryLogger(), inbox });
+    server.webhook("works", { background: true }, () => {});
+    onTestFinished(() => server.close());
+    await waitFor(async () => {
+      const headers = { authorization: "Bearer t0ken" };
+      const text = await (await server.request("/_console/api/inbox", { headers })).text();
+      expect(JSON.parse(text)).toMatchObject({ state: "unavailable", problems: [{ code: "INBOX_UNUSABLE" }] });
+      expect(text).toContain("authentication failed");
+      expect(text).not.toContain("pl4nted");
+    });
+  });
+});
+
+describe.skipIf(skipsServers || !hasRedis)("The inbox in Redis", () => {
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    return () => redis[Symbol.asyncDispose]();
+  }, 60_000);
+
+  test("is shown with its database", async () => {
+    const url = await redis.emptyDatabase();
+    const { info } = await readOverSocket(url);
+    expect(info.location).toEqual({
+      ...{ engine: "redis", address: `127.0.0.1:${redis.port}`, database: new URL(url).pathname.slice(1) },
+      ...{ namespace: "hub-webhooks", keptUntil: "retention" },
+    });
+    expect(info).toMatchObject({ state: "open", warnings: [], contents: { searchedNewest: 1_000 } });
+  });
+});

@@ -1,0 +1,242 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { InboxInfo } from "../../../src/console/protocol/inbox.ts";
+import type { Inbox } from "../../../src/inbox/inbox.ts";
+import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
+import { WebhookError, type WebhooksServer } from "../../../src/index.ts";
+import { ReceiverInbox } from "../../../src/receiver/console/inbox.ts";
+import { inboxFile } from "../../inbox/inbox-file.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
+import { openReceiverConsole } from "./open-receiver-console.ts";
+
+const none = { queued: 0, running: 0, dead: 0, succeeded: 0, cancelled: 0 };
+const day = 24 * 3_600_000;
+
+function declareAll(server: WebhooksServer): void {
+  server.webhook("inline", () => {});
+  server.webhook("works", { background: true }, () => {});
+  server.webhook("dying", { background: true, attempts: 1, retention: "3d" }, () => {
+    throw new Error("No GPU is left");
+  });
+}
+
+async function open(...options: Parameters<typeof openReceiverConsole>) {
+  const opened = await openReceiverConsole(...options);
+  return { ...opened, read: (): Promise<InboxInfo> => opened.client.read("inbox") };
+}
+
+/** Returns an inbox in memory with other methods in place of some of its own. */
+function openInbox(methods: Partial<Inbox>): Inbox {
+  const inbox: Inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: createMemoryLogger() });
+  return Object.assign(inbox, methods);
+}
+
+describe("The inbox", () => {
+  test("is described with its endpoints, before the first delivery", async () => {
+    const { read } = await open(declareAll);
+    expect(await read()).toEqual({
+      state: "open",
+      location: { engine: "memory", keptUntil: "process-exit" },
+      problems: [],
+      warnings: [expect.stringContaining("INBOX_URL")],
+      recordsDetails: true,
+      contents: {
+        endpoints: [
+          {
+            ...{ name: "works", counts: none, isServed: true, isPaused: false },
+            ...{ retentionMs: 14 * day, idRetentionMs: 14 * day },
+          },
+          {
+            ...{ name: "dying", counts: none, isServed: true, isPaused: false },
+            ...{ retentionMs: 3 * day, idRetentionMs: 7 * day },
+          },
+        ],
+      },
+    });
+  });
+
+  test("counts the deliveries of each endpoint by status", async () => {
+    const { read, deliver, untilStatus, server, client } = await open(declareAll);
+    await deliver("works", "w-1");
+    await deliver("dying", "d-1");
+    await deliver("dying", "d-2");
+    await deliver("inline", "i-1");
+    await untilStatus("works", "w-1", "succeeded");
+    for (const id of ["d-1", "d-2"]) await untilStatus("dying", id, "dead");
+    await client.change("deliveries/discard", { endpoint: "dying", id: "d-2" });
+    await server.inbox.pause("works");
+    await deliver("works", "w-2");
+    const { contents } = await read();
+    expect(contents?.endpoints).toMatchObject([
+      { name: "works", counts: { ...none, queued: 1, succeeded: 1 }, isPaused: true },
+      { name: "dying", counts: { ...none, dead: 1, cancelled: 1 }, isPaused: false },
+    ]);
+  });
+
+  test("lists endpoints that this server does not run in the background", async () => {
+    const file = inboxFile();
+    const inbox = `sqlite:${file}`;
+    const log = createMemoryLogger();
+    const other = new SqliteInbox({ file, now: Date.now, log });
+    for (const endpoint of ["renamed", "constructor", "__proto__"]) {
+      await other.accept({ id: "d-1", endpoint, body: "{}", receivedAt: new Date() });
+    }
+    await other.close(0);
+    const { read } = await open((server) => server.webhook("works", { background: true }, () => {}), { inbox });
+    const { contents } = await read();
+    const waiting = { counts: { ...none, queued: 1 }, isServed: false, isPaused: false };
+    expect(contents?.endpoints[0]).toMatchObject({ name: "works", counts: none, isServed: true });
+    expect(contents?.endpoints.slice(1).sort((one, two) => one.name.localeCompare(two.name))).toEqual([
+      { name: "__proto__", ...waiting },
+      { name: "constructor", ...waiting },
+      { name: "renamed", ...waiting },
+    ]);
+  });
+
+  test("is not opened for a server without background endpoints", async () => {
+    const inbox = `sqlite:${inboxFile()}`;
+    const { read, logger } = await open((server) => server.webhook("inline", () => {}), {
+      inbox,
+      recordDetails: false,
+    });
+    expect(await read()).toMatchObject({ state: "unused", location: { engine: "sqlite" }, recordsDetails: false });
+    expect(logger.lines.filter(({ inbox: opened }) => opened !== undefined)).toEqual([]);
+  });
+
+  test("reports how many deliveries the search index does not contain", async () => {
+    const file = inboxFile();
+    const { read } = await open(declareAll, { inbox: `sqlite:${file}` });
+    expect(await read()).toMatchObject({ state: "open", contents: {} });
+    const database = new DatabaseSync(file);
+    database.exec(
+      `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000)
+       INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at)
+       SELECT 'works', 'd' || n, 'dead', '{}', n, NULL, n FROM numbers`,
+    );
+    database.close();
+    const { contents } = await read();
+    expect(contents?.endpoints[0]?.counts.dead).toBe(3_001);
+    expect(contents?.unindexed ?? contents?.searchedNewest).toBeGreaterThan(0);
+  });
+
+  test("of a Space warns that a restart erases it", async () => {
+    vi.stubEnv("SPACE_ID", "acme/bot");
+    vi.stubEnv("SPACE_HOST", "acme-bot.hf.space");
+    const { read } = await open(declareAll, { inbox: `sqlite:${inboxFile()}` });
+    expect(await read()).toMatchObject({
+      location: { keptUntil: "space-restart" },
+      warnings: [expect.stringContaining("Storage Bucket")],
+    });
+  });
+
+  test("of another engine is described without search and location", async () => {
+    const inbox = openInbox({});
+    Object.assign(inbox, { describe: undefined });
+    const { read } = await open(declareAll, { inbox });
+    const { location, contents, warnings } = await read();
+    expect(location).toEqual({ engine: "custom" });
+    expect(warnings).toEqual([]);
+    expect(Object.keys(contents ?? {})).toEqual(["endpoints"]);
+  });
+
+  test("changes the live view after a delivery and a pause", async () => {
+    const { client, deliver, server } = await open(declareAll);
+    const messages: string[] = [];
+    const response = await server.request("/_console/api/stream", { headers: { cookie: client.cookie } });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    onTestFinished(async () => void (await reader?.cancel()));
+    void (async () => {
+      for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) messages.push(part.value);
+    })();
+    await waitFor(() => expect(messages.join("")).toContain(": open"));
+    await deliver("works", "w-1");
+    await waitFor(() => expect(messages.join("")).toMatch(/"changed","features":\[[^\]]*"inbox"/));
+    messages.length = 0;
+    await client.change("endpoints/pause", { endpoint: "works" });
+    await waitFor(() => expect(messages.join("")).toMatch(/"changed","features":\[[^\]]*"inbox"/));
+  });
+});
+
+describe("The state of an inbox", () => {
+  const problem = { code: "INBOX_DAMAGED", severity: "degraded", message: "Some records are missing." } as const;
+
+  test("is degraded if a problem affects some deliveries, and everything else is shown", async () => {
+    const { read } = await open(declareAll, { inbox: openInbox({ problems: async () => [problem] }) });
+    expect(await read()).toMatchObject({ state: "degraded", problems: [problem], contents: { endpoints: [{}, {}] } });
+  });
+
+  test("is unavailable if the worst problem affects all deliveries", async () => {
+    const worst = { code: "INBOX_TAKEN_OVER", severity: "unavailable", message: "Stop this process." } as const;
+    const { read } = await open(declareAll, { inbox: openInbox({ problems: async () => [problem, worst] }) });
+    expect(await read()).toMatchObject({ state: "unavailable", problems: [problem, worst] });
+  });
+
+  test("is unavailable if it cannot be opened, without the secrets of its URL", async () => {
+    const planted = "pl4nted-9a27c1d0e5";
+    const { read, client } = await open(declareAll, { inbox: `redis://${planted}-u:${planted}@127.0.0.1:1/3` });
+    // The first read can end before the packages for Redis are loaded.
+    await waitFor(async () => expect(await read()).toMatchObject({ state: "unavailable" }));
+    expect(await read()).toMatchObject({
+      location: { engine: "redis", address: "127.0.0.1:1", database: "3" },
+      problems: [{ code: "INBOX_UNUSABLE", severity: "unavailable", message: expect.stringContaining("INBOX_URL") }],
+    });
+    expect(await (await client.get("inbox")).text()).not.toContain(planted);
+  });
+
+  test("is unavailable if the URL is not supported", async () => {
+    const { read } = await open(declareAll, { inbox: "mysql://db.example" });
+    expect(await read()).toMatchObject({
+      state: "unavailable",
+      location: { engine: "unknown" },
+      problems: [{ code: "OPTION_INVALID" }],
+    });
+  });
+
+  test("contains errors of the inbox, but no messages of its driver", async () => {
+    const secret = "pl4nted-password-31c";
+    const refuse = async () => {
+      throw new Error(`password "${secret}" refused`);
+    };
+    const refused = openInbox({ counts: refuse, describe: refuse });
+    const { read, client } = await open(declareAll, { inbox: refused });
+    expect(await read()).toMatchObject({ state: "unavailable", problems: [{ code: "INBOX_UNAVAILABLE" }] });
+    expect(await read()).not.toHaveProperty("contents");
+    expect(await (await client.get("inbox")).text()).not.toContain(secret);
+    const known = openInbox({
+      counts: async () => {
+        throw new WebhookError("The inbox did not answer.", { code: "INBOX_UNAVAILABLE", status: 503 });
+      },
+    });
+    const other = await open(declareAll, { inbox: known });
+    expect(await other.read()).toMatchObject({ problems: [{ message: "The inbox did not answer." }] });
+  });
+
+  test("is opening until the inbox is open, and keeps the reason of a failed attempt during the next one", async () => {
+    let opening = Promise.withResolvers<Inbox>();
+    const inbox = new ReceiverInbox({
+      ...{ endpoints: new Map(), inbox: () => opening.promise, configuredInbox: () => undefined },
+      ...{ isClosed: () => false, recordsDetails: true, redact: (text) => text, openingMs: 1 },
+    });
+    expect(await inbox.read()).toMatchObject({ state: "opening", problems: [] });
+    opening.reject(new WebhookError("The bucket is not available.", { code: "INBOX_UNUSABLE" }));
+    const failed = { state: "unavailable", problems: [{ code: "INBOX_UNUSABLE" }] };
+    expect(await inbox.read()).toMatchObject(failed);
+    opening = Promise.withResolvers();
+    expect(await inbox.read()).toMatchObject(failed);
+    const opened = openInbox({});
+    onTestFinished(async () => void (await opened.close(0)));
+    opening.resolve(opened);
+    expect(await inbox.read()).toMatchObject({ state: "open", problems: [] });
+  });
+
+  test("is closed after the server has closed, and the inbox stays closed", async () => {
+    const inbox = openInbox({});
+    const { read, server } = await open(declareAll, { inbox });
+    expect(await read()).toMatchObject({ state: "open" });
+    await server.close();
+    const counts = vi.spyOn(inbox, "counts");
+    expect(await read()).toMatchObject({ state: "closed", problems: [] });
+    expect(counts).not.toHaveBeenCalled();
+  });
+});
