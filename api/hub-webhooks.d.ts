@@ -3088,7 +3088,7 @@ type EndpointRegistration = "registered" | "missing" | "unknown";
 declare class EndpointActivity {
   #private;
   registration: EndpointRegistration;
-  /** The number of received deliveries, excluding refused and duplicate deliveries. */
+  /** The number of received deliveries, excluding refused and duplicate deliveries, and failed ones that were sent again. */
   get deliveries(): number;
   /** The latest outcome and its time, or `undefined` before the first outcome. */
   get last(): {
@@ -3101,7 +3101,7 @@ declare class EndpointActivity {
   countOf(outcome: ActivityOutcome): number;
   addArrival(at: number): void;
   addRun(milliseconds: number, at: number): void;
-  addEnd(outcome: ActivityOutcome, at: number): void;
+  addEnd(outcome: ActivityOutcome, at: number, isRepeat?: boolean): void;
   /**
    * Returns the counts in one slot of time: new deliveries, failed deliveries that this server does not retry, handler runs, and
    * failed runs. Returns an empty array if nothing was counted.
