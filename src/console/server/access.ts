@@ -89,8 +89,10 @@ export class ConsoleAccess {
     return { session, cookie: await this.#cookie(context, { value, maxAgeSeconds: this.#sessions.maxAgeSeconds }) };
   }
 
-  /** Returns the value of `Set-Cookie` that signs out. */
-  signOut(context: Context): Promise<string> {
+  /** Signs out: the session is no longer valid in this process. Returns the value of `Set-Cookie`. */
+  async signOut(context: Context): Promise<string> {
+    const cookie = getCookie(context, await this.#sessions.cookieName());
+    if (cookie !== undefined) await this.#sessions.revoke(cookie);
     return this.#cookie(context, { value: "", maxAgeSeconds: 0 });
   }
 

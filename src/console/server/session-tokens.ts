@@ -1,3 +1,5 @@
+import { RevokedSessions } from "./revoked-sessions.ts";
+
 /** How long a sign-in is valid. */
 const sessionMs = 7 * 24 * 3_600_000;
 
@@ -11,18 +13,20 @@ export interface Session {
 
 /**
  * Creates and checks the values of session cookies: `<expiry>.<random>.<signature>`. Sessions are signed rather than stored, so
- * that they survive a restart of a server with a console token, and are valid on each of its replicas. Changing the console
- * token ends all sessions.
+ * that they survive a restart of a server with a console token, and are valid on each of its replicas. A session that was signed
+ * out is only invalid in this process, until it restarts. Changing the console token ends all sessions.
  */
 export class SessionTokens {
   readonly #key: Promise<CryptoKey>;
   readonly #now: () => number;
+  readonly #revoked: RevokedSessions;
 
   /**
    * @param options `secret`: signs the sessions. By default, a random secret of this object. `now`: milliseconds since the epoch.
    */
   constructor({ secret, now }: { secret: string | undefined; now: () => number }) {
     this.#now = now;
+    this.#revoked = new RevokedSessions({ now });
     const bytes = secret === undefined ? crypto.getRandomValues(new Uint8Array(32)) : encoder.encode(secret);
     this.#key = crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
   }
@@ -47,15 +51,28 @@ export class SessionTokens {
     return `${content}.${await this.#sign(`session ${content}`)}`;
   }
 
-  /** Returns the session of a cookie, or `undefined` if the value is forged or has expired. */
+  /** Returns the session of a cookie, or `undefined` if the value is forged, has expired, or was revoked. */
   async verify(value: string): Promise<Session | undefined> {
-    const [expiresAt = "", random = "", signature = "", rest] = value.split(".");
-    const content = `${expiresAt}.${random}`;
+    const read = await this.#read(value);
+    return read && { csrfToken: await this.#sign(`csrf ${read.content}`) };
+  }
+
+  /** Makes the session of a cookie invalid in this process. */
+  async revoke(value: string): Promise<void> {
+    const read = await this.#read(value);
+    if (read) this.#revoked.add(read.content, read.expiresAt);
+  }
+
+  /** Returns the content and the expiry of a valid session. The expiry is in milliseconds since the epoch. */
+  async #read(value: string): Promise<{ content: string; expiresAt: number } | undefined> {
+    const [expiry = "", random = "", signature = "", rest] = value.split(".");
+    const content = `${expiry}.${random}`;
     if (rest !== undefined || !/^[\da-f]{64}$/.test(signature)) return undefined;
     const bytes = Uint8Array.from(signature.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
     const isValid = await crypto.subtle.verify("HMAC", await this.#key, bytes, encoder.encode(`session ${content}`));
-    if (!isValid || Number.parseInt(expiresAt, 36) <= this.#now()) return undefined;
-    return { csrfToken: await this.#sign(`csrf ${content}`) };
+    const expiresAt = Number.parseInt(expiry, 36);
+    if (!isValid || expiresAt <= this.#now() || this.#revoked.has(content)) return undefined;
+    return { content, expiresAt };
   }
 
   async #sign(text: string): Promise<string> {

@@ -56,6 +56,16 @@ describe("Signing in", () => {
     expect(await isSignedIn({ token: undefined })).toBe(false);
   });
 
+  test("out ends the session, also for a copy of the cookie, but no other session", async () => {
+    const { signIn, send } = openTestConsole({ resources: [changes] });
+    const [client, other] = [await signIn(), await signIn()];
+    const copy = { cookie: client.cookie };
+    await client.post("session", {}, { method: "DELETE" });
+    expect(await codeOf(await send("api/data", { headers: copy }))).toEqual([401, "SIGN_IN_REQUIRED"]);
+    expect(await (await send("api/session", { headers: copy })).json()).toMatchObject({ signedIn: false });
+    expect(await other.read("data")).toEqual({ data: 1 });
+  });
+
   test("out deletes the cookie", async () => {
     const { signIn } = openTestConsole();
     const client = await signIn();

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { RevokedSessions } from "../../../src/console/server/revoked-sessions.ts";
+
+test("Sessions that have expired make room for others", () => {
+  let now = 0;
+  const revoked = new RevokedSessions({ now: () => now, maxSessions: 2 });
+  revoked.add("a", 10);
+  revoked.add("b", 100);
+  now = 10;
+  revoked.add("c", 110);
+  expect(["a", "b", "c"].map((id) => revoked.has(id))).toEqual([false, true, true]);
+});
+
+test("With too many sessions, the oldest ones are forgotten", () => {
+  const revoked = new RevokedSessions({ now: () => 0, maxSessions: 2 });
+  for (const id of ["a", "b", "c"]) revoked.add(id, 10);
+  expect(["a", "b", "c"].map((id) => revoked.has(id))).toEqual([false, true, true]);
+});
