@@ -28,6 +28,11 @@ export interface ConsoleOptions {
   access: ConsoleAccess;
   resources: readonly ConsoleResource[];
   events: ConsoleEvents;
+  /**
+   * Called if a client that is not signed in opens the console, and only a one-time link signs in. `url`: the URL of the request, whose
+   * host the client chooses.
+   */
+  onLinkNeeded?: ((url: string) => void) | undefined;
   /** Logs errors whose cause only the log may contain. */
   onError: (error: unknown) => void;
 }
@@ -90,9 +95,13 @@ export class Console {
   }
 
   #createApi(): ConsoleApp {
-    const { access, events, resources } = this.#options;
+    const { access, events, resources, onLinkNeeded } = this.#options;
     const api: ConsoleApp = new Hono();
-    api.get("/session", async (context) => context.json(this.#describe(await access.sessionOf(context))));
+    api.get("/session", async (context) => {
+      const session = await access.sessionOf(context);
+      if (!session && !access.hasToken) onLinkNeeded?.(context.req.url);
+      return context.json(this.#describe(session));
+    });
     api.post("/session", async (context) => {
       const request = await readBody(context, signInRequest, { maxBytes: maxSignInBytes });
       const { session, cookie } = await access.signIn(context, request);

@@ -11,6 +11,7 @@ import { EarlierActivity } from "./earlier-activity.ts";
 import { ReceiverEndpoints } from "./endpoints.ts";
 import { ReceiverInbox } from "./inbox.ts";
 import { Registrations } from "./registrations.ts";
+import { RequestedLinks } from "./requested-links.ts";
 import { type ServerParts, sourceOf } from "./source.ts";
 
 /** The console of a receiver, and what it does when the server stops. */
@@ -41,6 +42,7 @@ export function openConsole(server: ServerParts, earlier = EarlierActivity.read(
     onChange: () => events.changed("endpoints", "inbox"),
   });
   const inbox = new ReceiverInbox({ ...source, recordsDetails: history.recordsDetails });
+  const links = new RequestedLinks({ ...source, createLink: (baseUrl) => console.createSignInLink(baseUrl) });
   const console = new Console({
     place: "receiver",
     features: () => ["deliveries", "endpoints", "inbox"],
@@ -52,6 +54,9 @@ export function openConsole(server: ServerParts, earlier = EarlierActivity.read(
     }),
     resources: [deliveriesApi(deliveries), endpointsApi(endpoints), inboxApi(inbox)],
     events,
+    onLinkNeeded: (url) => {
+      if (!source.isLaunched()) links.request(url);
+    },
     onError: (error) => log.error({ err: error }, "A request of the console failed."),
   });
   return { console, settle: () => deliveries.settle() };

@@ -53,6 +53,8 @@ export interface ConsoleSource
   /** Whether the server is closed or closing. It can start again. */
   isClosed: () => boolean;
   redact: (text: string) => string;
+  /** Whether the server was launched, and has logged a sign-in link unless its owner wants none. */
+  isLaunched: () => boolean;
 }
 
 /** Returns the data that the console reads from the parts of a server. */
@@ -69,5 +71,6 @@ export function sourceOf(server: ServerParts): ConsoleSource {
     publicUrl: () => lifecycle().launchedServer?.publicUrl ?? readSpace()?.url ?? "",
     isClosed: () => lifecycle().isClosed,
     redact: (text) => redaction.text(text),
+    isLaunched: () => lifecycle().launchedServer !== undefined,
   };
 }

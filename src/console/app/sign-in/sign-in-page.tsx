@@ -84,7 +84,7 @@ function LinkHelp({ methods }: { methods: SignInMethods }) {
     <section class="quiet">
       <h2>{methods.token ? "Or use a one-time link" : "Use a one-time link"}</h2>
       {methods.linkFrom === "log" ? (
-        <p>The server writes a sign-in link to its log when it starts. Each link works once.</p>
+        <p>The link is in the log of the server. It works once, within an hour.</p>
       ) : (
         <p>
           <code>hub-webhooks {methods.linkFrom}</code> prints a sign-in link in its terminal when it starts.
