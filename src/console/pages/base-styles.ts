@@ -57,7 +57,7 @@ mark { padding: 0 0.14em 0.03em; border-radius: 0.12em; background: var(--accent
 .mark-dot { fill: var(--on-accent); }
 .mark-line { fill: none; stroke: var(--on-accent); stroke-width: 2.75; stroke-linecap: round; stroke-linejoin: round; }
 nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; }
-nav a { white-space: nowrap; color: var(--quiet); text-decoration-color: transparent; }
+nav a { line-height: 1.75; white-space: nowrap; color: var(--quiet); text-decoration-color: transparent; }
 nav a:hover { color: var(--ink); text-decoration-color: var(--accent); }
 
 .facts {
@@ -121,7 +121,7 @@ dd { font-size: 1.125rem; font-weight: 600; line-height: 1.35; }
 .copy[data-state] { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 
 @media (max-width: 36rem) {
-  .facts { display: grid; grid-template-columns: 1fr 1fr; gap: 0.5rem 1rem; }
+  .facts { display: grid; grid-template-columns: auto auto; gap: 0.5rem 1rem; }
 }
 @media (max-width: 48rem) {
   .copy { min-height: 2rem; }

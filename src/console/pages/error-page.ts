@@ -1,4 +1,4 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import { escapeHidden } from "../../core/escape.ts";
 import { tokens } from "../design/tokens.ts";
 import { favicon, mark } from "./mark.ts";
@@ -85,7 +85,7 @@ export function renderErrorPage({ status, code, message, title, details = [], ho
     <meta name="robots" content="noindex">
     <title>${heading} · hub-webhooks</title>
     <link rel="icon" href="${favicon}">
-    <style nonce="${nonce}">${styles}</style>
+    <style nonce="${nonce}">${raw(styles)}</style>
   </head>
   <body>
     <main>

@@ -25,12 +25,18 @@ export const consoleHeaders: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-/** The headers of the page that a frame shows instead of the console. The page has no data and no script. */
-export function framedPageHeaders(frameAncestors: string): Readonly<Record<string, string>> {
+/** The headers of the page that a frame shows instead of the console. The page has no data and no script, and one style sheet. */
+export function framedPageHeaders({
+  frameAncestors,
+  styleNonce,
+}: {
+  frameAncestors: string;
+  styleNonce: string;
+}): Readonly<Record<string, string>> {
   return {
     ...shared,
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors ${frameAncestors}`,
+    "Content-Security-Policy": `default-src 'none'; style-src 'nonce-${styleNonce}'; base-uri 'none'; form-action 'none'; frame-ancestors ${frameAncestors}`,
     "Cache-Control": "no-store",
   };
 }

@@ -20,8 +20,8 @@ export const styles = `${baseStyles}
   border-radius: 0.5rem;
   background: var(--surface);
 }
-.steps > .step-secret, .steps > .step-inbox, .steps > .step-dead, .steps > .step-failed { border-left: 0.25rem solid var(--bad); }
-.steps > .step-daily-limit { border-left: 0.25rem solid var(--retry); }
+:is(.step-secret, .step-inbox, .step-dead, .step-failed) { box-shadow: inset 0.25rem 0 var(--bad); }
+.step-daily-limit { box-shadow: inset 0.25rem 0 var(--retry); }
 .steps h3::before { content: counter(step) ". "; }
 .steps p { margin-top: 0.25rem; max-width: 60rem; color: var(--quiet); font-size: 0.875rem; }
 .steps p a, .steps p b, .steps p code { color: var(--ink); }
@@ -68,13 +68,14 @@ rect.succeeded { fill: var(--good); }
 rect.ignored { fill: var(--ignored); }
 rect.failed { fill: var(--bad); }
 .axis { display: flex; justify-content: space-between; color: var(--quiet); font-size: 0.8125rem; }
-summary { width: fit-content; color: var(--quiet); font-size: 0.875rem; cursor: pointer; }
+summary { width: fit-content; line-height: 1.75; color: var(--quiet); font-size: 0.875rem; cursor: pointer; }
 summary:hover { color: var(--ink); }
 .chart details { margin-top: 0.5rem; }
 .chart :is(th, td) { padding: 0.25rem 0 0.25rem 1rem; border-top: 1px solid var(--line); }
 .chart :is(th, td):first-child { padding-left: 0; }
 .chart table { margin-top: 0.5rem; }
 .chart caption { padding-bottom: 0.5rem; color: var(--quiet); text-align: left; }
+.chart thead th::first-letter { text-transform: uppercase; }
 .chart th:not(:first-child), .chart td { text-align: right; }
 
 @media (min-width: 64rem) {

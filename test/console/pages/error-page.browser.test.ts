@@ -48,6 +48,9 @@ describe.each(looks)("An error page, $colorScheme and $width pixels wide,", (loo
     await expectAccessible(opened.page);
     const width = await opened.page.evaluate<number>("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(look.width);
+    // The fonts of the tokens have names in quotes.
+    const font = await opened.page.locator("code").evaluate((code) => getComputedStyle(code).fontFamily);
+    expect(font).toContain('"Liberation Mono"');
     expect(opened.complaints).toEqual([]);
   });
 

@@ -191,7 +191,7 @@ describe("Webhooks", () => {
     expect(await hub.get(webhookId)).toMatchObject({ disabled: true });
     await details.getByRole("button", { name: "Enable" }).click();
     await details.getByRole("button", { name: "Suspend" }).click();
-    await details.getByText("Suspended, as after too many failed deliveries").waitFor();
+    await details.getByText("The webhook is suspended, as the Hub does").waitFor();
     expect(await hub.get(webhookId)).toMatchObject({ disabled: "suspended-after-failure" });
     await page.getByRole("row", { name: /Suspended/ }).waitFor();
     await details.getByRole("button", { name: "Enable" }).click();

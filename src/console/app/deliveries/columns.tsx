@@ -36,7 +36,7 @@ const columns: readonly Column[] = [
   {
     id: "event",
     label: "Event",
-    width: "minmax(10rem, 1.1fr)",
+    width: "minmax(9rem, 1.2fr)",
     minListWidth: 0,
     isInCard: true,
     // The link covers the row, so its tooltip is that of the row.
@@ -70,7 +70,7 @@ const columns: readonly Column[] = [
   {
     id: "endpoint",
     label: "Endpoint",
-    width: "minmax(7rem, 1fr)",
+    width: "minmax(6rem, 0.9fr)",
     minListWidth: 0,
     isInCard: true,
     cell: ({ endpoint }) => <Text value={endpoint} />,

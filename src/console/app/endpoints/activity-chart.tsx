@@ -24,7 +24,7 @@ export function ActivityChart({
     <figure class="activity">
       <figcaption>
         {kind === "deliveries" ? "Deliveries" : "Attempts"} <strong>{formatCompact(sum.total)}</strong>
-        {sum.failed > 0 && <span class="bad"> {formatCompact(sum.failed)} failed</span>}
+        {sum.failed > 0 && <span class="bad"> · {formatCompact(sum.failed)} failed</span>}
       </figcaption>
       <svg
         viewBox={`0 0 ${width} ${height}`}

@@ -2,6 +2,7 @@ import type { ActivityWindow, EndpointInfo } from "../../protocol/endpoints.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Text } from "../components/text.tsx";
+import { UrlText } from "../components/url-text.tsx";
 import { listHash } from "../deliveries/links.ts";
 import { windowLooks } from "./activity.ts";
 import { ActivityChart } from "./activity-chart.tsx";
@@ -12,10 +13,13 @@ import { Registration } from "./registration-note.tsx";
 /** One endpoint with its URL, its registration, and its activity. */
 export function EndpointCard({
   endpoint,
+  hidesMessage,
   window,
   onChange,
 }: {
   endpoint: EndpointInfo;
+  /** Whether the view shows the message of the registration, because it is that of each endpoint. */
+  hidesMessage: boolean;
   window: ActivityWindow;
   onChange: () => void;
 }) {
@@ -42,11 +46,11 @@ export function EndpointCard({
       </header>
       <div class="endpoint-url">
         <code>
-          <Text value={url} />
+          <UrlText value={url} />
         </code>
         <CopyButton text={url} label="Copy URL" />
       </div>
-      <Registration endpoint={endpoint} />
+      <Registration endpoint={endpoint} hidesMessage={hidesMessage} />
       <div class="endpoint-activity">
         <ActivityChart bars={activity[window]} kind="deliveries" window={label} />
         <ActivityChart bars={activity[window]} kind="attempts" window={label} />

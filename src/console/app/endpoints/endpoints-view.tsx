@@ -4,10 +4,12 @@ import { Command } from "../components/command.tsx";
 import { EmptyState } from "../components/empty-state.tsx";
 import { FailureState } from "../components/failure-state.tsx";
 import { Loading } from "../components/loading.tsx";
+import { Message } from "../components/message.tsx";
 import { Moment } from "../components/time.tsx";
 import { useResource } from "../state/resource.ts";
 import { windowLooks } from "./activity.ts";
 import { EndpointCard } from "./endpoint-card.tsx";
+import { findSharedMessage, registrationLooks } from "./registration.ts";
 import "./endpoints.css";
 
 const refreshMs = 10_000;
@@ -17,6 +19,7 @@ const windows = Object.keys(windowLooks).filter((name): name is ActivityWindow =
 export function EndpointsView() {
   const [window, setWindow] = useState<ActivityWindow>("1h");
   const { data, failure, reload } = useResource<EndpointList>("endpoints", { features: ["endpoints"], refreshMs });
+  const sharedMessage = data && findSharedMessage(data.endpoints);
   return (
     <div class="page">
       <header class="page-header">
@@ -32,9 +35,20 @@ export function EndpointsView() {
       </header>
       {data && data.endpoints.length > 0 && (
         <>
+          {sharedMessage !== undefined && (
+            <p class="notice endpoints-notice">
+              <strong>{registrationLooks.unknown.label}.</strong> <Message text={sharedMessage} />
+            </p>
+          )}
           <div class="endpoints">
             {data.endpoints.map((endpoint) => (
-              <EndpointCard key={endpoint.name} endpoint={endpoint} window={window} onChange={reload} />
+              <EndpointCard
+                key={endpoint.name}
+                endpoint={endpoint}
+                hidesMessage={sharedMessage !== undefined}
+                window={window}
+                onChange={reload}
+              />
             ))}
           </div>
           <p class="quiet endpoints-note">

@@ -8,7 +8,13 @@ import { session } from "../state/session.ts";
 import { registrationLooks } from "./registration.ts";
 
 /** The state of the webhook on the Hub and of the secret, each with what to do next. */
-export function Registration({ endpoint: { registration, secret } }: { endpoint: EndpointInfo }) {
+export function Registration({
+  endpoint: { registration, secret },
+  hidesMessage,
+}: {
+  endpoint: EndpointInfo;
+  hidesMessage: boolean;
+}) {
   const look = registration && registrationLooks[registration.state];
   return (
     <div class="registration">
@@ -19,7 +25,7 @@ export function Registration({ endpoint: { registration, secret } }: { endpoint:
             {look.label}
           </span>
           <WebhookLink registration={registration} />
-          {registration.message !== undefined && (
+          {registration.message !== undefined && !hidesMessage && (
             <p class="quiet">
               <Message text={registration.message} />
             </p>

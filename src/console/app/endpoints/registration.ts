@@ -1,4 +1,4 @@
-import type { RegistrationInfo } from "../../protocol/endpoints.ts";
+import type { EndpointInfo, RegistrationInfo } from "../../protocol/endpoints.ts";
 import type { IconName } from "../components/icon.tsx";
 
 /** The label, color, and icon of a registration's state. */
@@ -33,3 +33,12 @@ export const registrationLooks: Readonly<Record<RegistrationInfo["state"], Regis
   },
   unknown: { label: "Registration unknown", color: "quiet", icon: "help" },
 };
+
+/** Returns why the registration of all endpoints is unknown, if it is the same for two or more. The view shows it once. */
+export function findSharedMessage(endpoints: readonly Pick<EndpointInfo, "registration">[]): string | undefined {
+  const message = endpoints[0]?.registration?.message;
+  const isShared = endpoints.every(
+    ({ registration }) => registration?.state === "unknown" && registration.message === message,
+  );
+  return isShared && endpoints.length > 1 ? message : undefined;
+}

@@ -9,6 +9,8 @@ export interface DataColumn<Item> {
   /** The width of the list from which the column is shown, in pixels. Default `0`. */
   from?: 0 | 480 | 700 | 900;
   isNumber?: boolean;
+  /** Whether the values are short, so that they stay on one line. */
+  isShort?: boolean;
 }
 
 /** A table whose rows are links. The link is in the first column. `j` and `k` select a row. */
@@ -40,7 +42,8 @@ export function DataTable<Item>({
   };
   useShortcut("j", () => move(1));
   useShortcut("k", () => move(-1));
-  const classOf = ({ from = 0, isNumber }: DataColumn<Item>) => `from-${from}${isNumber ? " number" : ""}`;
+  const classOf = ({ from = 0, isNumber, isShort }: DataColumn<Item>) =>
+    `from-${from}${isNumber ? " number" : ""}${isShort ? " short" : ""}`;
   return (
     <div class="table-frame">
       <table class="table data-table">
@@ -75,6 +78,7 @@ export function DataTable<Item>({
           })}
         </tbody>
       </table>
+      {items.length === 0 && <p class="quiet hub-note">Nothing matches the filter.</p>}
     </div>
   );
 }

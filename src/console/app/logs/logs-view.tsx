@@ -52,7 +52,7 @@ export function LogsView() {
           <input
             type="search"
             class="input"
-            placeholder="Text in the line"
+            placeholder="Filter"
             value={filter.search}
             onInput={(event) => change({ search: event.currentTarget.value })}
           />

@@ -31,7 +31,7 @@ export function ReloadOverlay() {
     return (
       <div class="reload-bar" role="alert">
         <span>
-          <Text value={frame ? `${frame.file}:${frame.line}` : dev.value.file} /> does not load.
+          <Text value={frame ? `${baseName(frame.file)}:${frame.line}` : dev.value.file} /> does not load.
         </span>
         <Button onClick={reopen}>Show the error</Button>
       </div>
@@ -59,6 +59,10 @@ export function ReloadOverlay() {
       </p>
     </Dialog>
   );
+}
+
+function baseName(path: string): string {
+  return path.split(/[\\/]/).at(-1) ?? path;
 }
 
 function problemKey({ message, stack, frame }: ReloadProblem): string {

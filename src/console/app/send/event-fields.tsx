@@ -92,7 +92,7 @@ export function EventFields({
                 currentTarget.value = "";
               }}
             >
-              <option value="">Start from a sample…</option>
+              <option value="">Choose…</option>
               {options.samples.map(({ name }) => (
                 <option key={name}>{name}</option>
               ))}

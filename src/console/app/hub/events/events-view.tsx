@@ -21,6 +21,7 @@ const maxShownDeliveries = 3;
 const columns: readonly DataColumn<EventInfo>[] = [
   {
     label: "Event",
+    isShort: true,
     cell: ({ scope, action }) => <Text value={`${scope} ${action}`} />,
   },
   {
@@ -32,8 +33,8 @@ const columns: readonly DataColumn<EventInfo>[] = [
     ),
   },
   { label: "Deliveries", cell: (event) => <Deliveries event={event} /> },
-  { label: "By", from: 900, cell: ({ user }) => <Text value={user} /> },
-  { label: "Time", from: 480, cell: ({ at }) => <Moment at={at} /> },
+  { label: "By", from: 900, isShort: true, cell: ({ user }) => <Text value={user} /> },
+  { label: "Time", from: 480, isShort: true, cell: ({ at }) => <Moment at={at} /> },
 ];
 
 function Deliveries({ event: { deliveries, skipped } }: { event: EventInfo }) {

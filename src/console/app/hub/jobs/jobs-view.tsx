@@ -15,10 +15,10 @@ import { JobStage } from "./job-stage.tsx";
 
 const columns: readonly DataColumn<JobInfo>[] = [
   { label: "Command", cell: ({ command, id }) => <Text value={command === "" ? id : command} /> },
-  { label: "Stage", cell: (job) => <JobStage job={job} /> },
+  { label: "Stage", isShort: true, cell: (job) => <JobStage job={job} /> },
   { label: "Started by", from: 700, cell: ({ webhookId, owner }) => (webhookId ? "webhook" : <Text value={owner} />) },
   { label: "Duration", from: 480, isNumber: true, cell: (job) => <JobDuration job={job} /> },
-  { label: "Created", from: 480, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { label: "Created", from: 480, isShort: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
 
 /** The jobs of the local Hub. */

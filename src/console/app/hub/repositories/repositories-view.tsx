@@ -13,11 +13,11 @@ import { RepositoryPane } from "./repository-pane.tsx";
 
 const columns: readonly DataColumn<RepositoryInfo>[] = [
   { label: "Repository", cell: ({ name }) => <Text value={name} /> },
-  { label: "Type", cell: ({ type }) => type },
-  { label: "Visibility", from: 480, cell: ({ isPrivate }) => (isPrivate ? "private" : "public") },
+  { label: "Type", isShort: true, cell: ({ type }) => type },
+  { label: "Visibility", from: 480, isShort: true, cell: ({ isPrivate }) => (isPrivate ? "private" : "public") },
   { label: "Head", from: 700, cell: ({ headSha }) => headSha && <code>{headSha.slice(0, 7)}</code> },
   { label: "Discussions", from: 700, isNumber: true, cell: ({ discussions }) => formatCount(discussions) },
-  { label: "Last change", from: 480, cell: ({ lastModified }) => <Moment at={lastModified} /> },
+  { label: "Last change", from: 480, isShort: true, cell: ({ lastModified }) => <Moment at={lastModified} /> },
 ];
 
 /** The repositories of the local Hub. */

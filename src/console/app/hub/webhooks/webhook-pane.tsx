@@ -148,8 +148,8 @@ function StateNotice({ webhook: { state } }: { webhook: WebhookDetails }) {
   if (state === "disabled") return <p class="notice">Events do not fire this webhook until you enable it.</p>;
   return (
     <p class="notice notice-warning">
-      Suspended, as after too many failed deliveries in a row. The Hub does the same. Fix the receiver, then enable the
-      webhook.
+      The webhook is suspended, as the Hub does after too many failed deliveries in a row. Fix the receiver, then enable
+      the webhook.
     </p>
   );
 }

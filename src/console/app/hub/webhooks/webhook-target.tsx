@@ -1,9 +1,10 @@
 import type { WebhookInfo } from "../../../protocol/hub.ts";
 import { Text } from "../../components/text.tsx";
+import { UrlText } from "../../components/url-text.tsx";
 
 /** The target of a webhook: a URL or a job. */
 export function WebhookTarget({ target }: Pick<WebhookInfo, "target">) {
-  if (target.kind === "url") return <Text value={target.url} />;
+  if (target.kind === "url") return <UrlText value={target.url} />;
   return (
     <>
       <span class="tag">job</span> <Text value={target.kind === "job" ? target.description : target.id} />

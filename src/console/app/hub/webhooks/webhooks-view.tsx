@@ -5,7 +5,7 @@ import { Command } from "../../components/command.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Text } from "../../components/text.tsx";
 import { Moment } from "../../components/time.tsx";
-import { formatPlural } from "../../format/number.ts";
+import { formatCount, formatPlural } from "../../format/number.ts";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute, route } from "../../state/route.ts";
 import { type DataColumn, DataTable } from "../data-table.tsx";
@@ -20,17 +20,18 @@ import { targetText, WebhookTarget } from "./webhook-target.tsx";
 
 const columns: readonly DataColumn<WebhookInfo>[] = [
   { label: "Target", cell: (webhook) => <WebhookTarget target={webhook.target} /> },
-  { label: "State", cell: ({ state }) => <WebhookStateLabel state={state} /> },
+  { label: "State", isShort: true, cell: ({ state }) => <WebhookStateLabel state={state} /> },
   {
     label: "Watches",
     from: 480,
-    cell: ({ watched }) => <Text value={watched.map(({ type, name }) => `${type}:${name}`).join(", ")} />,
+    cell: ({ watched }) => <Watched watched={watched} />,
   },
-  { label: "Domains", from: 900, cell: ({ domains }) => domains.join(", ") },
+  { label: "Domains", from: 900, isShort: true, cell: ({ domains }) => domains.join(", ") },
   { label: "Today", from: 700, isNumber: true, cell: ({ today }) => <DailyCount today={today} /> },
   {
     label: "Last delivery",
     from: 700,
+    isShort: true,
     cell: ({ last }) =>
       last ? (
         <>
@@ -41,6 +42,20 @@ const columns: readonly DataColumn<WebhookInfo>[] = [
       ),
   },
 ];
+
+/** More watched items than this are counted. */
+const maxShownWatched = 2;
+
+function Watched({ watched }: Pick<WebhookInfo, "watched">) {
+  const names = watched.map(({ type, name }) => `${type}:${name}`);
+  const rest = names.length - maxShownWatched;
+  return (
+    <>
+      <Text value={names.slice(0, maxShownWatched).join(", ")} />
+      {rest > 0 && <span class="quiet"> and {formatCount(rest)} more</span>}
+    </>
+  );
+}
 
 /** The webhooks of the local Hub. */
 export function WebhooksView() {
