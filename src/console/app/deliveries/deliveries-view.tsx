@@ -25,9 +25,10 @@ export function DeliveriesView() {
   const endpoints = data?.endpoints ?? (failure ? [] : undefined);
 
   const close = () => {
-    const key = open && keyText(open);
+    // `j` and `k` can have opened another delivery that is not rendered yet.
+    const closed = readListRoute(route.value).open;
     navigate(listHash(filter));
-    if (key !== undefined) requestAnimationFrame(() => focusRow(store, key));
+    if (closed) requestAnimationFrame(() => focusRow(store, keyText(closed)));
   };
   return (
     <div class="deliveries-view" data-open={open !== undefined}>
