@@ -121,7 +121,8 @@ dd { font-size: 1.125rem; font-weight: 600; line-height: 1.35; }
 .copy[data-state] { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 
 @media (max-width: 36rem) {
-  .facts { display: grid; grid-template-columns: auto auto; gap: 0.5rem 1rem; }
+  .facts { display: grid; grid-template-columns: auto auto; gap: 0.5rem; }
+  dd { font-size: 1rem; }
 }
 @media (max-width: 48rem) {
   .copy { min-height: 2rem; }

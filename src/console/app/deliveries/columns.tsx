@@ -102,7 +102,7 @@ const columns: readonly Column[] = [
     id: "next",
     label: "Next attempt or error",
     width: "minmax(8.5rem, 1.3fr)",
-    minListWidth: 1_000,
+    minListWidth: 1_100,
     isInCard: false,
     cell: (delivery) => {
       if (delivery.nextAttemptAt !== undefined) return <Countdown at={delivery.nextAttemptAt} />;

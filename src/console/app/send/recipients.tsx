@@ -1,6 +1,7 @@
 import type { SendPreview, SendRecipient } from "../../protocol/send.ts";
 import { Icon } from "../components/icon.tsx";
 import { Text } from "../components/text.tsx";
+import { UrlText } from "../components/url-text.tsx";
 import { formatCount, formatPlural } from "../format/number.ts";
 import { formatRoute } from "../state/route.ts";
 import { session } from "../state/session.ts";
@@ -61,7 +62,7 @@ function WebhookRecipient({ recipient }: { recipient: SendRecipient }) {
       <span class="attempt-event">
         <span class="quiet">{endpoint === undefined ? "webhook" : "endpoint"}</span>{" "}
         <a href={formatRoute("webhooks/one", { id: webhookId })}>
-          <Text value={endpoint ?? name} />
+          <UrlText value={endpoint ?? name} />
         </a>
       </span>
       <Note recipient={recipient} />

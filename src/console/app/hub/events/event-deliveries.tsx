@@ -1,5 +1,6 @@
 import type { EventDelivery, EventInfo } from "../../../protocol/hub.ts";
 import { Text } from "../../components/text.tsx";
+import { UrlText } from "../../components/url-text.tsx";
 import { StatusLabel } from "../../deliveries/status-label.tsx";
 import { formatPlural } from "../../format/number.ts";
 import { formatRoute } from "../../state/route.ts";
@@ -42,7 +43,7 @@ function DeliveryLine({ delivery }: { delivery: EventDelivery }) {
         <span class="quiet">not stored</span>
       )}
       <span class="attempt-event">
-        <Text value={name} />
+        <UrlText value={name} />
       </span>
       <span class="quiet attempt-time">
         {responseStatus !== undefined && `${responseStatus}, `}

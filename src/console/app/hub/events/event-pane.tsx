@@ -1,6 +1,7 @@
 import type { EventInfo } from "../../../protocol/hub.ts";
 import { Text } from "../../components/text.tsx";
 import { Moment } from "../../components/time.tsx";
+import { UrlText } from "../../components/url-text.tsx";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute } from "../../state/route.ts";
 import { Facts } from "../facts.tsx";
@@ -52,7 +53,7 @@ export function EventPane({ id, search }: { id: string; search: string }) {
                     {skipped.map((webhook) => (
                       <li key={webhook.webhookId} class="attempt-line">
                         <a class="attempt-event" href={formatRoute("webhooks/one", { id: webhook.webhookId })}>
-                          <Text value={webhook.name} />
+                          <UrlText value={webhook.name} />
                         </a>
                         <span class="quiet">{webhook.reason}</span>
                       </li>
