@@ -22,7 +22,7 @@ export interface ConsoleAccessOptions {
 const maxGuessesPerMinute = 20;
 
 /** A request that was signed in with the `Authorization` header. It needs no CSRF token, because browsers do not add the header. */
-const bearerSession: Session = { csrfToken: "" };
+const bearerSession: Session = { csrfToken: "", onSignOut: () => () => {} };
 
 /**
  * Checks whether a client may open the console. The address of a client never counts: behind a proxy or a tunnel, every request comes from
@@ -89,7 +89,7 @@ export class ConsoleAccess {
     return { session, cookie: await this.#cookie(context, { value, maxAgeSeconds: this.#sessions.maxAgeSeconds }) };
   }
 
-  /** Signs out: the session is no longer valid in this process. Returns the value of `Set-Cookie`. */
+  /** Signs out: the session is no longer valid in this process, and its streams end. Returns the value of `Set-Cookie`. */
   async signOut(context: Context): Promise<string> {
     const cookie = getCookie(context, await this.#sessions.cookieName());
     if (cookie !== undefined) await this.#sessions.revoke(cookie);

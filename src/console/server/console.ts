@@ -111,12 +111,13 @@ export class Console {
       const session = await access.sessionOf(context);
       if (!session) throw signInRequired();
       if (!["GET", "HEAD"].includes(context.req.method)) access.checkChange(context, session);
+      context.set("session", session);
       await next();
     });
     api.delete("/session", async (context) =>
       context.json(this.#describe(undefined), 200, { "Set-Cookie": await access.signOut(context) }),
     );
-    api.get("/stream", (context) => streamEvents(context, events));
+    api.get("/stream", (context) => streamEvents(context, { events, session: context.get("session") }));
     const routes = new Hono();
     for (const add of resources) add(routes);
     api.route("/", routes);

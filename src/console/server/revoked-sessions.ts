@@ -14,6 +14,8 @@ export class RevokedSessions {
   readonly #maxSessions: number;
   /** When each session expires, in milliseconds since the epoch, by ID. Signed out first is first. */
   readonly #expiries = new Map<string, number>();
+  /** The listeners of open streams, by ID of their session. */
+  readonly #listeners = new Map<string, Set<() => void>>();
 
   constructor({ now, maxSessions = defaultMaxSessions }: RevokedSessionsOptions) {
     this.#now = now;
@@ -28,9 +30,21 @@ export class RevokedSessions {
       if (this.#expiries.size <= this.#maxSessions) break;
       this.#expiries.delete(oldest);
     }
+    for (const listener of this.#listeners.get(id) ?? []) listener();
   }
 
   has(id: string): boolean {
     return this.#expiries.has(id);
+  }
+
+  /** Calls `listener` when the session is added, or at once if it was added before. Returns a function that removes the listener. */
+  watch(id: string, listener: () => void): () => void {
+    if (this.has(id)) listener();
+    const listeners = this.#listeners.get(id) ?? new Set();
+    this.#listeners.set(id, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(id);
+    };
   }
 }

@@ -9,6 +9,11 @@ const encoder = new TextEncoder();
 export interface Session {
   /** The value of the `X-CSRF-Token` header for changes in this session. */
   readonly csrfToken: string;
+  /**
+   * Calls `listener` when this process signs the session out, or at once if it already did. Returns a function that removes the
+   * listener.
+   */
+  readonly onSignOut: (listener: () => void) => () => void;
 }
 
 /**
@@ -54,7 +59,9 @@ export class SessionTokens {
   /** Returns the session of a cookie, or `undefined` if the value is forged, has expired, or was revoked. */
   async verify(value: string): Promise<Session | undefined> {
     const read = await this.#read(value);
-    return read && { csrfToken: await this.#sign(`csrf ${read.content}`) };
+    if (!read) return undefined;
+    const csrfToken = await this.#sign(`csrf ${read.content}`);
+    return { csrfToken, onSignOut: (listener) => this.#revoked.watch(read.content, listener) };
   }
 
   /** Makes the session of a cookie invalid in this process. */

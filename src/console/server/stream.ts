@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
 import type { StreamMessage } from "../protocol/stream.ts";
 import type { ConsoleEvents } from "./console-events.ts";
+import type { Session } from "./session-tokens.ts";
 
 /** The maximum number of open streams: one per tab. The limit prevents forgotten tabs from exhausting the connections. */
 const maxStreams = 50;
@@ -15,12 +16,19 @@ const maxWaiting = 1_000;
 /** The maximum length of the messages that wait, in characters. A single message can be longer. */
 const maxWaitingLength = 4_194_304;
 
+export interface StreamOptions {
+  events: ConsoleEvents;
+  /** The session of the client. */
+  session: Session;
+}
+
 /**
- * Answers with the live messages as Server-Sent Events, until the client disconnects or stops reading, or the console closes.
+ * Answers with the live messages as Server-Sent Events, until the client disconnects, stops reading, or signs out, or the console
+ * closes.
  *
  * @throws `TOO_MANY_STREAMS` (503), `CLOSING` (503) if the console is closed.
  */
-export function streamEvents(context: Context, events: ConsoleEvents): Response {
+export function streamEvents(context: Context, { events, session }: StreamOptions): Response {
   // Hono answers HEAD like GET and drops the body, so the end of the stream would never be noticed.
   if (context.req.method === "HEAD") return context.body(null, 200, { "Content-Type": "text/event-stream" });
   if (events.isClosed) throw closing();
@@ -56,11 +64,13 @@ export function streamEvents(context: Context, events: ConsoleEvents): Response 
     const socket = socketOf(context);
     const leave = () => stream.abort();
     socket?.once("end", leave);
+    const unwatch = session.onSignOut(leave);
     // The first bytes show the client that the stream is open.
     await stream.write(": open\n\n");
     await ended.promise;
     clearInterval(heartbeat);
     socket?.off("end", leave);
+    unwatch();
     unsubscribe();
   });
 }

@@ -12,8 +12,8 @@ describe("A session", () => {
     const { tokens } = createTokens("s3cret");
     const value = await tokens.create();
     const session = await tokens.verify(value);
-    expect(session).toEqual({ csrfToken: expect.stringMatching(/^[\da-f]{64}$/) });
-    expect(await createTokens("s3cret").tokens.verify(value)).toEqual(session);
+    expect(session?.csrfToken).toMatch(/^[\da-f]{64}$/);
+    expect((await createTokens("s3cret").tokens.verify(value))?.csrfToken).toBe(session?.csrfToken);
   });
 
   test("is not valid with another secret", async () => {

@@ -152,9 +152,16 @@ describe("The stream of a console on a socket", () => {
       log: createMemoryLogger(),
     });
     onTestFinished(async () => void (await listener.close(0)));
-    const headers = { authorization: `Bearer ${consoleToken}` };
-    const open = () => fetch(`http://127.0.0.1:${listener.port}/_console/api/stream`, { headers });
-    return { console: opened, events, listener, open };
+    const send = (path: string, init?: RequestInit) =>
+      fetch(`http://127.0.0.1:${listener.port}/_console/${path}`, init);
+    const open = () => send("api/stream", { headers: { authorization: `Bearer ${consoleToken}` } });
+    /** Returns a client that is signed in. */
+    const signIn = async () => {
+      const client = new ConsoleClient(send);
+      await client.signIn({ token: consoleToken });
+      return client;
+    };
+    return { console: opened, events, listener, open, signIn };
   }
 
   test("closes the connection of a client that stops reading", async () => {
@@ -175,6 +182,20 @@ describe("The stream of a console on a socket", () => {
     }
     expect(published).toBeLessThan(100);
     await waitFor(() => expect(listener.connectionCount).toBe(0));
+  });
+
+  test("ends when its session is signed out, but no other stream ends", async () => {
+    const { events, open, signIn } = await serve();
+    const [client, other] = [await signIn(), await signIn()];
+    const tabs = (await Promise.all([client.get("stream"), client.get("stream")])).map(readerOf);
+    const others = (await Promise.all([other.get("stream"), open()])).map(readerOf);
+    for (const { read } of [...tabs, ...others]) expect(await read()).toBe(": open\n\n");
+    expect((await client.post("session", {}, { method: "DELETE" })).status).toBe(200);
+    for (const { read } of tabs) expect(await read()).toBeUndefined();
+    events.publish({ type: "changed", features: ["deliveries"] });
+    for (const { read } of others) expect(await read()).toContain('"changed"');
+    expect(events.subscribers).toBe(2);
+    await Promise.all(others.map(({ cancel }) => cancel()));
   });
 
   test("leaves nothing after 100 clients have left", async () => {
