@@ -88,16 +88,20 @@ export interface DeliverySummary extends DeliveryKey {
   replayOf?: string;
 }
 
-/** The answer of `GET /api/deliveries`. */
-export interface DeliveryList {
-  /** Newest first. */
-  deliveries: readonly DeliverySummary[];
-  /** The cursor of the next page. Missing on the last page. */
-  next?: string;
+/** Which deliveries of the inbox a search did not cover. */
+export interface SearchLimits {
   /** Set if the filters cover only the newest deliveries of the inbox. */
   searchedNewest?: number;
   /** The number of deliveries that the search index does not contain yet. */
   unindexed?: number;
+}
+
+/** The answer of `GET /api/deliveries`. */
+export interface DeliveryList extends SearchLimits {
+  /** Newest first. */
+  deliveries: readonly DeliverySummary[];
+  /** The cursor of the next page. Missing on the last page. */
+  next?: string;
   /** The number of deliveries per status, without filters. */
   totals: Readonly<Partial<Record<ConsoleStatus, number>>>;
 }
@@ -160,7 +164,7 @@ export type EditedReplay = z.infer<typeof editedReplay>;
 export type ReplayStarted = DeliveryKey;
 
 /** The answer of `POST /api/deliveries/count-dead`, whose body is a {@link DeliveryFilter}. */
-export interface DeadCount {
+export interface DeadCount extends SearchLimits {
   count: number;
   /** Whether there are more than `count`. */
   isMore: boolean;

@@ -1,9 +1,11 @@
 import type {
   ConsoleStatus,
+  DeadCount,
   DeadReplayed,
   DeliveryDetails,
   DeliveryKey,
   DeliverySummary,
+  SearchLimits,
 } from "../../console/protocol/deliveries.ts";
 import { type DeliveryQuery, type DeliverySource, deliveryUnknown } from "../../console/server/deliveries-api.ts";
 import { FieldError } from "../../console/server/field-error.ts";
@@ -123,9 +125,9 @@ export class ReceiverDeliveries implements DeliverySource {
     }
   }
 
-  async countDead(query: DeliveryQuery): Promise<{ count: number; isMore: boolean }> {
-    const { keys, isMore } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
-    return { count: keys.length, isMore };
+  async countDead(query: DeliveryQuery): Promise<DeadCount> {
+    const { keys, ...rest } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
+    return { count: keys.length, ...rest };
   }
 
   async replayDead(query: DeliveryQuery): Promise<DeadReplayed> {
@@ -167,12 +169,13 @@ export class ReceiverDeliveries implements DeliverySource {
     return { endpoint: name, id };
   }
 
-  async #findDead(query: DeliveryQuery): Promise<{ keys: DeliveryKey[]; isMore: boolean }> {
+  async #findDead(query: DeliveryQuery): Promise<Omit<DeadCount, "count"> & { keys: DeliveryKey[] }> {
     const inbox = await this.#inbox();
     const { redact, history } = this.#options;
     // Without this limit, the search would continue after its request has failed.
     const stopAt = performance.now() + findTimeoutMs;
     const keys: DeliveryKey[] = [];
+    const limits: SearchLimits = {};
     let cursor: string | undefined;
     do {
       const page = await listDeliveries(
@@ -181,9 +184,11 @@ export class ReceiverDeliveries implements DeliverySource {
         { inbox, redact, recent: history.recent },
       );
       keys.push(...page.deliveries.map(({ endpoint, id }) => ({ endpoint, id })));
+      if (page.searchedNewest !== undefined) limits.searchedNewest = page.searchedNewest;
+      if (page.unindexed !== undefined) limits.unindexed = page.unindexed;
       cursor = page.next;
     } while (cursor !== undefined && keys.length < maxDead && performance.now() < stopAt);
-    return { keys: keys.slice(0, maxDead), isMore: cursor !== undefined || keys.length > maxDead };
+    return { keys: keys.slice(0, maxDead), isMore: cursor !== undefined || keys.length > maxDead, ...limits };
   }
 
   async #totals(inbox: Inbox | undefined): Promise<Partial<Record<ConsoleStatus, number>>> {

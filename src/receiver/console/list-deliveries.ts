@@ -1,4 +1,4 @@
-import type { ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
+import type { ConsoleStatus, DeliveryList, DeliverySummary, SearchLimits } from "../../console/protocol/deliveries.ts";
 import type { DeliveryQuery } from "../../console/server/deliveries-api.ts";
 import { matchesFilter, readFilter } from "../../inbox/delivery-filter.ts";
 import type { DeliveryStatus, Inbox, ListOptions } from "../../inbox/inbox.ts";
@@ -86,7 +86,7 @@ async function listInbox(
 ): Promise<{
   rows: DeliverySummary[];
   next: string | undefined;
-  notes: Pick<DeliveryList, "searchedNewest" | "unindexed">;
+  notes: SearchLimits;
 }> {
   const options = toListOptions(query, statuses);
   const rows: DeliverySummary[] = [];

@@ -1,6 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { openInbox } from "../../../src/inbox/open-inbox.ts";
+import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { addDead } from "./add-dead.ts";
 import { openReceiverConsole } from "./open-receiver-console.ts";
 
 test("Counting dead deliveries stops after a minute", async () => {
@@ -26,4 +28,18 @@ test("Counting dead deliveries stops after a minute", async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("The count of dead deliveries names what the search did not cover", async () => {
+  const file = inboxFile();
+  const { client } = await openReceiverConsole(
+    (server) => server.webhook("background", { background: true }, () => "done"),
+    { inbox: `sqlite:${file}` },
+  );
+  const count = async (filter: object) => (await client.change("deliveries/count-dead", filter)).body;
+  expect(await count({ search: "gpu" })).toEqual({ count: 0, isMore: false });
+  addDead(file, "background", 3_000);
+  const { searchedNewest, unindexed } = await count({ search: "gpu" });
+  expect(searchedNewest ?? unindexed).toBeGreaterThan(0);
+  expect(await count({ endpoint: "background" })).toEqual({ count: 3_000, isMore: false });
 });

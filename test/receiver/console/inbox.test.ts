@@ -1,4 +1,3 @@
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { InboxInfo } from "../../../src/console/protocol/inbox.ts";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
@@ -8,6 +7,7 @@ import { ReceiverInbox } from "../../../src/receiver/console/inbox.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
+import { addDead } from "./add-dead.ts";
 import { openReceiverConsole } from "./open-receiver-console.ts";
 
 const none = { queued: 0, running: 0, dead: 0, succeeded: 0, cancelled: 0 };
@@ -108,13 +108,7 @@ describe("The inbox", () => {
     const file = inboxFile();
     const { read } = await open(declareAll, { inbox: `sqlite:${file}` });
     expect(await read()).toMatchObject({ state: "open", contents: {} });
-    const database = new DatabaseSync(file);
-    database.exec(
-      `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000)
-       INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at)
-       SELECT 'works', 'd' || n, 'dead', '{}', n, NULL, n FROM numbers`,
-    );
-    database.close();
+    addDead(file, "works", 3_001);
     const { contents } = await read();
     expect(contents?.endpoints[0]?.counts.dead).toBe(3_001);
     expect(contents?.unindexed ?? contents?.searchedNewest).toBeGreaterThan(0);

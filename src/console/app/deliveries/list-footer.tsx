@@ -5,6 +5,7 @@ import type { ListFilter } from "./filter.ts";
 import { listHash } from "./links.ts";
 import type { ListStore } from "./list-store.ts";
 import { maxRows } from "./merge.ts";
+import { SearchLimitsNote } from "./search-limits-note.tsx";
 
 /** The end of the list: loads the next page, and shows how many deliveries were searched. */
 export function ListFooter({
@@ -17,7 +18,6 @@ export function ListFooter({
   scroller: { readonly current: HTMLElement | null };
 }) {
   const { rows, isTrimmed } = store.list.value;
-  const { searchedNewest, unindexed } = store.search.value;
   const last = rows.at(-1);
   const isFull = rows.length >= maxRows && (isTrimmed || store.next.value !== undefined);
   const hasMore = !isFull && store.next.value !== undefined;
@@ -31,12 +31,7 @@ export function ListFooter({
         </p>
       )}
       {!hasMore && !isFull && rows.length > 0 && <p>{formatPlural(rows.length, "delivery", "deliveries")}.</p>}
-      {searchedNewest !== undefined && (
-        <p>Searched the newest {formatPlural(searchedNewest, "delivery", "deliveries")}.</p>
-      )}
-      {unindexed !== undefined && unindexed > 0 && (
-        <p>{unindexed === 1 ? "1 delivery is" : `${formatCount(unindexed)} deliveries are`} not indexed yet.</p>
-      )}
+      <SearchLimitsNote {...store.search.value} />
     </div>
   );
 }

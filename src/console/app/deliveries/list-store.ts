@@ -1,5 +1,5 @@
 import { batch, signal } from "@preact/signals";
-import type { ConsoleStatus, DeliveryList, DeliverySummary } from "../../protocol/deliveries.ts";
+import type { ConsoleStatus, DeliveryList, DeliverySummary, SearchLimits } from "../../protocol/deliveries.ts";
 import type { StreamMessage } from "../../protocol/stream.ts";
 import { getJson } from "../api/client.ts";
 import { type ApiFailure, toApiFailure } from "../api/failure.ts";
@@ -24,7 +24,7 @@ export class ListStore {
   readonly failure = signal<ApiFailure | undefined>(undefined);
   /** The cursor of the next page. */
   readonly next = signal<string | undefined>(undefined);
-  readonly search = signal<Pick<DeliveryList, "searchedNewest" | "unindexed">>({});
+  readonly search = signal<SearchLimits>({});
   readonly totals = signal<Readonly<Partial<Record<ConsoleStatus, number>>>>({});
   #isHeld = false;
   /** Whether there are deliveries between the rows and those that wait. Inserting then loads the list again. */

@@ -9,6 +9,7 @@ import { formatCount, formatPlural } from "../format/number.ts";
 import { showToast } from "../state/toasts.ts";
 import { describeReplay } from "./describe-replay.ts";
 import { type ListFilter, listChips, toApiFilter } from "./filter.ts";
+import { SearchLimitsNote } from "./search-limits-note.tsx";
 
 /** Replays all dead deliveries that match the filter, after a confirmation. */
 export function ReplayDeadButton({ filter, dead }: { filter: ListFilter; dead: number }) {
@@ -69,6 +70,7 @@ function ReplayDeadDialog({ filter, onClose }: { filter: ListFilter; onClose: ()
               ))}
             </ul>
           )}
+          <SearchLimitsNote {...count} />
           <div class="dialog-actions">
             <Button onClick={onClose}>Cancel</Button>
             <Button kind="primary" icon="replay" disabled={count.count === 0} onClick={replay}>

@@ -1,4 +1,4 @@
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FieldProblem } from "../../protocol/session.ts";
 import { breakLine, indent, outdent, type Selection } from "./editor-text.ts";
 import { findSyntaxProblem, placeFieldProblems, type TextProblem } from "./problems.ts";
@@ -35,7 +35,7 @@ export function JsonEditor({
   const lineCount = useMemo(() => value.split("\n").length, [value]);
 
   // The field keeps its own text, so that the browser's undo works.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (field.current && field.current.value !== value) field.current.value = value;
   }, [value]);
 
