@@ -128,3 +128,13 @@ export function dropInvalidRetryTime(
     ),
   };
 }
+
+/** Returns the error of a delivery whose handler did not run, because the delivery was interrupted before. */
+export function notChecked(cause: unknown): WebhookError {
+  return new WebhookError("The delivery was interrupted before its handler ran.", {
+    code: "CLOSING",
+    status: 503,
+    retryable: true,
+    cause,
+  });
+}

@@ -1,22 +1,15 @@
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { webhooksPath } from "../../core/paths.ts";
-import { shorten } from "../../core/shorten.ts";
-import { type Answer, errorAnswer } from "../../http/answer.ts";
-import type { HubClient } from "../../hub/client.ts";
-import type { AttemptDetails, ClaimedDelivery, IncomingDelivery } from "../../inbox/inbox.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { AttemptDetails, ClaimedDelivery } from "../../inbox/inbox.ts";
 import type { Outcome } from "../../payload/delivery.ts";
 import { unknownNames } from "../../payload/schema.ts";
-import type { Activity } from "../endpoint/activity.ts";
 import type { Endpoint, ParsedDelivery } from "../endpoint/endpoint.ts";
-import type { CheckedDelivery, ConditionCheck } from "../hub/condition-check.ts";
+import type { CheckedDelivery } from "../hub/condition-check.ts";
 import type { JobDelivery } from "../lifecycle/server-control.ts";
-import type { DeliveryHistory } from "../recent/delivery-history.ts";
 import type { RecentRun } from "../recent/recent-run.ts";
-import type { SecretCheck } from "../security/secret-check.ts";
 import { DeliveryRecorder } from "./delivery-recorder.ts";
 import type { DeliveryRequest } from "./delivery-request.ts";
-import { dropInvalidRetryTime } from "./handler-errors.ts";
+import { dropInvalidRetryTime, notChecked } from "./handler-errors.ts";
 import {
   type AnsweredOutcome,
   answerAccepted,
@@ -25,44 +18,16 @@ import {
   internalError,
   resultTextOf,
 } from "./outcome-answer.ts";
-import { refuseCrossSite, requireJson } from "./request-checks.ts";
+import type { PipelineOptions } from "./pipeline-options.ts";
+import { answerRefusal } from "./refusal.ts";
+import { checkRequest, endpointNotFound } from "./request-checks.ts";
 import { type RunSource, runHandler } from "./run-handler.ts";
-
-interface PipelineOptions {
-  endpoints: ReadonlyMap<string, Endpoint>;
-  secretCheck: SecretCheck;
-  /** The maximum size of a body, in bytes. */
-  bodyLimit: number;
-  log: Logger;
-  /** Logs refused requests, and limits the number of lines. */
-  refusalLog: Logger;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** Creates the ID of a delivery without a `Webhook-Id` header. */
-  createId: () => string;
-  /** Stores a delivery of a background endpoint. */
-  store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
-  /** Returns the Storage Bucket that stores the inbox, such as `me/inbox`, or `undefined` if there is none. */
-  bucket: () => string | undefined;
-  activity: Activity;
-  /** Records deliveries for the console. */
-  history: DeliveryHistory;
-  /** Returns the server's Hub client for handlers. */
-  hub: () => HubClient;
-  /** Checks the conditions of endpoints before their handlers run. */
-  conditionCheck: ConditionCheck;
-  /** Removes secrets from an outcome that the inbox stores. */
-  redactOutcome: (outcome: Outcome) => Outcome;
-}
 
 /** The outcome of an attempt, and what was recorded of it. */
 type RecordedOutcome = Outcome & { readonly details?: AttemptDetails };
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
 const maxUnknownNames = 100;
-
-/** The maximum length of a logged path, because clients choose it. */
-const maxLoggedPath = 200;
 
 /**
  * Parses, runs, and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
@@ -92,12 +57,12 @@ export class DeliveryPipeline {
   /** Answers an HTTP request. Never rejects. */
   async handle(request: DeliveryRequest): Promise<Answer> {
     const startedAt = performance.now();
-    const { endpoints, bodyLimit } = this.#options;
+    const { endpoints, secretCheck, bodyLimit } = this.#options;
     let endpoint: Endpoint | undefined;
     try {
       endpoint = endpoints.get(request.endpointName);
       if (!endpoint) throw endpointNotFound();
-      this.#authorize(endpoint, request);
+      checkRequest(request, endpoint, secretCheck);
       const body = await request.readBody(bodyLimit);
       // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
       const id = usableId(request.header("webhook-id"));
@@ -127,7 +92,7 @@ export class DeliveryPipeline {
       });
       return answer;
     } catch (error) {
-      return this.#refuse(error, { endpoint, path: `${webhooksPath}${request.endpointName}` });
+      return answerRefusal(error, { endpoint, request }, this.#options);
     }
   }
 
@@ -240,15 +205,6 @@ export class DeliveryPipeline {
     this.#options.history.end(run, { outcome, durationMs, responseStatus }, resultText);
   }
 
-  /** Checks a request before its body is read, so that unauthenticated clients cannot cause large reads. */
-  #authorize(endpoint: Endpoint, request: DeliveryRequest): void {
-    const { secretCheck } = this.#options;
-    if (request.method !== "POST") throw methodNotAllowed(request.method);
-    secretCheck.check(request);
-    if (endpoint.requiresJson) requireJson(request);
-    else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
-  }
-
   /** Returns a promise only if the endpoint's schema is asynchronous. */
   #parse(endpoint: Endpoint, { body, id }: Pick<JobDelivery, "body" | "id">): ParsedDelivery | Promise<ParsedDelivery> {
     const parsing = endpoint.parse({
@@ -336,19 +292,6 @@ export class DeliveryPipeline {
     return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name);
   }
 
-  #refuse(error: unknown, { endpoint, path }: { endpoint: Endpoint | undefined; path: string }): Answer {
-    // A user's schema may throw a `WebhookError` with any status.
-    const hasErrorStatus =
-      WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
-    const sent = hasErrorStatus ? error : internalError(error);
-    const { code, status, message, cause } = sent;
-    const subject = endpoint ? { endpoint: endpoint.name } : { path: shorten(path, maxLoggedPath) };
-    const fields = { ...subject, code, status, err: cause };
-    if (status === 500) this.#options.log.error(fields, message);
-    else this.#options.refusalLog.warn(fields, `delivery refused: ${message}`);
-    return errorAnswer(sent);
-  }
-
   #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {
     for (const name of parsed.hubPayload ? unknownNames(parsed.hubPayload) : []) {
       if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
@@ -365,30 +308,6 @@ export class DeliveryPipeline {
 /** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */
 function usableId(id: string | null | undefined): string | undefined {
   return id != null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
-}
-
-function endpointNotFound(): WebhookError {
-  return new WebhookError("The server has no endpoint at this URL. Check the URL of the webhook.", {
-    code: "ENDPOINT_UNKNOWN",
-    status: 404,
-  });
-}
-
-function methodNotAllowed(method: string): WebhookError {
-  return new WebhookError(`Method "${method}" is not allowed. Send deliveries with POST.`, {
-    code: "METHOD_NOT_ALLOWED",
-    status: 405,
-  });
-}
-
-/** Returns the error of a delivery whose handler did not run, because the delivery was interrupted before. */
-function notChecked(cause: unknown): WebhookError {
-  return new WebhookError("The delivery was interrupted before its handler ran.", {
-    code: "CLOSING",
-    status: 503,
-    retryable: true,
-    cause,
-  });
 }
 
 function keyOf({ endpoint, id }: { endpoint: string; id: string }): string {
