@@ -30,8 +30,8 @@ const refusals: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
 const replacedHeaders: readonly string[] = ["content-length", "expect", "host"];
 
 /**
- * Whether a response status means that the request was not authenticated or was not a delivery. The server does not
- * record such a request, and the session does not keep it for a replay.
+ * Whether a response status means that the request was not authenticated or was not a delivery. The session does not keep such a
+ * request for a replay.
  */
 export function isRefusal(status: number): boolean {
   return refusals.has(status);

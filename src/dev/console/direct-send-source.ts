@@ -11,6 +11,7 @@ import { serializeEvent } from "../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../local-hub/ids.ts";
 import { endpointUnknown } from "../../receiver/endpoint/endpoint-registry.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/lifecycle/server-control.ts";
+import { failureCodes } from "../../receiver/recent/recent-snapshot.ts";
 import { isRefusal } from "../delivery-observer.ts";
 import { waitForServer } from "../proxy-request.ts";
 import { examplesOf, reasonToIgnore, repositoriesOf } from "./endpoint-filter.ts";
@@ -36,7 +37,12 @@ export interface DirectSendOptions {
 const timeoutMs = 30_000;
 
 /** The JSON of a response that the server created. */
-const serverAnswer = z.object({ error: z.optional(z.string()), ignored: z.optional(z.string()) });
+const serverAnswer = z.object({
+  error: z.optional(z.string()),
+  code: z.optional(z.string()),
+  ignored: z.optional(z.string()),
+});
+type ServerAnswer = z.infer<typeof serverAnswer>;
 
 /** Sends events directly to the endpoints of the server, with its secret and new IDs. No Hub takes part. */
 export class DirectSendSource implements SendSource {
@@ -76,7 +82,7 @@ export class DirectSendSource implements SendSource {
   async send({ payload, endpoints: chosen }: SentEvent): Promise<SendResult> {
     await this.#requireServer();
     const { endpoints, secret } = this.#options.server();
-    const names = chosen ?? endpoints.map(({ name }) => name);
+    const names = chosen ? [...new Set(chosen)] : endpoints.map(({ name }) => name);
     requireEndpoints(names, endpoints);
     const { webhook: _edited, ...fields } = payload;
     const bodyFor = payloadSerializer(fields, { edits: [], createId });
@@ -105,7 +111,7 @@ export class DirectSendSource implements SendSource {
     return {
       ...{ id, recipient: name, durationMs: Math.round(durationMs * 10) / 10 },
       ...(status !== null && { status }),
-      ...(status !== null && !isRefusal(status) && { endpoint: name }),
+      ...(status !== null && isRecorded(status, answer) && { endpoint: name }),
       ...(problem !== undefined && { problem }),
       ...(error === null && answer.ignored !== undefined && { ignored: answer.ignored }),
     };
@@ -141,8 +147,15 @@ function requireEndpoints(names: readonly string[], endpoints: readonly Endpoint
   if (unknown !== undefined) throw endpointUnknown(unknown, known);
 }
 
+/** Whether the server has recorded the delivery. A refused one, for example because of the endpoint's schema, is not recorded. */
+function isRecorded(status: number, { code }: ServerAnswer): boolean {
+  if (status < 400) return true;
+  // A response without a code is that of the handler or of middleware.
+  return code === undefined ? !isRefusal(status) : failureCodes.some((known) => known === code);
+}
+
 /** Parses a response. A handler can also answer with text or with other JSON. */
-function parseAnswer(body: string | undefined): z.infer<typeof serverAnswer> {
+function parseAnswer(body: string | undefined): ServerAnswer {
   try {
     return serverAnswer.safeParse(JSON.parse(body ?? "null")).data ?? {};
   } catch {

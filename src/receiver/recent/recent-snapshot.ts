@@ -26,7 +26,8 @@ const details = z.object({
   isTruncated: z.optional(z.boolean()),
 });
 
-const failureCodes = ["HANDLER_FAILED", "HANDLER_TIMED_OUT", "RESULT_NOT_JSON", "CLOSING"] as const;
+/** The codes of failed runs. A delivery that the server refused before a run has another code. */
+export const failureCodes = ["HANDLER_FAILED", "HANDLER_TIMED_OUT", "RESULT_NOT_JSON", "CLOSING"] as const;
 
 const storedOutcome = z.discriminatedUnion("status", [
   z.object({ status: z.literal("succeeded") }),

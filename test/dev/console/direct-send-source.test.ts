@@ -1,10 +1,13 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
 import type { SendResult } from "../../../src/console/protocol/send.ts";
 import { DirectSendSource } from "../../../src/dev/console/direct-send-source.ts";
 import type { StartDevOptions } from "../../../src/dev/dev-options.ts";
-import { parsePayload } from "../../../src/index.ts";
+import { parsePayload, WebhooksServer } from "../../../src/index.ts";
+import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
 import { webhookPayload } from "../../../src/testing.ts";
 import { type ConsoleAnswer, ConsoleClient } from "../../local-hub/support/console-client.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { openFailingHub, openProject, openRealHub, secret, serverFile, startIn } from "../dev-project.ts";
 
 const endpoints = {
@@ -185,6 +188,28 @@ describe("A session with the real Hub", () => {
 });
 
 describe("An event", () => {
+  test("is linked to the deliveries that the server has recorded, and sent once to each endpoint", async () => {
+    const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
+    server.webhook("strict", { schema: z.object({ other: z.string() }) }, () => "done");
+    server.webhook("failing", () => Promise.reject(new Error("no GPU")));
+    server.webhook("answering", () => Response.json({ error: "no GPU" }, { status: 503 }));
+    onTestFinished(() => server.close());
+    const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
+    const source = new DirectSendSource({
+      server: () => server[serverControl].describe(),
+      ...{ file: "server.ts", url: () => url, hubUrl: "https://huggingface.co" },
+      serverPort: async () => Number(new URL(url).port),
+      signal: new AbortController().signal,
+    });
+    const chosen = ["strict", "failing", "answering", "strict"];
+    const { deliveries } = await source.send({ payload: webhookPayload("repo.content"), endpoints: chosen });
+    expect(deliveries.map(({ recipient, status, endpoint }) => ({ recipient, status, endpoint }))).toEqual([
+      { recipient: "strict", status: 422, endpoint: undefined },
+      { recipient: "failing", status: 500, endpoint: "failing" },
+      { recipient: "answering", status: 503, endpoint: "answering" },
+    ]);
+  });
+
   test("does not wait for a server that never loads", async () => {
     const source = new DirectSendSource({
       server: () => ({ endpoints: [] }),
