@@ -63,7 +63,7 @@ test("The view shows where the inbox is and what it contains, and each number li
   const page = await browser.open(url, options);
   const storage = page.getByRole("region", { name: "Storage" });
   await storage.getByRole("heading", { name: "SQLite file" }).waitFor();
-  for (const text of ["Open", "Survives restarts", file]) await storage.getByText(text, { exact: true }).waitFor();
+  for (const text of ["Open", "Survives process restarts", file]) await storage.getByText(text, { exact: true }).waitFor();
   await storage.getByRole("button", { name: "Copy location" }).click();
   await expect.poll(() => readClipboard(page)).toBe(file);
 

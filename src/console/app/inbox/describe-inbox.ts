@@ -22,7 +22,7 @@ export const stateLooks: Readonly<Record<InboxInfo["state"], StateLook>> = {
 
 /** How the time looks for which a storage keeps deliveries. */
 export const keptLooks: Readonly<Record<NonNullable<InboxLocation["keptUntil"]>, StateLook>> = {
-  retention: { label: "Survives restarts", color: "good", icon: "succeeded" },
+  retention: { label: "Survives process restarts", color: "good", icon: "succeeded" },
   "space-restart": { label: "Erased when the Space restarts", color: "bad", icon: "dead" },
   "process-exit": { label: "Lost when the process exits", color: "retry", icon: "dead" },
 };
