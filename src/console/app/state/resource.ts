@@ -3,6 +3,7 @@ import type { ConsoleFeature } from "../../protocol/session.ts";
 import { getJson, type Query } from "../api/client.ts";
 import { type ApiFailure, toApiFailure } from "../api/failure.ts";
 import { subscribe } from "../api/stream.ts";
+import { ReloadTimer } from "./reload-timer.ts";
 
 /** A resource of the API, as a view shows it. */
 export interface Resource<Answer> {
@@ -11,9 +12,6 @@ export interface Resource<Answer> {
   failure: ApiFailure | undefined;
   reload: () => void;
 }
-
-/** Changes that arrive together cause one request. */
-const reloadDelayMs = 300;
 
 /**
  * Loads a resource of the API, and loads it again when the stream reports a change of one of `features` and after a
@@ -50,7 +48,7 @@ export function useResource<Answer>(
   useEffect(() => {
     const controller = new AbortController();
     const { signal } = controller;
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timer = new ReloadTimer(() => void load());
     let isLoading = false;
     let isStale = false;
     const load = async () => {
@@ -58,8 +56,7 @@ export function useResource<Answer>(
         isStale = true;
         return;
       }
-      clearTimeout(timer);
-      timer = undefined;
+      timer.stop();
       isLoading = true;
       try {
         const data = await getJson<Answer>(path, { ...(query && { query }), signal });
@@ -70,14 +67,9 @@ export function useResource<Answer>(
       }
       isLoading = false;
       if (signal.aborted) return;
-      if (isStale) loadSoon();
-      else if (refreshMs !== undefined) timer = setTimeout(load, refreshMs);
+      if (isStale) timer.changed();
+      else if (refreshMs !== undefined) timer.refreshAfter(refreshMs);
       isStale = false;
-    };
-    const loadSoon = () => {
-      if (refreshMs !== undefined) clearTimeout(timer);
-      else if (timer !== undefined) return;
-      timer = setTimeout(load, reloadDelayMs);
     };
     reload.current = () => void load();
     const unsubscribe = subscribe({
@@ -88,12 +80,12 @@ export function useResource<Answer>(
             (message.type === "changed" && message.features.some((feature) => features.includes(feature))) ||
             (message.type === "deliveries" && message.deliveries.some((key) => concerns.current?.(key))),
         );
-        if (isConcerned) loadSoon();
+        if (isConcerned) timer.changed();
       },
     });
     void load();
     return () => {
-      clearTimeout(timer);
+      timer.stop();
       controller.abort();
       unsubscribe();
     };
