@@ -24,6 +24,8 @@ export interface ReceiverInboxOptions {
   redact: (text: string) => string;
   /** Default `2_000`. */
   openingMs?: number;
+  /** Called after an inbox that was reported as opening has opened, or could not be opened. */
+  onOpened: () => void;
 }
 
 /** The inbox of a receiver. */
@@ -37,7 +39,7 @@ export class ReceiverInbox implements InboxSource {
   }
 
   async read(): Promise<InboxInfo> {
-    const { configuredInbox, recordsDetails, isClosed, inbox, openingMs = defaultOpeningMs } = this.#options;
+    const { configuredInbox, recordsDetails, isClosed, inbox, onOpened, openingMs = defaultOpeningMs } = this.#options;
     const location = locateInbox(configuredInbox());
     const warnings = warningsOf(location);
     const shared = { location, warnings, recordsDetails, problems: [] };
@@ -45,9 +47,13 @@ export class ReceiverInbox implements InboxSource {
     if (isClosed()) return { ...shared, state: "closed" };
     const opening = inbox();
     if (!opening) return { ...shared, state: "unused" };
-    const opened = await within(this.#follow(opening), openingMs);
+    const following = this.#follow(opening);
+    const opened = await within(following, openingMs);
     if (this.#failure) return { ...shared, state: "unavailable", problems: [this.#failure] };
-    if (!opened) return { ...shared, state: "opening" };
+    if (!opened) {
+      void following.then(onOpened);
+      return { ...shared, state: "opening" };
+    }
     const { problems, contents, description } = await this.#readOpened(opened);
     const problem = problems.find(({ severity }) => severity === "unavailable") ?? problems[0];
     return {

@@ -41,7 +41,11 @@ export function openConsole(server: ServerParts, earlier = EarlierActivity.read(
     registrations: new Registrations({ hub: source.hub, now }),
     onChange: () => events.changed("endpoints", "inbox"),
   });
-  const inbox = new ReceiverInbox({ ...source, recordsDetails: history.recordsDetails });
+  const inbox = new ReceiverInbox({
+    ...source,
+    recordsDetails: history.recordsDetails,
+    onOpened: () => events.changed("inbox"),
+  });
   const links = new RequestedLinks({ ...source, createLink: (baseUrl) => console.createSignInLink(baseUrl) });
   const console = new Console({
     place: "receiver",

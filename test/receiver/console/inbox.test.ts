@@ -208,14 +208,17 @@ describe("The state of an inbox", () => {
 
   test("is opening until the inbox is open, and keeps the reason of a failed attempt during the next one", async () => {
     let opening = Promise.withResolvers<Inbox>();
+    const onOpened = vi.fn<() => void>();
     const inbox = new ReceiverInbox({
-      ...{ endpoints: new Map(), inbox: () => opening.promise, configuredInbox: () => undefined },
+      ...{ endpoints: new Map(), inbox: () => opening.promise, configuredInbox: () => undefined, onOpened },
       ...{ isClosed: () => false, recordsDetails: true, redact: (text) => text, openingMs: 1 },
     });
     expect(await inbox.read()).toMatchObject({ state: "opening", problems: [] });
     opening.reject(new WebhookError("The bucket is not available.", { code: "INBOX_UNUSABLE" }));
     const failed = { state: "unavailable", problems: [{ code: "INBOX_UNUSABLE" }] };
     expect(await inbox.read()).toMatchObject(failed);
+    // An open page that shows "Opening" loads the reason.
+    expect(onOpened).toHaveBeenCalledOnce();
     opening = Promise.withResolvers();
     expect(await inbox.read()).toMatchObject(failed);
     const opened = openInbox({});
