@@ -2,7 +2,7 @@
 export const countedStatuses = ["queued", "running", "dead", "succeeded", "cancelled"] as const;
 export type CountedStatus = (typeof countedStatuses)[number];
 
-/** Where an inbox is stored. Contains no username, password, or other parameter of its URL. */
+/** The location of an inbox. Contains no username, password, or other parameter of its URL. */
 export interface InboxLocation {
   /** `custom`: an `Inbox` object of the program. `unknown`: the URL is not supported. */
   engine: "sqlite" | "bucket" | "redis" | "postgres" | "memory" | "custom" | "unknown";

@@ -9,7 +9,7 @@ import type { Inbox } from "../../inbox/inbox.ts";
 import { parseInboxUrl } from "../../inbox/inbox-url.ts";
 import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
 
-/** Describes where an inbox is stored. `inbox`: its URL, or an `Inbox` object. `undefined`: memory. */
+/** Describes the location of an inbox. `inbox`: its URL, or an `Inbox` object. `undefined`: memory. */
 export function locateInbox(inbox: string | Inbox | undefined): InboxLocation {
   if (typeof inbox === "object") return { engine: "custom" };
   try {

@@ -3,14 +3,14 @@ import type { IconName } from "../components/icon.tsx";
 import { formatCount, formatPlural } from "../format/number.ts";
 import { formatDuration } from "../format/time.ts";
 
-/** How a state looks. */
+/** The label, color, and icon of a state. */
 export interface StateLook {
   label: string;
   color: "good" | "bad" | "retry" | "quiet";
   icon: IconName;
 }
 
-/** The looks of the states of an inbox. */
+/** The label, color, and icon of each state of an inbox. */
 export const stateLooks: Readonly<Record<InboxInfo["state"], StateLook>> = {
   open: { label: "Open", color: "good", icon: "succeeded" },
   degraded: { label: "Degraded", color: "retry", icon: "dead" },
@@ -20,7 +20,7 @@ export const stateLooks: Readonly<Record<InboxInfo["state"], StateLook>> = {
   unused: { label: "Not used", color: "quiet", icon: "ignored" },
 };
 
-/** How the time looks for which a storage keeps deliveries. */
+/** The label, color, and icon of each time for which a storage keeps deliveries. */
 export const keptLooks: Readonly<Record<NonNullable<InboxLocation["keptUntil"]>, StateLook>> = {
   retention: { label: "Survives process restarts", color: "good", icon: "succeeded" },
   "space-restart": { label: "Erased when the Space restarts", color: "bad", icon: "dead" },
@@ -45,11 +45,11 @@ export function describeSearch({ searchedNewest, unindexed }: InboxContents): st
   return `The index is being built: ${formatPlural(unindexed, "entry is", "entries are")} missing`;
 }
 
-/** Describes what is recorded of each delivery. */
+/** Describes which details of each delivery are recorded. */
 export function describeDetails(recordsDetails: boolean): string {
   return recordsDetails
     ? "Headers, log lines, results, and stacks"
-    : "No headers, log lines, results, and stacks, because recordDetails is false";
+    : "No headers, log lines, results, or stacks, because recordDetails is false";
 }
 
 /** Describes how long a finished delivery of an endpoint is kept, or returns `undefined` if another server decides it. */

@@ -12,7 +12,7 @@ import {
   stateLooks,
 } from "./describe-inbox.ts";
 
-/** Where the inbox is, its state, and its problems. */
+/** The location, the state, and the problems of the inbox. */
 export function InboxCard({
   inbox: { state, location, problems, warnings, recordsDetails, contents },
 }: {

@@ -11,7 +11,7 @@ import "./inbox.css";
 
 const refreshMs = 10_000;
 
-/** The inbox of the server: where it is, how it is, and what it contains. */
+/** The inbox of the server: its location, its state, and the number of its deliveries. */
 export function InboxView() {
   const { data, failure, reload } = useResource<InboxInfo>("inbox", { features: ["inbox"], refreshMs });
   return (

@@ -6,7 +6,7 @@ import { engineNames } from "./describe-inbox.ts";
 
 const example = `server.webhook("retrain", { scope: "repo.content", background: true }, ({ repo }) => repo.name);`;
 
-/** Why the server uses no inbox, and when to use one. */
+/** Replaces the inbox of a server without background endpoints: explains when to use one. */
 export function NoBackground({ location: { engine, address } }: { location: InboxLocation }) {
   return (
     <EmptyState title="No endpoint runs in the background">
