@@ -43,6 +43,9 @@ const skipReason =
       : undefined;
 if (skipReason) console.warn(`Skipped the Dockerfile runner: ${skipReason}`);
 
+/** Copying the base image takes ten seconds on a busy disk. */
+const slowBuild = { timeout: 60_000 };
+
 describe.skipIf(skipReason)("The Dockerfile runner", () => {
   let context: string;
   beforeAll(async () => {
@@ -74,7 +77,7 @@ describe.skipIf(skipReason)("The Dockerfile runner", () => {
   });
   afterAll(() => rm(context, { recursive: true, force: true }));
 
-  test("runs every step, starts the server as its user and stops it", async () => {
+  test("runs every step, starts the server as its user and stops it", slowBuild, async () => {
     const image = await buildImage({ dockerfile: join(context, "Dockerfile"), context });
     try {
       expect(await readdir(join(image.root, "srv"), { recursive: true })).toEqual([
@@ -97,7 +100,7 @@ describe.skipIf(skipReason)("The Dockerfile runner", () => {
     }
   });
 
-  test("reports why a step failed, and deletes its files", async () => {
+  test("reports why a step failed, and deletes its files", slowBuild, async () => {
     const temporary = createFolder();
     vi.stubEnv("TMPDIR", temporary);
     const dockerfile = join(context, "Broken");
