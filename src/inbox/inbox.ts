@@ -219,7 +219,7 @@ export interface Inbox {
   problems(): Promise<readonly InboxProblem[]>;
   /**
    * Describes the storage, and what a search covers: `searchedNewest` without a search index, `unindexed` if the index is incomplete.
-   * Does not read deliveries. If missing, nothing is known.
+   * Does not read deliveries. An inbox without this method shows neither in the console.
    */
   describe?(): Promise<InboxDescription>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */

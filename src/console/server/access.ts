@@ -22,7 +22,7 @@ export interface ConsoleAccessOptions {
 const maxGuessesPerMinute = 20;
 
 /** A request that was signed in with the `Authorization` header. It needs no CSRF token, because browsers do not add the header. */
-const bearerSession: Session = { csrfToken: "", onSignOut: () => () => {} };
+const bearerSession: Session = { csrfToken: "", onSignOut: () => () => {}, hasExpired: () => false };
 
 /**
  * Checks whether a client may open the console. The address of a client never counts: behind a proxy or a tunnel, every request comes from

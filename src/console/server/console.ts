@@ -28,13 +28,12 @@ export interface ConsoleOptions {
   access: ConsoleAccess;
   resources: readonly ConsoleResource[];
   events: ConsoleEvents;
-  /**
-   * Called if a client that is not signed in opens the console, and only a one-time link signs in. `url`: the URL of the request, whose
-   * host the client chooses.
-   */
-  onLinkNeeded?: ((url: string) => void) | undefined;
+  /** Called if a client that is not signed in opens the console, and only a one-time link signs in. */
+  onLinkNeeded?: (() => void) | undefined;
   /** Logs errors whose cause only the log may contain. */
   onError: (error: unknown) => void;
+  /** Replaces secrets in the messages of errors. By default, messages are unchanged. */
+  mask?: (message: string) => string;
 }
 
 /** The maximum size of a sign-in, in bytes. Clients that are not signed in must not cause large reads. */
@@ -99,7 +98,7 @@ export class Console {
     const api: ConsoleApp = new Hono();
     api.get("/session", async (context) => {
       const session = await access.sessionOf(context);
-      if (!session && !access.hasToken) onLinkNeeded?.(context.req.url);
+      if (!session && !access.hasToken) onLinkNeeded?.();
       return context.json(this.#describe(session));
     });
     api.post("/session", async (context) => {
@@ -158,7 +157,8 @@ export class Console {
     if (WebhookError.isInstance(error) && error.code !== "INTERNAL") {
       const status = error.status ?? (error.code === "OPTION_INVALID" ? 400 : 503);
       if (status >= 500) this.#options.onError(error);
-      const { message, code, retryAfterSeconds } = error;
+      const { code, retryAfterSeconds } = error;
+      const message = this.#options.mask?.(error.message) ?? error.message;
       return toResponse(
         errorAnswer(
           new WebhookError(message, { code, status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }),

@@ -14,6 +14,8 @@ export interface Session {
    * listener.
    */
   readonly onSignOut: (listener: () => void) => () => void;
+  /** Whether the session has expired since the request. */
+  readonly hasExpired: () => boolean;
 }
 
 /**
@@ -61,7 +63,11 @@ export class SessionTokens {
     const read = await this.#read(value);
     if (!read) return undefined;
     const csrfToken = await this.#sign(`csrf ${read.content}`);
-    return { csrfToken, onSignOut: (listener) => this.#revoked.watch(read.content, listener) };
+    return {
+      csrfToken,
+      onSignOut: (listener) => this.#revoked.watch(read.content, listener),
+      hasExpired: () => read.expiresAt <= this.#now(),
+    };
   }
 
   /** Makes the session of a cookie invalid in this process. */

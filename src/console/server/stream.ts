@@ -54,7 +54,7 @@ export function streamEvents(context: Context, { events, session }: StreamOption
     let isHeartbeatWaiting = false;
     const beat = async () => {
       // Unlike the end of the stream, this also discards what waits.
-      if (isHeartbeatWaiting) return stream.abort();
+      if (isHeartbeatWaiting || session.hasExpired()) return stream.abort();
       isHeartbeatWaiting = true;
       await stream.write(": heartbeat\n\n");
       isHeartbeatWaiting = false;

@@ -40,6 +40,8 @@ export interface ReceiverDeliveriesOptions {
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   inbox: () => Promise<Inbox> | undefined;
   redact: (text: string) => string;
+  /** Replaces secrets in the message of an error. */
+  mask: (message: string) => string;
   log: Logger;
   /** Returns the public URL of an endpoint. */
   urlOf: (endpoint: string) => string;
@@ -135,8 +137,8 @@ export class ReceiverDeliveries implements DeliverySource {
     const inbox = await this.#inbox();
     if (!inbox) return { replayed: 0, failed: 0, failures: [], isMore: false };
     const { keys, isMore } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
-    const { history, log } = this.#options;
-    const result = await replayAll(inbox, keys, { stopAt, log, onReplayed: (key) => history.changed(key) });
+    const { history, log, mask } = this.#options;
+    const result = await replayAll(inbox, keys, { stopAt, log, mask, onReplayed: (key) => history.changed(key) });
     return { ...result, isMore: isMore || result.isMore };
   }
 

@@ -1,7 +1,6 @@
 import type { InboxContents, InboxEndpoint, InboxInfo, InboxProblemInfo } from "../../console/protocol/inbox.ts";
 import type { InboxSource } from "../../console/server/inbox-api.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { maskSecretsOf } from "../../core/mask-secrets.ts";
 import type { DeliveryCounts, Inbox, InboxDescription } from "../../inbox/inbox.ts";
 import { memoryWarning } from "../../inbox/open-inbox.ts";
 import { retentionOf } from "../../inbox/retention.ts";
@@ -21,7 +20,7 @@ export interface ReceiverInboxOptions {
   configuredInbox: () => string | Inbox | undefined;
   isClosed: () => boolean;
   recordsDetails: boolean;
-  redact: (text: string) => string;
+  mask: (message: string) => string;
   /** Default `2_000`. */
   openingMs?: number;
   /** Called after an inbox that was reported as opening has opened, or could not be opened. */
@@ -58,7 +57,7 @@ export class ReceiverInbox implements InboxSource {
     const problem = problems.find(({ severity }) => severity === "unavailable") ?? problems[0];
     return {
       ...{ ...shared, state: problem?.severity ?? "open", problems },
-      warnings: [...warnings, ...(description?.warnings ?? [])],
+      warnings: [...warnings, ...(description?.warnings ?? []).map(this.#options.mask)],
       ...(contents && { contents }),
     };
   }
@@ -77,13 +76,17 @@ export class ReceiverInbox implements InboxSource {
 
   async #readOpened(inbox: Inbox) {
     const [reported, description, read] = await Promise.all([
-      withInboxDeadline(inbox.problems()).catch((error: unknown) => [this.#toProblem(error)]),
-      inbox.describe && withInboxDeadline(inbox.describe()).catch(() => undefined),
-      withInboxDeadline(Promise.all([inbox.counts(), inbox.pausedEndpoints()])).catch((error: unknown) =>
+      ask(() => inbox.problems()).catch((error: unknown) => [this.#toProblem(error)]),
+      ask(async () => inbox.describe?.()).catch(() => undefined),
+      ask(() => Promise.all([inbox.counts(), inbox.pausedEndpoints()])).catch((error: unknown) =>
         this.#toProblem(error),
       ),
     ]);
-    const problems = reported.map(({ code, severity, message }) => ({ code, severity, message: this.#mask(message) }));
+    const problems = reported.map(({ code, severity, message }) => ({
+      code,
+      severity,
+      message: this.#options.mask(message),
+    }));
     if (!Array.isArray(read)) return { problems: problems.length > 0 ? problems : [read], description };
     const [counts, paused] = read;
     return { problems, description, contents: this.#toContents({ counts, paused, description }) };
@@ -130,16 +133,15 @@ export class ReceiverInbox implements InboxSource {
   #toProblem(error: unknown): InboxProblemInfo {
     // Omits messages of database drivers, which may contain secrets.
     const [code, message] = WebhookError.isInstance(error)
-      ? [error.code, this.#mask(error.message)]
+      ? [error.code, this.#options.mask(error.message)]
       : ["INBOX_UNAVAILABLE", "The inbox did not report its state. See the server's log."];
     return { code, severity: "unavailable", message };
   }
+}
 
-  #mask(text: string): string {
-    const { redact, configuredInbox } = this.#options;
-    const inbox = configuredInbox();
-    return redact(typeof inbox === "string" ? maskSecretsOf(inbox, text) : text);
-  }
+/** Reads from an inbox, which can be the program's own: its methods may throw instead of rejecting. */
+function ask<Result>(read: () => Promise<Result>): Promise<Result> {
+  return withInboxDeadline(Promise.resolve().then(read));
 }
 
 function warningsOf({ keptUntil }: InboxInfo["location"]): string[] {

@@ -58,9 +58,10 @@ export function openConsole(server: ServerParts, earlier = EarlierActivity.read(
     }),
     resources: [deliveriesApi(deliveries), endpointsApi(endpoints), inboxApi(inbox)],
     events,
-    onLinkNeeded: (url) => {
-      if (!source.isLaunched()) links.request(url);
+    onLinkNeeded: () => {
+      if (!source.isLaunched()) links.request();
     },
+    mask: source.mask,
     onError: (error) => log.error({ err: error }, "A request of the console failed."),
   });
   return { console, settle: () => deliveries.settle() };

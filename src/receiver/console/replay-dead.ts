@@ -15,13 +15,15 @@ export interface ReplayDeadOptions {
   /** Called after each replay, successful or not. */
   onReplayed: (key: DeliveryKey) => void;
   log: Logger;
+  /** Replaces secrets in the message of an error. */
+  mask: (message: string) => string;
 }
 
 /** Replays deliveries until all are replayed, or until `stopAt`. A failed replay does not stop the others. */
 export async function replayAll(
   inbox: Pick<Inbox, "replay">,
   keys: readonly DeliveryKey[],
-  { stopAt, onReplayed, log }: ReplayDeadOptions,
+  { stopAt, onReplayed, log, mask }: ReplayDeadOptions,
 ): Promise<DeadReplayed> {
   const failures = new Map<string, ReplayFailure>();
   let [replayed, failed, next] = [0, 0, 0];
@@ -33,7 +35,7 @@ export async function replayAll(
       const { code, message } = toWebhookError(thrown);
       const known = failures.get(code);
       if (!known) log.error({ ...key, code, err: thrown }, "A dead delivery could not be replayed.");
-      failures.set(code, { code, error: known?.error ?? message, count: (known?.count ?? 0) + 1 });
+      failures.set(code, { code, error: known?.error ?? mask(message), count: (known?.count ?? 0) + 1 });
       failed += 1;
     }
     onReplayed(key);

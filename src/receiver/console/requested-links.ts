@@ -1,6 +1,4 @@
 import type { Logger } from "../../core/logger.ts";
-import { isLoopbackHost } from "../../core/loopback.ts";
-import { consolePath } from "../../core/paths.ts";
 
 /** How often a link is logged at most. Anyone can open the sign-in page. */
 const intervalMs = 600_000;
@@ -15,7 +13,11 @@ export interface RequestedLinksOptions {
   now: () => number;
 }
 
-/** Logs a sign-in link when a client opens the sign-in page of a server that has logged none, because it was not launched. */
+/**
+ * Logs a sign-in link when a client opens the sign-in page of a server that has logged none, because it was not launched. The link has
+ * no host if the server does not know its own: the client chooses the host of its request, so a link to it could hand the code to
+ * another server.
+ */
 export class RequestedLinks {
   readonly #options: RequestedLinksOptions;
   #loggedAt = Number.NEGATIVE_INFINITY;
@@ -24,26 +26,18 @@ export class RequestedLinks {
     this.#options = options;
   }
 
-  /** Logs a link, at most one in ten minutes. `url`: the URL of the request. */
-  request(url: string): void {
+  /** Logs a link, at most one in ten minutes. */
+  request(): void {
     const { createLink, publicUrl, log, now } = this.#options;
     const sinceMs = now() - this.#loggedAt;
     // The time is negative if the clock was set back.
     if (sinceMs >= 0 && sinceMs < intervalMs) return;
     this.#loggedAt = now();
-    const baseUrl = publicUrl() || localBaseOf(new URL(url));
-    const open = baseUrl === "" ? "Add this path to the URL of the server" : "Open the console with this link";
+    const baseUrl = publicUrl();
+    const open = baseUrl === "" ? "Open this path below the URL of the server" : "Open the console with this link";
     log.info(
       { console: createLink(baseUrl) },
       `${open}, which is valid once and for one hour. Set CONSOLE_TOKEN to sign in at any time.`,
     );
   }
-}
-
-/**
- * Returns the URL of a request up to the path of the console, if the host is this machine. The client chooses any other host, so a
- * link to it could hand the code to a foreign server.
- */
-function localBaseOf({ origin, hostname, pathname }: URL): string {
-  return isLoopbackHost(hostname) ? `${origin}${pathname.slice(0, pathname.indexOf(consolePath))}` : "";
 }

@@ -1,4 +1,5 @@
 import type { Logger } from "../../core/logger.ts";
+import { maskSecretsOf } from "../../core/mask-secrets.ts";
 import { readSpace } from "../../core/space.ts";
 import type { HubClient } from "../../hub/client.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
@@ -53,6 +54,8 @@ export interface ConsoleSource
   /** Whether the server is closed or closing. It can start again. */
   isClosed: () => boolean;
   redact: (text: string) => string;
+  /** Replaces the server's secrets, and those in the URL of its inbox, in the message of an error. */
+  mask: (message: string) => string;
   /** Whether the server was launched, and has logged a sign-in link unless its owner wants none. */
   isLaunched: () => boolean;
 }
@@ -60,17 +63,23 @@ export interface ConsoleSource
 /** Returns the data that the console reads from the parts of a server. */
 export function sourceOf(server: ServerParts): ConsoleSource {
   const { endpoints, background, hub, secretCheck, ownerCheck, redaction, lifecycle, toolToken, ...shared } = server;
+  const configuredInbox = () =>
+    typeof background.inbox === "object" ? background.inbox : configuredUrl(background.inbox);
   return {
     ...shared,
     endpoints: endpoints.byName,
     inbox: () => (endpoints.backgroundEndpoints.length > 0 ? background.open() : undefined),
-    configuredInbox: () => (typeof background.inbox === "object" ? background.inbox : configuredUrl(background.inbox)),
+    configuredInbox,
     hub: () => hub.client,
     token: () => toolToken() ?? ownerCheck.token,
     isSecretSet: () => secretCheck.isSet(undefined),
     publicUrl: () => lifecycle().launchedServer?.publicUrl ?? readSpace()?.url ?? "",
     isClosed: () => lifecycle().isClosed,
     redact: (text) => redaction.text(text),
+    mask: (message) => {
+      const inbox = configuredInbox();
+      return redaction.text(typeof inbox === "string" ? maskSecretsOf(inbox, message) : message);
+    },
     isLaunched: () => lifecycle().launchedServer !== undefined,
   };
 }

@@ -7,7 +7,7 @@ interface Key {
 }
 
 /**
- * The latest inline deliveries that failed, at least 2,000 and at most 4,000: the Hub sends these again. Keeping the IDs of all
+ * The latest inline deliveries that failed, at most 4,000: the Hub sends these again. Keeping the IDs of all
  * deliveries would take 1 µs for each of them. There are two generations, so that no entry must be removed alone.
  */
 export class FailedIds {

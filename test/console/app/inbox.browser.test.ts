@@ -63,7 +63,8 @@ test("The view shows where the inbox is and what it contains, and each number li
   const page = await browser.open(url, options);
   const storage = page.getByRole("region", { name: "Storage" });
   await storage.getByRole("heading", { name: "SQLite file" }).waitFor();
-  for (const text of ["Open", "Survives process restarts", file]) await storage.getByText(text, { exact: true }).waitFor();
+  for (const text of ["Open", "Survives process restarts", file])
+    await storage.getByText(text, { exact: true }).waitFor();
   await storage.getByRole("button", { name: "Copy location" }).click();
   await expect.poll(() => readClipboard(page)).toBe(file);
 
@@ -148,7 +149,7 @@ test("Problems, warnings, and large numbers fit on a phone", async () => {
   await page.route(`${url}/_console/api/inbox`, (route) => route.fulfill({ json: shown }));
   await page.goto(`${url}/_console/#/inbox`);
   await page.getByText("Not on this server").waitFor();
-  await page.getByText("1,234 entries are missing").waitFor();
+  await page.getByText("1,234 entries are not indexed yet").waitFor();
   await page.getByText("INBOX_STALLED").waitFor();
   await expectNoSidewaysScrolling(page);
   const frame = page.locator(".table-frame");

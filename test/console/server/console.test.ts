@@ -176,6 +176,14 @@ describe("A resource", () => {
     expect(errors).toEqual([error]);
   });
 
+  test("masks secrets in messages, for which the place knows them", async () => {
+    const error = new WebhookError("No answer from redis://hunter2@host.", { code: "INBOX_UNAVAILABLE" });
+    const mask = (message: string) => message.replaceAll("hunter2", "***");
+    const { signIn } = openTestConsole({ resources: [failing(error)], mask });
+    const response = await (await signIn()).get("fails");
+    expect(await response.json()).toMatchObject({ error: "No answer from redis://***@host." });
+  });
+
   test("answers an invalid payload with its fields", async () => {
     const cause = new WebhookError("Invalid payload.", { code: "PAYLOAD_INVALID", status: 422 });
     const fields = [{ path: ["repo", "type"], problem: "required" }];

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { RevokedSessions } from "../../../src/console/server/revoked-sessions.ts";
 
-test("Sessions that have expired make room for others", () => {
+test("Sessions that have expired are removed when another one is signed out", () => {
   let now = 0;
   const revoked = new RevokedSessions({ now: () => now, maxSessions: 2 });
   revoked.add("a", 10);
@@ -11,7 +11,7 @@ test("Sessions that have expired make room for others", () => {
   expect(["a", "b", "c"].map((id) => revoked.has(id))).toEqual([false, true, true]);
 });
 
-test("With too many sessions, the oldest ones are forgotten", () => {
+test("With too many sessions, the oldest ones are valid again", () => {
   const revoked = new RevokedSessions({ now: () => 0, maxSessions: 2 });
   for (const id of ["a", "b", "c"]) revoked.add(id, 10);
   expect(["a", "b", "c"].map((id) => revoked.has(id))).toEqual([false, true, true]);

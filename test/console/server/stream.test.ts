@@ -133,6 +133,18 @@ describe("The stream", () => {
     expect(events.subscribers).toBe(0);
   });
 
+  test("ends at the first heartbeat after its session has expired", async () => {
+    vi.useFakeTimers();
+    const { signIn, clock, events } = openTestConsole();
+    const { read } = readerOf(await (await signIn()).get("stream"));
+    expect(await read()).toBe(": open\n\n");
+    clock.now += 7 * 24 * 3_600_000;
+    const ended = read();
+    await vi.advanceTimersByTimeAsync(15_000);
+    await expect(ended).resolves.toBeUndefined();
+    expect(events.subscribers).toBe(0);
+  });
+
   test("is not opened by HEAD, whose client reads no messages", async () => {
     const { signIn, send, events } = openTestConsole();
     const { cookie } = await signIn();

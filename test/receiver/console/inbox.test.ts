@@ -206,12 +206,20 @@ describe("The state of an inbox", () => {
     expect(await other.read()).toMatchObject({ problems: [{ message: "The inbox did not answer." }] });
   });
 
+  test("is unavailable if methods of the program's own inbox throw", async () => {
+    const fail = () => {
+      throw new TypeError("Not implemented");
+    };
+    const { read } = await open(declareAll, { inbox: openInbox({ problems: fail, counts: fail, describe: fail }) });
+    expect(await read()).toMatchObject({ state: "unavailable", problems: [{ code: "INBOX_UNAVAILABLE" }] });
+  });
+
   test("is opening until the inbox is open, and keeps the reason of a failed attempt during the next one", async () => {
     let opening = Promise.withResolvers<Inbox>();
     const onOpened = vi.fn<() => void>();
     const inbox = new ReceiverInbox({
       ...{ endpoints: new Map(), inbox: () => opening.promise, configuredInbox: () => undefined, onOpened },
-      ...{ isClosed: () => false, recordsDetails: true, redact: (text) => text, openingMs: 1 },
+      ...{ isClosed: () => false, recordsDetails: true, mask: (message: string) => message, openingMs: 1 },
     });
     expect(await inbox.read()).toMatchObject({ state: "opening", problems: [] });
     opening.reject(new WebhookError("The bucket is not available.", { code: "INBOX_UNUSABLE" }));

@@ -5,7 +5,9 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const keys = (count: number) => Array.from({ length: count }, (_, index) => ({ endpoint: "e", id: `${index}` }));
 
-const unknown = new WebhookError("The delivery is not stored.", { code: "DELIVERY_UNKNOWN" });
+const mask = (message: string) => message.replaceAll("pa55word", "***");
+
+const unknown = new WebhookError("The delivery is not stored at redis://:pa55word@host.", { code: "DELIVERY_UNKNOWN" });
 
 test("Replays count failures by reason, the most frequent first, and log each reason once", async () => {
   const replay = async ({ id }: { id: string }) => {
@@ -13,12 +15,12 @@ test("Replays count failures by reason, the most frequent first, and log each re
     if (id === "1" || id === "2") throw unknown;
   };
   const [log, onReplayed] = [createMemoryLogger(), vi.fn()];
-  const result = await replayAll({ replay }, keys(150), { stopAt: Number.POSITIVE_INFINITY, onReplayed, log });
+  const result = await replayAll({ replay }, keys(150), { stopAt: Number.POSITIVE_INFINITY, onReplayed, log, mask });
   expect(result).toEqual({
     replayed: 147,
     failed: 3,
     failures: [
-      { code: "DELIVERY_UNKNOWN", error: "The delivery is not stored.", count: 2 },
+      { code: "DELIVERY_UNKNOWN", error: "The delivery is not stored at redis://:***@host.", count: 2 },
       { code: "INTERNAL", error: expect.not.stringContaining("SQLITE"), count: 1 },
     ],
     isMore: false,
@@ -31,7 +33,7 @@ test("Replays stop when their time is over, also if the inbox does not answer", 
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   try {
     const replay = vi.fn(() => new Promise<void>(() => {}));
-    const options = { stopAt: performance.now() + 15_000, onReplayed: () => {}, log: createMemoryLogger() };
+    const options = { stopAt: performance.now() + 15_000, onReplayed: () => {}, log: createMemoryLogger(), mask };
     const replaying = replayAll({ replay }, keys(1_000), options);
     await vi.advanceTimersByTimeAsync(25_000);
     expect(await replaying).toMatchObject({

@@ -42,7 +42,7 @@ export const engineNames: Readonly<Record<InboxLocation["engine"], string>> = {
 export function describeSearch({ searchedNewest, unindexed }: InboxContents): string {
   if (searchedNewest !== undefined) return `Covers the newest ${formatCount(searchedNewest)} deliveries`;
   if (unindexed === undefined) return "Covers all deliveries";
-  return `The index is being built: ${formatPlural(unindexed, "entry is", "entries are")} missing`;
+  return `${formatPlural(unindexed, "entry is", "entries are")} not indexed yet`;
 }
 
 /** Describes which details of each delivery are recorded. */

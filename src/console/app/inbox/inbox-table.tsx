@@ -38,6 +38,7 @@ export function InboxTable({ endpoints }: { endpoints: readonly InboxEndpoint[] 
 
 function EndpointRow({ endpoint }: { endpoint: InboxEndpoint }) {
   const { name, counts, isPaused, isServed } = endpoint;
+  const isWaiting = !isServed && counts.queued + counts.running > 0;
   const retention = describeRetention(endpoint);
   return (
     <tr>
@@ -52,8 +53,8 @@ function EndpointRow({ endpoint }: { endpoint: InboxEndpoint }) {
           {!isServed && (
             <span
               class="status"
-              data-color="retry"
-              title="Its deliveries wait until a server runs the endpoint in the background."
+              data-color={isWaiting ? "retry" : "quiet"}
+              title={isWaiting ? "Its deliveries wait until a server runs the endpoint in the background." : undefined}
             >
               <Icon name="help" /> Not on this server
             </span>
