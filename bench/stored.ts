@@ -1,21 +1,9 @@
-import { mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { openInbox } from "../src/inbox/open-inbox.ts";
-import { createConsoleLogger } from "../src/receiver/lifecycle/server-logger.ts";
 import { body } from "./delivery.ts";
-import { inboxFolder } from "./inbox-folder.ts";
+import { createEmptyInbox } from "./empty-inbox.ts";
 
 /** Creates an inbox that contains this number of succeeded deliveries. */
 export async function storedInbox(count: number): Promise<string> {
-  const folder = join(inboxFolder, `stored-${count}`);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, "inbox.db");
-  const url = `sqlite:${file}`;
-  const inbox = await openInbox({ url, log: createConsoleLogger(), now: Date.now });
-  await inbox.close(0);
-  const database = new DatabaseSync(file);
+  const { url, database } = await createEmptyInbox(`stored-${count}`);
   const now = Date.now();
   database.exec("PRAGMA synchronous = OFF; BEGIN");
   const add = database.prepare(

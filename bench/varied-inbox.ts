@@ -1,12 +1,8 @@
-import { mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { openInbox } from "../src/inbox/open-inbox.ts";
+import type { DatabaseSync } from "node:sqlite";
 import { searchIndexFile } from "../src/inbox/sqlite/search-index.ts";
 import { SearchIndexer } from "../src/inbox/sqlite/search-indexer.ts";
-import { createConsoleLogger } from "../src/receiver/lifecycle/server-logger.ts";
 import { variedDelivery } from "./delivery.ts";
-import { inboxFolder } from "./inbox-folder.ts";
+import { createEmptyInbox } from "./empty-inbox.ts";
 
 /** An inbox with deliveries of many repositories, and its search index. */
 export interface VariedInbox {
@@ -19,14 +15,7 @@ const maxIndexedRows = 10_000;
 
 /** Creates an inbox with this number of deliveries, one per second. One of 50 is dead. */
 export async function variedInbox(count: number): Promise<VariedInbox> {
-  const folder = join(inboxFolder, `varied-${count}`);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, "inbox.db");
-  const url = `sqlite:${file}`;
-  const inbox = await openInbox({ url, log: createConsoleLogger(), now: Date.now });
-  await inbox.close(0);
-  const database = new DatabaseSync(file);
+  const { file, url, database } = await createEmptyInbox(`varied-${count}`);
   fill(database, count);
   const startedAt = performance.now();
   {

@@ -295,7 +295,7 @@ describe("The console", () => {
   test.each([
     { who: "without a token", headers: {} },
     { who: "on this machine", headers: local },
-    { who: "by a name that leads here", headers: { ...local, Host: "rebound.example" } },
+    { who: "by a host name that points to this machine", headers: { ...local, Host: "rebound.example" } },
     { who: "that claims to be on this machine", headers: { ...local, "X-Forwarded-For": "127.0.0.1" } },
     { who: "that claims it in another header", headers: { ...local, Forwarded: "for=127.0.0.1;host=localhost" } },
     { who: "through a proxy", headers: { ...local, "X-Forwarded-For": "203.0.113.7" } },
