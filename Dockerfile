@@ -4,7 +4,7 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci
+RUN npm ci --ignore-scripts
 COPY tsconfig.json tsdown.config.ts vite.console.config.ts ./
 COPY src src
 RUN npm run build:js
@@ -12,13 +12,13 @@ RUN npm run build:js
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=7860
 WORKDIR /app
-# The server may write here, as the user that Spaces run everything as; a volume on the second takes over whose it is.
-RUN mkdir -m 700 .hub-webhooks && chown 1000:1000 . .hub-webhooks
-COPY --chown=1000:1000 package.json package-lock.json ./
-# The optional package is for tunnels, and a Space has an address of its own.
-RUN npm ci --omit=dev --omit=optional && npm cache clean --force
+# Spaces run containers as user 1000, who may only write to this folder. A volume on the folder inherits its owner.
+RUN mkdir -m 700 .hub-webhooks && chown 1000:1000 .hub-webhooks
+COPY package.json package-lock.json ./
+# The optional package is for server files with decorators.
+RUN npm ci --ignore-scripts --omit=dev --omit=optional && npm cache clean --force
 COPY --from=build /app/dist dist
-COPY --chown=1000:1000 examples/trigger-training examples/trigger-training
+COPY examples/trigger-training examples/trigger-training
 USER 1000
 EXPOSE 7860
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s \

@@ -1,11 +1,13 @@
-import { basename } from "node:path";
-import { defineConfig } from "tsdown";
+import { globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { defineConfig, type Rolldown } from "tsdown";
 
 const publicEntries = ["index", "client", "dev", "job", "local-hub", "testing"];
 
-/** Entry files of threads and child processes, which are started by file name: see src/core/package-root.ts. */
+/** Entry files of threads and child processes, which are started by file name: see src/core/files.ts. */
 const programs = [
   "inbox/bullmq/lease-renewer-thread",
+  "inbox/bucket/heartbeat-sender-thread",
   "inbox/bucket/snapshot-thread",
   "inbox/sqlite/background-maintenance-thread",
   "server-file/server-process-child",
@@ -16,12 +18,13 @@ const programs = [
 /** Files that the "browser" field of package.json replaces, and their replacements. */
 const replacedInWorkers = [
   "console/pages/error-page",
+  "payload/worker-object-schema",
   "receiver/console/no-receiver-console",
-  "receiver/hub/hub-client",
+  "receiver/hub-client",
   "receiver/landing/landing-page",
   "receiver/landing/worker-pages",
   "receiver/recent/no-delivery-history",
-  "receiver/routes/metrics",
+  "receiver/metrics",
   "receiver/node/open-configured-inbox",
   "receiver/node/start-server",
   "receiver/node/node-logger",
@@ -32,7 +35,24 @@ const replacedInWorkers = [
 ];
 
 /** Chunks that `index.js` imports at its start, and that the "browser" field replaces. */
-const replacedChunks: readonly string[] = ["delivery-history", "inbox-support", "receiver-console"];
+const replacedChunks: readonly string[] = ["delivery-history", "inbox-support", "object-schema", "receiver-console"];
+
+/** Writes the licenses of the bundled packages to a file, as these licenses require. The build of the console does the same. */
+const licenses: Rolldown.Plugin = {
+  name: "licenses",
+  generateBundle(_options, bundle) {
+    const modules = Object.values(bundle).flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+    const folders = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []);
+    const sections = [...new Set(folders)].sort().map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const [file] = globSync("{LICEN[CS]E,licen[cs]e}*", { cwd: folder });
+      if (file === undefined) throw new Error(`${name} is bundled, but has no license file.`);
+      return `\n## ${name} - ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+    });
+    const source = `# Licenses\n\nThis package contains code of these packages:\n${sections.join("")}`;
+    if (sections.length > 0) this.emitFile({ type: "asset", fileName: "THIRD-PARTY.md", source });
+  },
+};
 
 export default defineConfig({
   entry: {
@@ -50,8 +70,12 @@ export default defineConfig({
   dts: { entry: publicEntries.map((name) => `src/${name}.ts`) },
   // The local Hub verifies signatures with this package, which is only an optional peer of the inbox.
   deps: { alwaysBundle: ["aws4fetch"] },
-  // Required by `includeDependenciesRecursively: false`.
-  inputOptions: { preserveEntrySignatures: "allow-extension" },
+  inputOptions: {
+    // Required by `includeDependenciesRecursively: false`.
+    preserveEntrySignatures: "allow-extension",
+    // It makes chunks of workers import the helpers for CommonJS, which require `node:module`.
+    experimental: { chunkOptimization: false },
+  },
   outputOptions: {
     // The chunks that `index.js` imports have fixed names and unchanged exports, so that the "browser" field can replace them.
     minifyInternalExports: false,
@@ -60,11 +84,13 @@ export default defineConfig({
       // The declarations (`.d.ts`) of these files must not get into the chunks.
       groups: [
         { name: "delivery-history", test: /src\/receiver\/recent\/(?!no-|recent-snapshot)[\w-]+\.ts$/ },
+        { name: "object-schema", test: /src\/payload\/object-schema\.ts$/ },
         { name: "receiver-console", test: /src\/receiver\/console\/receiver-console\.ts$/ },
-        { name: "inbox-support", test: /src\/receiver\/background\/inbox-support\.ts$/ },
+        { name: "inbox-support", test: /src\/receiver\/inbox-support\.ts$/ },
       ],
     },
     chunkFileNames: ({ name }) => (replacedChunks.includes(name) ? "[name].js" : "[name]-[hash].js"),
   },
+  plugins: [licenses],
   logLevel: "warn",
 });

@@ -26,6 +26,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
+    license: { fileName: "THIRD-PARTY.md" },
   },
   logLevel: "warn",
 });

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
 import { defineConfig, type Plugin } from "vitest/config";
+import { keepTemporaryFilesInMemory } from "./test/support/memory-folder.ts";
 
 /** Vitest's own transformer leaves standard decorators as they are, and no engine runs them yet. */
 const standardDecorators: Plugin = {
@@ -21,6 +22,8 @@ const standardDecorators: Plugin = {
 
 // Hundreds of processes are started, and each would compile the same sources anew.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/node-compile/", import.meta.url));
+// Tests request servers on this machine, also where NODE_USE_ENV_PROXY is set.
+process.env.NO_PROXY = "localhost,127.0.0.1,[::1],::1";
 
 /** `npm run faults` and `.ci/run` run these: faults, real browsers, and sessions that consist of many processes. */
 const takesLong = [
@@ -34,6 +37,7 @@ const takesLong = [
   "test/dev/dev-session.test.ts",
   "test/dev/reloading-server.test.ts",
   "test/docs/recipes.test.ts",
+  "test/e2e/audit.test.ts",
   "test/e2e/dev-loop.test.ts",
   "test/e2e/template.test.ts",
   "test/inbox/bucket/contract.test.ts",
@@ -48,17 +52,24 @@ const takesLong = [
   "test/tunnel/tunnel-failure.test.ts",
 ];
 const excluded = process.env.SLOW_TESTS === "1" ? [] : takesLong;
+// The sessions of many processes install hundreds of megabytes, which belong on a disk.
+if (process.env.SLOW_TESTS !== "1") keepTemporaryFilesInMemory();
 if (excluded.length > 0) {
   console.warn("Skipped: faults, browsers and multi-process sessions. Set SLOW_TESTS=1 to run them.");
 }
 
 const testsOf = (...folders: readonly string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
 /** Run in one process per worker, since their subjects keep no state in it. `npm run test:unit` runs these alone. */
-const unit = testsOf("console", "hub", "http", "http-server", "payload", "receiver", "registration");
+const unit = testsOf("console", "core", "hub", "http", "http-server", "payload", "receiver", "registration");
 /** The same, but with databases, local Hubs and command lines, which take longer. */
-const integration = testsOf("cli", "docs", "inbox", "local-hub");
+const integration = testsOf("cli", "dev", "docs", "inbox", "job", "local-hub", "server-file");
 /** In these folders, the tests that need a process of their own: browsers, signal handlers, standard streams. */
-const isolated = ["test/**/*.browser.test.ts", "test/http-server/**/*.test.ts", "test/receiver/node/**/*.test.ts"];
+const isolated = [
+  ...["test/**/*.browser.test.ts", "test/http-server/**/*.test.ts", "test/receiver/node/**/*.test.ts"],
+  ...["test/dev/dev-session*.test.ts", "test/dev/reloading-server.test.ts"],
+  ...["test/server-file/load-failure.test.ts", "test/server-file/server-process.test.ts"],
+  "test/core/direct-fetch.test.ts",
+];
 
 export default defineConfig({
   plugins: [standardDecorators],
@@ -67,7 +78,8 @@ export default defineConfig({
     dangerouslyIgnoreUnhandledErrors: false,
     // Most tests wait for a socket or a process more than they compute: as many workers as cores leave them idle.
     maxWorkers: availableParallelism() + 2,
-    testTimeout: 20_000,
+    // The slow tests start a dozen processes each.
+    testTimeout: process.env.SLOW_TESTS === "1" ? 60_000 : 20_000,
     hookTimeout: 30_000,
     // Its own second is over before a process has started on a busy machine.
     expect: { poll: { timeout: 15_000 } },
@@ -78,7 +90,8 @@ export default defineConfig({
         extends: true,
         test: { name: "integration", isolate: false, include: integration, exclude: [...isolated, ...excluded] },
       },
-      { extends: true, test: { name: "isolated", include: isolated, exclude: excluded } },
+      // Chromium opens whole views and checks their accessibility, which takes three times as long on a busy machine.
+      { extends: true, test: { name: "isolated", include: isolated, exclude: excluded, testTimeout: 60_000 } },
       {
         extends: true,
         test: {

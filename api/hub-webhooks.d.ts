@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
 import { $strip } from "zod/v4/core";
 import { StandardSchemaV1 } from "@standard-schema/spec";
-import "zod";
 import { Hono } from "hono";
+import "hono/quick";
+import "zod";
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
  *
@@ -65,7 +66,8 @@ interface WebhookErrorCodes {
    */
   INBOX_UNAVAILABLE: "response" | "thrown";
   /**
-   * 503: another process has taken over the inbox in a bucket. This process rejects deliveries and runs none. Stop this process.
+   * 503: another process has taken over the inbox in a bucket. This process rejects deliveries and runs none until the other process
+   * stops.
    */
   INBOX_TAKEN_OVER: "response" | "thrown";
   /** 404: no route matches the path. Check the URL and the `basePath` option. */
@@ -259,458 +261,6 @@ declare class HubError extends WebhookError {
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
 /** The known actions. Payloads can contain newer actions. */
 declare const actions: readonly ["create", "delete", "update", "move"];
-declare const gitContentPayload: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, $strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of a Space's hostname. */
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, $strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, $strip>;
-  updatedRefs: z.ZodMiniCustom<{
-    ref: string;
-    oldSha: string | null;
-    newSha: string | null;
-  }[], {
-    ref: string;
-    oldSha: string | null;
-    newSha: string | null;
-  }[]>;
-}, $strip>;
-declare const bucketContentPayload: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, $strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of a Space's hostname. */
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, $strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, $strip>;
-  updatedFiles: z.ZodMiniCustom<{
-    path: string;
-    action: "add" | "delete" | (string & {});
-    xetHash?: string | undefined;
-    size?: number | undefined;
-  }[], {
-    path: string;
-    action: "add" | "delete" | (string & {});
-    xetHash?: string | undefined;
-    size?: number | undefined;
-  }[]>;
-  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-}, $strip>;
-declare const contentPayload: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, $strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of a Space's hostname. */
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, $strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, $strip>;
-  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
-    ref: string;
-    oldSha: string | null;
-    newSha: string | null;
-  }[], {
-    ref: string;
-    oldSha: string | null;
-    newSha: string | null;
-  }[]>>;
-  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
-    path: string;
-    action: "add" | "delete" | (string & {});
-    xetHash?: string | undefined;
-    size?: number | undefined;
-  }[], {
-    path: string;
-    action: "add" | "delete" | (string & {});
-    xetHash?: string | undefined;
-    size?: number | undefined;
-  }[]>>;
-  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-}, $strip>;
-declare const repoConfigPayload: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, $strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of a Space's hostname. */
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, $strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, $strip>;
-  updatedConfig: z.ZodMiniObject<{
-    /** The new visibility. Missing if the Hub does not report the change. */
-    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  }, $strip>;
-}, $strip>;
-declare const discussionPayload: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, $strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of a Space's hostname. */
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, $strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, $strip>;
-  discussion: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    num: z.ZodMiniNumber<number>;
-    title: z.ZodMiniString<string>;
-    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z.ZodMiniBoolean<boolean>;
-    author: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniString<string>;
-    }, $strip>;
-    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-    /** Only present on pull requests. */
-    changes: z.ZodMiniOptional<z.ZodMiniObject<{
-      base: z.ZodMiniString<string>;
-      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>>;
-  }, $strip>;
-  comment: z.ZodMiniOptional<z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    author: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    hidden: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-    }, $strip>;
-    /** Missing while the comment is hidden. */
-    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  }, $strip>>;
-}, $strip>;
-declare const discussionCommentPayload: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, $strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of a Space's hostname. */
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, $strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, $strip>;
-  discussion: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    num: z.ZodMiniNumber<number>;
-    title: z.ZodMiniString<string>;
-    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z.ZodMiniBoolean<boolean>;
-    author: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniString<string>;
-    }, $strip>;
-    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-    /** Only present on pull requests. */
-    changes: z.ZodMiniOptional<z.ZodMiniObject<{
-      base: z.ZodMiniString<string>;
-      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>>;
-  }, $strip>;
-  comment: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    author: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    hidden: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-    }, $strip>;
-    /** Missing while the comment is hidden. */
-    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  }, $strip>;
-}, $strip>;
-declare const anyRepoPayload: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, $strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of a Space's hostname. */
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, $strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, $strip>;
-  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
-    ref: string;
-    oldSha: string | null;
-    newSha: string | null;
-  }[], {
-    ref: string;
-    oldSha: string | null;
-    newSha: string | null;
-  }[]>>;
-  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
-    path: string;
-    action: "add" | "delete" | (string & {});
-    xetHash?: string | undefined;
-    size?: number | undefined;
-  }[], {
-    path: string;
-    action: "add" | "delete" | (string & {});
-    xetHash?: string | undefined;
-    size?: number | undefined;
-  }[]>>;
-  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
-    name: z.ZodMiniString<string>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-  }, $strip>>;
-  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
-    /** The new visibility. Missing if the Hub does not report the change. */
-    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  }, $strip>>;
-}, $strip>;
-declare const anyPayload: z.ZodMiniObject<{
-  event: z.ZodMiniObject<{
-    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
-    scope: z.ZodMiniString<string>;
-  }, $strip>;
-  repo: z.ZodMiniObject<{
-    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    private: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
-    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    /** The first label of a Space's hostname. */
-    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
-  }, $strip>;
-  webhook: z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    version: z.ZodMiniNumber<number>;
-  }, $strip>;
-  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
-    ref: string;
-    oldSha: string | null;
-    newSha: string | null;
-  }[], {
-    ref: string;
-    oldSha: string | null;
-    newSha: string | null;
-  }[]>>;
-  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
-    path: string;
-    action: "add" | "delete" | (string & {});
-    xetHash?: string | undefined;
-    size?: number | undefined;
-  }[], {
-    path: string;
-    action: "add" | "delete" | (string & {});
-    xetHash?: string | undefined;
-    size?: number | undefined;
-  }[]>>;
-  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
-    name: z.ZodMiniString<string>;
-    owner: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-  }, $strip>>;
-  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
-    /** The new visibility. Missing if the Hub does not report the change. */
-    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  }, $strip>>;
-  discussion: z.ZodMiniOptional<z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    num: z.ZodMiniNumber<number>;
-    title: z.ZodMiniString<string>;
-    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
-    isPullRequest: z.ZodMiniBoolean<boolean>;
-    author: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-      api: z.ZodMiniString<string>;
-    }, $strip>;
-    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-    /** Only present on pull requests. */
-    changes: z.ZodMiniOptional<z.ZodMiniObject<{
-      base: z.ZodMiniString<string>;
-      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, $strip>>;
-  }, $strip>>;
-  comment: z.ZodMiniOptional<z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    author: z.ZodMiniObject<{
-      id: z.ZodMiniString<string>;
-    }, $strip>;
-    hidden: z.ZodMiniBoolean<boolean>;
-    url: z.ZodMiniObject<{
-      web: z.ZodMiniString<string>;
-    }, $strip>;
-    /** Missing while the comment is hidden. */
-    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  }, $strip>>;
-}, $strip>;
-/**
- * The payload of a delivery of any scope, version 3. `event`, `repo`, and `webhook` are always present. The other
- * fields depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint.
- * Validation covers `event`, `repo`, `webhook`, and the fields of a known scope, but not optional fields of other
- * scopes (such as `comment` on `repo.content`).
- */
-type WebhookPayload = z.output<typeof anyPayload>;
-/**
- * A payload of scope `repo` or a narrower scope such as `repo.content` or `repo.config`. Optional fields are validated
- * only for the scope that they belong to: see {@link WebhookPayload}.
- */
-type RepoPayload = z.output<typeof anyRepoPayload>;
-/** A payload of scope `repo.content`. Git repositories have `updatedRefs`, and buckets have `updatedFiles`. */
-type RepoContentPayload = z.output<typeof contentPayload>;
-/** A payload of scope `repo.content` of a model, a dataset, or a Space. */
-type GitContentPayload = z.output<typeof gitContentPayload>;
-/** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
-type BucketContentPayload = z.output<typeof bucketContentPayload>;
-/** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
-type RepoConfigPayload = z.output<typeof repoConfigPayload>;
-/** A payload of scope `discussion` or `discussion.comment`. A new discussion includes its first `comment`. */
-type DiscussionPayload = z.output<typeof discussionPayload>;
-/** A payload of scope `discussion.comment`. */
-type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
 /** The known scopes. Payloads can contain newer, narrower scopes such as `repo.config.dois`. */
 declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
 /** A scope that is known to this release. */
@@ -801,24 +351,6 @@ declare const whoami: z.ZodMiniObject<{
 }, z.core.$strict>;
 /** The user of a token, and the permissions of the token. */
 type Whoami = z.output<typeof whoami>;
-/** Milliseconds per unit of a {@link Duration}. */
-declare const unitMs: {
-  readonly ms: 1;
-  readonly s: 1000;
-  readonly m: 60000;
-  readonly h: 3600000;
-  readonly d: 86400000;
-};
-type Unit = keyof typeof unitMs;
-type LeadingZeros = "" | "0" | "00" | "000";
-type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
-type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
-/**
- * A duration longer than zero: a number of milliseconds, or a string with a unit (`ms`, `s`, `m`, `h`, `d`), such as
- * `"250ms"`, `"25s"`, `"10m"`, `"1.5h"`, or `"14d"`. The maximum is 24 days, because a JavaScript timer cannot wait
- * longer.
- */
-type Duration = number | DurationText;
 /** The method of one log level of a {@link Logger}. Takes fields and an optional message, or only a message. */
 interface LogMethod {
   (fields: object, message?: string): void;
@@ -842,6 +374,24 @@ interface Logger {
   /** Creates a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;
 }
+/** Milliseconds per unit of a {@link Duration}. */
+declare const unitMs: {
+  readonly ms: 1;
+  readonly s: 1000;
+  readonly m: 60000;
+  readonly h: 3600000;
+  readonly d: 86400000;
+};
+type Unit = keyof typeof unitMs;
+type LeadingZeros = "" | "0" | "00" | "000";
+type NonZeroDigit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
+type DurationText = (`${NonZeroDigit}${string}` | `0.${string}`) & (`${bigint}${Unit}` | `${bigint}.${LeadingZeros}${bigint}${Unit}`);
+/**
+ * A duration longer than zero: a number of milliseconds, or a string with a unit (`ms`, `s`, `m`, `h`, `d`), such as
+ * `"250ms"`, `"25s"`, `"10m"`, `"1.5h"`, or `"14d"`. The maximum is 24 days, because a JavaScript timer cannot wait
+ * longer.
+ */
+type Duration = number | DurationText;
 /** The options for all calls. */
 interface CallOptions {
   /**
@@ -3023,12 +2573,489 @@ interface Watched<Type extends string = WatchedType | (string & {})> {
 }
 /** A parsed {@link Watch}: a {@link Watched} of a type that is known to this release. */
 type WatchedItem = Watched<WatchedType>;
-/** A connection to the Hub to register webhooks on, such as a `HubClient`. */
-interface HubConnection {
-  /** The URL of the Hub. The state file uses it to identify the Hub. */
-  readonly hubUrl: string;
-  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
+/** The options of `register`. */
+interface RegisterOptions {
+  /**
+   * The public URL of the server, such as `https://me-bot.hf.space`. The webhooks point to `/webhooks/…` below this
+   * URL.
+   */
+  publicUrl: string;
+  /**
+   * The path of the file that records the managed webhooks. Keep this file between runs, and use a separate file for
+   * each server. Default `.hub-webhooks/registrations.json` in the working directory.
+   */
+  state?: string | undefined;
+  /**
+   * The secret of the webhooks. Default: the first secret of the server. Without a secret, new webhooks have no secret,
+   * so anyone who knows the URL of an endpoint can send requests to the endpoint. Existing webhooks keep their secrets.
+   */
+  secret?: string | undefined;
+  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
+  removeSecret?: boolean | undefined;
+  /** Reports the steps without executing them, including the steps that are known to fail. Default `false`. */
+  dryRun?: boolean | undefined;
+  /** Deletes managed webhooks whose endpoint no longer exists. By default, these webhooks are reported as skipped. */
+  prune?: boolean | undefined;
+  /**
+   * Adopts webhooks that deliver to one of the endpoints but were created elsewhere. By default, these webhooks are
+   * reported as skipped.
+   */
+  adopt?: boolean | undefined;
+  /** Cancels the registration between two steps or during a request to the Hub. */
+  signal?: AbortSignal | undefined;
 }
+declare const gitContentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
+  }, $strip>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of a Space's hostname. */
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedRefs: z.ZodMiniCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>;
+}, $strip>;
+declare const bucketContentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
+  }, $strip>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of a Space's hostname. */
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedFiles: z.ZodMiniCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+}, $strip>;
+declare const contentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
+  }, $strip>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of a Space's hostname. */
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+}, $strip>;
+declare const repoConfigPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
+  }, $strip>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of a Space's hostname. */
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedConfig: z.ZodMiniObject<{
+    /** The new visibility. Missing if the Hub does not report the change. */
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  }, $strip>;
+}, $strip>;
+declare const discussionPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
+  }, $strip>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of a Space's hostname. */
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
+  }, $strip>;
+  discussion: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
+    }, $strip>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    /** Only present on pull requests. */
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>>;
+  }, $strip>;
+  comment: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, $strip>>;
+}, $strip>;
+declare const discussionCommentPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
+  }, $strip>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of a Space's hostname. */
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
+  }, $strip>;
+  discussion: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
+    }, $strip>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    /** Only present on pull requests. */
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>>;
+  }, $strip>;
+  comment: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, $strip>;
+}, $strip>;
+declare const anyRepoPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
+  }, $strip>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of a Space's hostname. */
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+  }, $strip>>;
+  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
+    /** The new visibility. Missing if the Hub does not report the change. */
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  }, $strip>>;
+}, $strip>;
+declare const anyPayload: z.ZodMiniObject<{
+  event: z.ZodMiniObject<{
+    action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
+    scope: z.ZodMiniString<string>;
+  }, $strip>;
+  repo: z.ZodMiniObject<{
+    type: z.ZodMiniCustom<"bucket" | "dataset" | "kernel" | "model" | "space" | (string & {}), "bucket" | "dataset" | "kernel" | "model" | "space" | (string & {})>;
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    private: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    /** The commit at the head of the main branch. Only present on `repo` scopes, and never for buckets. */
+    headSha: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    /** The first label of a Space's hostname. */
+    subdomain: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    tags: z.ZodMiniOptional<z.ZodMiniCustom<string[], string[]>>;
+  }, $strip>;
+  webhook: z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    version: z.ZodMiniNumber<number>;
+  }, $strip>;
+  updatedRefs: z.ZodMiniOptional<z.ZodMiniCustom<{
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[], {
+    ref: string;
+    oldSha: string | null;
+    newSha: string | null;
+  }[]>>;
+  updatedFiles: z.ZodMiniOptional<z.ZodMiniCustom<{
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[], {
+    path: string;
+    action: "add" | "delete" | (string & {});
+    xetHash?: string | undefined;
+    size?: number | undefined;
+  }[]>>;
+  updatedFilesTruncated: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    owner: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+  }, $strip>>;
+  updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
+    /** The new visibility. Missing if the Hub does not report the change. */
+    private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  }, $strip>>;
+  discussion: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    num: z.ZodMiniNumber<number>;
+    title: z.ZodMiniString<string>;
+    status: z.ZodMiniCustom<"closed" | "draft" | "merged" | "open" | (string & {}), "closed" | "draft" | "merged" | "open" | (string & {})>;
+    isPullRequest: z.ZodMiniBoolean<boolean>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+      api: z.ZodMiniString<string>;
+    }, $strip>;
+    pinned: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    /** Only present on pull requests. */
+    changes: z.ZodMiniOptional<z.ZodMiniObject<{
+      base: z.ZodMiniString<string>;
+      mergeCommitId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, $strip>>;
+  }, $strip>>;
+  comment: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    author: z.ZodMiniObject<{
+      id: z.ZodMiniString<string>;
+    }, $strip>;
+    hidden: z.ZodMiniBoolean<boolean>;
+    url: z.ZodMiniObject<{
+      web: z.ZodMiniString<string>;
+    }, $strip>;
+    /** Missing while the comment is hidden. */
+    content: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, $strip>>;
+}, $strip>;
+/**
+ * The payload of a delivery of any scope, version 3. `event`, `repo`, and `webhook` are always present. The other
+ * fields depend on `event.scope`: narrow the type with {@link isScope} or with the `scope` option of an endpoint.
+ * Validation covers `event`, `repo`, `webhook`, and the fields of a known scope, but not optional fields of other
+ * scopes (such as `comment` on `repo.content`).
+ */
+type WebhookPayload = z.output<typeof anyPayload>;
+/**
+ * A payload of scope `repo` or a narrower scope such as `repo.content` or `repo.config`. Optional fields are validated
+ * only for the scope that they belong to: see {@link WebhookPayload}.
+ */
+type RepoPayload = z.output<typeof anyRepoPayload>;
+/** A payload of scope `repo.content`. Git repositories have `updatedRefs`, and buckets have `updatedFiles`. */
+type RepoContentPayload = z.output<typeof contentPayload>;
+/** A payload of scope `repo.content` of a model, a dataset, or a Space. */
+type GitContentPayload = z.output<typeof gitContentPayload>;
+/** A payload of scope `repo.content` of a bucket. The Hub truncates `updatedFiles` to 10,000 entries. */
+type BucketContentPayload = z.output<typeof bucketContentPayload>;
+/** A payload of scope `repo.config`. `updatedConfig` is `{}` when the Hub does not report what changed. */
+type RepoConfigPayload = z.output<typeof repoConfigPayload>;
+/** A payload of scope `discussion` or `discussion.comment`. A new discussion includes its first `comment`. */
+type DiscussionPayload = z.output<typeof discussionPayload>;
+/** A payload of scope `discussion.comment`. */
+type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
 interface Delivery<Payload = WebhookPayload> {
   /**
@@ -3067,6 +3094,16 @@ type Outcome =
   readonly error: WebhookError;
   readonly retryAt?: Date;
 };
+/**
+ * Validates a Hub payload, and returns the same value, including unknown fields. The schemas describe version 3.
+ *
+ * @throws `PAYLOAD_INVALID` (422). The message lists the first invalid paths, but never their values.
+ * @example
+ * ```ts
+ * const payload = parsePayload(JSON.parse(process.env.WEBHOOK_PAYLOAD ?? ""));
+ * ```
+ */
+declare function parsePayload(value: unknown): WebhookPayload;
 /**
  * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
  * that will be retried, and `dead` is one that will not.
@@ -3115,16 +3152,6 @@ interface SlotSize {
   slots: number;
 }
 /**
- * The changes on the Hub that the servers of this inbox made, by key. A server uses them to recognize the events that it caused
- * itself (`ignoreSelf`). Keys are short texts without secrets, such as `comment 6123…`.
- */
-interface OwnActions {
-  /** Stores keys for 14 days. Keeps only the latest 100,000 keys. @throws if the keys cannot be stored. */
-  add(keys: readonly string[]): Promise<void>;
-  /** Returns the keys that are stored. @throws if the keys cannot be read. */
-  find(keys: readonly string[]): Promise<ReadonlySet<string>>;
-}
-/**
  * The waits between the attempts of a delivery: either a list of waits, whose last wait repeats, or waits that double from `first`
  * up to `max`. Each wait varies by ±20%, so that deliveries that failed together are not retried together.
  *
@@ -3166,10 +3193,10 @@ interface ClaimedDelivery extends Omit<IncomingDelivery, "headers" | "replayOf">
 }
 /**
  * The status of a delivery. `queued`: waiting for an attempt. `running`: an attempt is in progress. `succeeded`: an attempt has
- * succeeded. `dead`: the delivery failed and is not retried, but can be replayed. `cancelled`: the delivery was discarded. It does not
- * run, but can be replayed.
+ * succeeded. `ignored`: a condition of the endpoint ignored the delivery. Its last attempt has the reason. `dead`: the delivery failed
+ * and is not retried, but can be replayed. `cancelled`: the delivery was discarded. It does not run, but can be replayed.
  */
-type DeliveryStatus = "queued" | "running" | "succeeded" | "dead" | "cancelled";
+type DeliveryStatus = "queued" | "running" | "succeeded" | "ignored" | "dead" | "cancelled";
 /** What is recorded of one attempt, at most 16 KiB of JSON text. If it is larger, the inbox cuts it and sets `isTruncated`. */
 interface AttemptDetails {
   /** The handler's result as JSON text. Missing if the handler returned `undefined`. */
@@ -3178,8 +3205,6 @@ interface AttemptDetails {
   stack?: string;
   /** The lines that the handler logged with `context.log`, oldest first. */
   logs?: readonly AttemptLog[];
-  /** Why a condition of the endpoint ignored the delivery. */
-  ignoredReason?: string;
   /** Whether something was cut to fit the limit. */
   isTruncated?: boolean;
 }
@@ -3203,13 +3228,18 @@ interface DeliveryAttempt {
    * Redis and PostgreSQL store no duration.
    */
   durationMs?: number;
-  /** `abandoned`: the process stopped or lost its lease before the handler finished. */
-  outcome: "succeeded" | "failed" | "abandoned";
+  /**
+   * `ignored`: a condition of the endpoint ignored the delivery, and the handler did not run. `abandoned`: the process stopped or lost
+   * its lease before the handler finished.
+   */
+  outcome: "succeeded" | "ignored" | "failed" | "abandoned";
   /** The error of a failed or abandoned attempt. */
   error?: {
     code: string;
     message: string;
   };
+  /** Why the delivery was ignored. */
+  reason?: string;
   /** Only returned by `Inbox.get`. Deleted with the body after the retention period. */
   details?: AttemptDetails;
 }
@@ -3220,7 +3250,7 @@ interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"> {
   dueAt?: Date;
   /** When the current attempt of a running delivery started. */
   startedAt?: Date;
-  /** When the delivery succeeded, became dead, or was discarded. */
+  /** When the delivery succeeded, was ignored, became dead, or was discarded. */
   finishedAt?: Date;
   /** The body as it was received. Missing after the retention period, when only the ID is kept to detect duplicates. */
   body?: string;
@@ -3240,15 +3270,32 @@ interface EndpointQueue {
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`). `details` is
-   * stored with the attempt.
+   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
    */
-  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome & {
-    readonly details?: AttemptDetails;
-  }>;
+  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called after the end of an attempt was stored in this process. Must not throw. */
   onAttemptStored?: ((key: DeliveryKey) => void) | undefined;
 }
+/** The end of a run that the inbox stores as an attempt. */
+type FinishedRun = Outcome & {
+  /** What the inbox stores with the attempt. */
+  readonly details?: AttemptDetails;
+  /**
+   * Called once after the attempt was stored, with the step that the inbox has decided. Not called for an attempt that the inbox does
+   * not store, such as a failure after another process has taken over the delivery. Must not throw.
+   */
+  readonly onStored?: (next: NextStep) => void;
+};
+/** The status of a delivery after an attempt. */
+type NextStep = {
+  status: "succeeded" | "ignored" | "dead";
+} | {
+  status: "queued";
+  /** When the next attempt is due, in milliseconds since the epoch. */
+  dueAt: number;
+  /** Whether the attempt counts toward `maxAttempts`. An interrupted attempt does not count. */
+  counts: boolean;
+};
 /** Filters and pagination for a list of deliveries. A delivery must match all filters. */
 interface ListOptions {
   endpoint?: string;
@@ -3264,8 +3311,8 @@ interface ListOptions {
   /** Only deliveries that were received before this time. */
   receivedUntil?: Date;
   /**
-   * Words to find in the ID, the repository, and the error codes and messages of the attempts. Each word must be the start of a word
-   * in this text. Case and accents are ignored.
+   * Words, separated by spaces, to find in the ID, the first MiB of the body, and the errors and log lines of the attempts. Each word must
+   * be part of one of these texts. Case and accents are ignored.
    */
   search?: string;
   /** The maximum number of deliveries on the page, from 1 to 1,000. Default `50`. */
@@ -3278,19 +3325,14 @@ interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
   /**
    * The cursor of the next page. Missing on the last page. With filters, a page can contain fewer deliveries than `limit`, or none,
-   * and still have a next page, because the number of deliveries that one request examines is limited.
+   * and still have a next page, because the duration of one request is limited.
    */
   next?: string;
   /**
-   * Present if the filters other than `endpoint` and `status` were applied only to this number of newest deliveries, because the inbox
-   * has no search index.
+   * How far the filters other than `endpoint` and `status` were applied: the time when the last examined delivery was received. Missing if
+   * all deliveries were examined. `next` continues the search.
    */
-  searchedNewest?: number;
-  /**
-   * The number of deliveries and failed attempts that the search index does not contain yet. A search also finds the newest of these,
-   * but not all. Missing if there are none, or if the list did not use the index.
-   */
-  unindexed?: number;
+  searchedUntil?: Date;
 }
 /** The number of an endpoint's deliveries in each status. */
 type DeliveryCounts = Readonly<Record<DeliveryStatus, number>>;
@@ -3306,8 +3348,8 @@ interface InboxProblem {
    */
   message: string;
 }
-/** What an inbox reports about its storage and its search. */
-interface InboxDescription extends Pick<DeliveryPage, "searchedNewest" | "unindexed"> {
+/** What an inbox reports about its storage. */
+interface InboxDescription {
   /** Settings of the storage that can cause the loss of accepted deliveries, each with its remedy. Without secrets. */
   warnings?: readonly string[];
 }
@@ -3334,7 +3376,7 @@ interface Inbox {
   /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
   replayDead(endpoint: string): Promise<number>;
   /**
-   * Discards a queued or dead delivery, which becomes `cancelled`. Has no effect if the delivery has succeeded or was discarded.
+   * Discards a queued or dead delivery, which becomes `cancelled`. Has no effect if the delivery has finished otherwise.
    *
    * @throws `DELIVERY_UNKNOWN` if the delivery is not stored, `DELIVERY_RUNNING` while it is running.
    */
@@ -3352,10 +3394,7 @@ interface Inbox {
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
-  /**
-   * Describes the storage, and what a search covers: `searchedNewest` without a search index, `unindexed` if the index is incomplete.
-   * Does not read deliveries. An inbox without this method shows neither in the console.
-   */
+  /** Describes the storage. Does not read deliveries. */
   describe?(): Promise<InboxDescription>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
@@ -3376,6 +3415,25 @@ interface Inbox {
   close(graceMs: number): Promise<{
     interrupted: number;
   }>;
+}
+/**
+ * The changes on the Hub that the servers of this inbox made, by key. A server uses them to recognize the events that it caused
+ * itself (`ignoreSelf`). Keys are short texts without secrets, such as `comment 6123…`.
+ */
+interface OwnActions {
+  /** Stores keys for 14 days. Keeps only the latest 100,000 keys. @throws if the keys cannot be stored. */
+  add(keys: readonly string[]): Promise<void>;
+  /** Returns the keys that are stored. @throws if the keys cannot be read. */
+  find(keys: readonly string[]): Promise<ReadonlySet<string>>;
+}
+/** Selects deliveries by the files that changed. */
+interface PathFilter {
+  /** The paths, for messages. */
+  readonly paths: readonly string[];
+  /** Whether a changed file matches. */
+  readonly matches: (path: string) => boolean;
+  /** Whether the changes of a ref count. */
+  readonly acceptsRef: (ref: string) => boolean;
 }
 /**
  * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
@@ -3438,15 +3496,6 @@ interface Scoped<Wanted extends string> {
  * ```
  */
 declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
-/** Selects deliveries by the files that changed. */
-interface PathFilter {
-  /** The paths, for messages. */
-  readonly paths: readonly string[];
-  /** Whether a changed file matches. */
-  readonly matches: (path: string) => boolean;
-  /** Whether the changes of a ref count. */
-  readonly acceptsRef: (ref: string) => boolean;
-}
 /** Conditions on which the handler runs. */
 interface EndpointConditions {
   /** Whether to ignore events that this server caused. */
@@ -3516,7 +3565,7 @@ interface EndpointOptions extends FilterOptions {
   /** The maximum number of the endpoint's deliveries that run at the same time on this server. Default `4`. */
   concurrency?: number;
   /**
-   * How long a succeeded or dead delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
+   * How long a finished delivery is kept. Default `"14d"`. To detect duplicates, delivery IDs are kept for at least
    * 7 days, and always for one day longer than all retries can take.
    */
   retention?: Duration;
@@ -3617,8 +3666,8 @@ type TunnelEventListener<Name extends keyof TunnelEvents> = (...values: TunnelEv
 /** The options of `openTunnel`. */
 interface OpenTunnelOptions {
   /**
-   * The tunnel provider. Default `"localtunnel"`, which requires the package of that name. `"cloudflared"` and
-   * `"ngrok"` require the program of that name on `PATH` or in `node_modules/.bin`. Programs are never downloaded.
+   * The tunnel provider. Default `"localtunnel"`, which is part of this package. `"cloudflared"` and `"ngrok"` require
+   * the program of that name on `PATH` or in `node_modules/.bin`. Programs are never downloaded.
    */
   provider?: ProviderName;
   /**
@@ -3688,6 +3737,114 @@ interface Tunnel {
  * ```
  */
 declare function openTunnel(options: OpenTunnelOptions): Promise<Tunnel>;
+/**
+ * A Hono app with any environment, from any copy of Hono. The type has only a few fields, because TypeScript treats the
+ * classes of two copies of Hono as different types.
+ */
+interface HonoApp {
+  /** The routes and the middleware, in the order of their registration. */
+  readonly routes: readonly {
+    readonly path: string;
+    readonly method: string;
+  }[];
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+}
+/**
+ * The `hub` option of a server: the options of a client, or a client. The type of a client contains only the method that the server
+ * calls, so that TypeScript infers the parameters of a `fetch` function in the options.
+ */
+type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions>;
+/** The outcomes on the landing page, where `failed` includes dead background deliveries. */
+type LandingOutcome = Exclude<ActivityOutcome, "dead">;
+/** An endpoint on the landing page. The page is public, so no value comes from a payload. */
+interface LandingEndpoint {
+  /** The part of the path after `/webhooks/`. */
+  name: string;
+  /** The full public URL to register on the Hub. Escape it: its host can come from the client's `Host` header. */
+  url: string;
+  /** Always `POST`, the only method that the Hub uses. */
+  method: "POST";
+  /** Whether deliveries are stored and the handler runs in the background. */
+  background: boolean;
+  /** The scopes that match the filter of the endpoint. Empty: every scope. */
+  scopes: readonly string[];
+  /**
+   * Whether a webhook on the Hub is known to deliver to the endpoint, without a request to the Hub. `registered`: a delivery
+   * with a `Webhook-Id` has arrived since the process started, or `register()` found or created the webhook. `missing`:
+   * `register()` did not create the webhook. Otherwise `unknown`.
+   */
+  registration?: EndpointRegistration;
+  /** The number of new deliveries since the process started, without refused and duplicate deliveries. */
+  deliveries: number;
+  /**
+   * The number of new deliveries in the current clock hour and the 23 before it. The Hub triggers a webhook at most 1,000
+   * times in 24 hours.
+   */
+  lastDay: number;
+  /** The outcome of the latest delivery or background attempt, and its time (ISO 8601). Absent before the first. */
+  last?: {
+    outcome: LandingOutcome;
+    at: string;
+  };
+}
+/**
+ * The counts of one clock hour. `succeeded`, `ignored`, and `failed` count finished deliveries, where `failed` includes dead
+ * background deliveries. A replayed delivery counts again. `retrying` does not count deliveries, but failed background attempts
+ * with a retry left.
+ */
+interface LandingHour extends Readonly<Record<LandingOutcome, number>> {
+  /** The start of the hour (ISO 8601). */
+  startedAt: string;
+}
+/** The activity of all endpoints since the process started. It is kept in memory, so a restart clears it. */
+interface LandingActivity {
+  /** The current clock hour and up to 23 before it, oldest first, without hours before the start. */
+  hours: readonly LandingHour[];
+  /** The duration of the latest handler runs (at most 1,024), in milliseconds. Absent before the first run. */
+  handlerTime?: HandlerTime;
+  /**
+   * The number of queued, running, and dead deliveries in the inbox; `unknown` if the inbox does not respond. Absent without
+   * a background endpoint, and before the inbox is open.
+   */
+  queue?: {
+    queued: number;
+    running: number;
+    dead: number;
+  } | "unknown";
+}
+/**
+ * The data of the landing page. The built-in page renders it, and a function set as `landingPage` receives it.
+ *
+ * @example
+ * ```ts
+ * import { html } from "hono/html"; // escapes interpolated values
+ *
+ * new WebhooksServer({ landingPage: (info) => html`<ul>${info.endpoints.map(({ url }) => html`<li>${url}</li>`)}</ul>` });
+ * ```
+ */
+interface LandingInfo {
+  endpoints: readonly LandingEndpoint[];
+  /** Whether deliveries must contain a secret. The secret itself is not included. */
+  secretIsSet: boolean;
+  /** The public URL of the server, without a trailing slash. Escape it, like the endpoint URLs that start with it. */
+  baseUrl: string;
+  /**
+   * The path prefix of the server as the client sees it, such as `/hub`, without a trailing slash. Empty at the root, and
+   * if a proxy removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
+   */
+  basePath: string;
+  /** When the process started (ISO 8601). */
+  startedAt: string;
+  activity: LandingActivity;
+  /** The Space that runs the server (`SPACE_ID`, such as `acme/bot`). Absent outside a Space. */
+  space?: {
+    id: string;
+  };
+  /** The theme from the query `?__theme=`. Absent: use the theme of the user's system. */
+  theme?: "light" | "dark";
+}
+/** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */
+type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | Promise<string | Response>) | false;
 /** Options of `launch()`. */
 interface LaunchOptions {
   /** The port to listen on, or 0 for any free port. Default: `PORT`, else `7860`, the default port of a Space. */
@@ -3726,8 +3883,9 @@ interface LaunchOptions {
     write?: Duration;
   };
   /**
-   * The maximum number of open connections. Further connections are closed immediately. `Infinity` disables the limit.
-   * Default `2000`.
+   * The maximum number of open connections. At the limit, a new connection closes the oldest one without a request in
+   * progress, or, if more clients are sending requests, the oldest one of those. If all clients wait for responses, the new
+   * connection is closed. `Infinity` disables the limit. Default `2000`.
    */
   maxConnections?: number;
   /**
@@ -3765,6 +3923,112 @@ interface LaunchedServer {
    * The URL of a tunnel can change.
    */
   publicUrl: string;
+}
+/** Options of a `WebhooksServer`. */
+interface WebhooksServerOptions {
+  /**
+   * The secret of deliveries, several valid secrets during a rotation, or `false` to accept deliveries without a secret.
+   * Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to everyone, and the
+   * server logs a warning. An empty secret, in the option or in the environment, is an error (`OPTION_INVALID`). So is an
+   * `undefined` option without the variables, because `secret: process.env.MY_SECRET` must not open the server if
+   * `MY_SECRET` is missing.
+   */
+  secret?: string | readonly string[] | false;
+  /**
+   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`, because proxies log URLs.
+   */
+  secretInQuery?: boolean;
+  /**
+   * The token that signs in to the console at `/_console/`, and the password of `/metrics` and the details of `/ready` (HTTP Basic
+   * authentication with any username). A shorter token than 16 characters is an error (`OPTION_INVALID`). Default
+   * `CONSOLE_TOKEN`. Without a token, `launch()` logs a one-time link to the console, and the metrics are only available on this
+   * machine, and never in a Space or with a public URL (`PUBLIC_URL`, `launch({ publicUrl })`).
+   */
+  consoleToken?: string;
+  /**
+   * The inbox that stores the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or an `Inbox` object,
+   * which the server closes when it closes. Default: `INBOX_URL`, else an inbox in memory under a test runner (vitest, `node
+   * --test`, or `NODE_ENV=test`), else `sqlite:./.hub-webhooks/inbox.db`. In a Space, use a Storage Bucket, such as
+   * `hf://buckets/me/inbox`: a restart erases the disk.
+   */
+  inbox?: string | Inbox;
+  /**
+   * The logger. Default: the console, and pino on standard output after `launch()` or `ready()`. `LOG_LEVEL` sets the level.
+   */
+  logger?: Logger;
+  /**
+   * A Hono app with middleware, such as a rate limit, an allow list, or tracing. The built-in routes are added after
+   * the routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page,
+   * `/health`, `/metrics`, and the console, and the app's routes take precedence. The app keeps its `onError` and
+   * `notFound` handlers. Add middleware before you create the server: afterward, `app.use()` throws
+   * `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
+   *
+   * @example
+   * ```ts
+   * import { Hono } from "hono";
+   * import { secureHeaders } from "hono/secure-headers";
+   *
+   * const app = new Hono();
+   * app.use(secureHeaders());
+   * const server = new WebhooksServer({ app });
+   * ```
+   */
+  app?: HonoApp;
+  /**
+   * The path under which another app or a proxy mounts this server, such as `/hub`. The URLs and links on the landing page
+   * start with this path. Requests match with and without the path, so the app or proxy may remove it. Default: the prefix
+   * of `parent.route(prefix, server.app)`, else no prefix.
+   *
+   * @example
+   * ```ts
+   * // app/api/webhooks/[...path]/route.ts of a Next.js app
+   * const server = new WebhooksServer({ basePath: "/api" });
+   * ```
+   */
+  basePath?: string;
+  /**
+   * Whether the URLs and links on the landing page use `X-Forwarded-Proto`, `X-Forwarded-Host`, and
+   * `X-Forwarded-Prefix`. Set this option only if a proxy sets or removes all three headers. Otherwise, any client can
+   * choose the URLs on the page. Default `false`.
+   */
+  trustProxy?: boolean;
+  /** The maximum size of a body in bytes. Default: 10 MiB, because a bucket payload can list 10,000 files. */
+  bodyLimit?: number;
+  /**
+   * The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for no page. Default: the
+   * built-in page.
+   */
+  landingPage?: LandingPage;
+  /**
+   * Whether to record, for the console, the request headers of each delivery (at most 4 KiB, secrets redacted), and the handler's
+   * log lines, result, and stack of each attempt (at most 16 KiB). The inbox stores them with the delivery, until its retention
+   * period ends. Deliveries of inline endpoints are kept in memory: the latest 500 runs, at most 16 MiB. If more than 500 arrive in
+   * one second, only failures are added. Default `true`.
+   */
+  recordDetails?: boolean;
+  /**
+   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: `true` if
+   * `METRICS` is `1`, else `false`.
+   */
+  metrics?: boolean;
+  /**
+   * The Hub client of handlers (`context.hub`) and of `server.hub`: the options of a client, or a client. Default: a client with
+   * `HF_TOKEN` and `HF_ENDPOINT`. In a bundle for an edge worker, which does not contain the client otherwise, pass a client.
+   *
+   * @example
+   * ```ts
+   * // In a test, the local Hub replaces the Hub.
+   * const server = new WebhooksServer({ hub: { hubUrl: localHub.url, token: "hf_local" } });
+   * ```
+   */
+  hub?: HubOption;
+  /**
+   * The name of this server in the markers of its commits, discussions, and comments, which `ignoreSelf` and the `marker` options
+   * of the client recognize. Replicas of one server must have the same name, and the name must stay the same across restarts. Set
+   * different names if several servers use the same Hub account, and should see each other's changes. Maximum: 200 characters.
+   * Default: `SPACE_ID`, else `"server"`.
+   */
+  hubSignature?: string;
 }
 /**
  * The property through which the tools of this package (`dev`, `sync`, `register`, jobs) describe and control a server. The
@@ -3843,37 +4107,6 @@ interface ControllableServer {
   readonly endpointNames: readonly string[];
   readonly [serverControl]: ServerControl;
 }
-/** The options of `register`. */
-interface RegisterOptions {
-  /**
-   * The public URL of the server, such as `https://me-bot.hf.space`. The webhooks point to `/webhooks/…` below this
-   * URL.
-   */
-  publicUrl: string;
-  /**
-   * The path of the file that records the managed webhooks. Keep this file between runs, and use a separate file for
-   * each server. Default `.hub-webhooks/registrations.json` in the working directory.
-   */
-  state?: string | undefined;
-  /**
-   * The secret of the webhooks. Default: the first secret of the server. Without a secret, new webhooks have no secret,
-   * so anyone who knows the URL of an endpoint can send requests to the endpoint. Existing webhooks keep their secrets.
-   */
-  secret?: string | undefined;
-  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
-  removeSecret?: boolean | undefined;
-  /** Reports the steps without executing them, including the steps that are known to fail. Default `false`. */
-  dryRun?: boolean | undefined;
-  /** Deletes managed webhooks whose endpoint no longer exists. By default, these webhooks are reported as skipped. */
-  prune?: boolean | undefined;
-  /**
-   * Adopts webhooks that deliver to one of the endpoints but were created elsewhere. By default, these webhooks are
-   * reported as skipped.
-   */
-  adopt?: boolean | undefined;
-  /** Cancels the registration between two steps or during a request to the Hub. */
-  signal?: AbortSignal | undefined;
-}
 /** The webhook that an endpoint declares, with the same fields as a webhook on the Hub. */
 interface DesiredWebhook {
   /** The name of the endpoint. */
@@ -3881,6 +4114,12 @@ interface DesiredWebhook {
   url: string;
   watched: EndpointDetails["watch"];
   domains: EndpointDetails["domains"];
+}
+/** A connection to the Hub to register webhooks on, such as a `HubClient`. */
+interface HubConnection {
+  /** The URL of the Hub. The state file uses it to identify the Hub. */
+  readonly hubUrl: string;
+  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
 }
 /** The result of a registration, or its preview in a dry run. */
 interface RegistrationReport {
@@ -4216,15 +4455,38 @@ declare namespace dev_d_exports {
   export { DevEndpoint, DevEvent, DevSession, DevState, OpenTunnelOptions, ProviderName, ProxiedDelivery, ReplayResult, StartDevOptions, Tunnel, TunnelEvents, TunnelEventListener as TunnelListener, openTunnel, startDev };
 }
 /**
- * Validates a Hub payload, and returns the same value, including unknown fields. The schemas describe version 3.
+ * Throw this error from a handler when a retry cannot succeed. A background endpoint then marks the delivery as dead
+ * immediately.
  *
- * @throws `PAYLOAD_INVALID` (422). The message lists the first invalid paths, but never their values.
  * @example
  * ```ts
- * const payload = parsePayload(JSON.parse(process.env.WEBHOOK_PAYLOAD ?? ""));
+ * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("The model does not exist.");
  * ```
  */
-declare function parsePayload(value: unknown): WebhookPayload;
+declare class NonRetriableError extends WebhookError {
+  constructor(message: string, options?: {
+    cause?: unknown;
+  });
+}
+/**
+ * Throw this error from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
+ * `attempts`. If the date is invalid or beyond the endpoint's `retention`, the server logs `RETRY_TIME_INVALID` and uses the
+ * endpoint's `backoff`.
+ *
+ * @throws `OPTION_INVALID` when `when` is not a duration.
+ * @example
+ * ```ts
+ * throw new RetryAfterError("1h", { message: "No GPU is free." });
+ * ```
+ */
+declare class RetryAfterError extends WebhookError {
+  /** The time of the retry. */
+  readonly retryAt: Date;
+  constructor(when: Duration | Date, { message, cause }?: {
+    message?: string;
+    cause?: unknown;
+  });
+}
 /** Options of methods that look up a delivery by its ID. */
 interface DeliveryLookup {
   /** The name of the endpoint. Only required if two endpoints have a delivery with the same ID. */
@@ -4350,271 +4612,6 @@ interface WebhookFunction {
   /** Returns a decorator for a method, with a name and options. */
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
-/** The outcomes on the landing page, where `failed` includes dead background deliveries. */
-type LandingOutcome = Exclude<ActivityOutcome, "dead">;
-/** An endpoint on the landing page. The page is public, so no value comes from a payload. */
-interface LandingEndpoint {
-  /** The part of the path after `/webhooks/`. */
-  name: string;
-  /** The full public URL to register on the Hub. Escape it: its host can come from the client's `Host` header. */
-  url: string;
-  /** Always `POST`, the only method that the Hub uses. */
-  method: "POST";
-  /** Whether deliveries are stored and the handler runs in the background. */
-  background: boolean;
-  /** The scopes that match the filter of the endpoint. Empty: every scope. */
-  scopes: readonly string[];
-  /**
-   * Whether a webhook on the Hub is known to deliver to the endpoint, without a request to the Hub. `registered`: a delivery
-   * with a `Webhook-Id` has arrived since the process started, or `register()` found or created the webhook. `missing`:
-   * `register()` did not create the webhook. Otherwise `unknown`.
-   */
-  registration?: EndpointRegistration;
-  /** The number of new deliveries since the process started, without refused and duplicate deliveries. */
-  deliveries: number;
-  /**
-   * The number of new deliveries in the current clock hour and the 23 before it. The Hub triggers a webhook at most 1,000
-   * times in 24 hours.
-   */
-  lastDay: number;
-  /** The outcome of the latest delivery or background attempt, and its time (ISO 8601). Absent before the first. */
-  last?: {
-    outcome: LandingOutcome;
-    at: string;
-  };
-}
-/**
- * The counts of one clock hour. `succeeded`, `ignored`, and `failed` count finished deliveries, where `failed` includes dead
- * background deliveries. A replayed delivery counts again. `retrying` does not count deliveries, but failed background attempts
- * with a retry left.
- */
-interface LandingHour extends Readonly<Record<LandingOutcome, number>> {
-  /** The start of the hour (ISO 8601). */
-  startedAt: string;
-}
-/** The activity of all endpoints since the process started. It is kept in memory, so a restart clears it. */
-interface LandingActivity {
-  /** The current clock hour and up to 23 before it, oldest first, without hours before the start. */
-  hours: readonly LandingHour[];
-  /** The duration of the latest handler runs (at most 1,024), in milliseconds. Absent before the first run. */
-  handlerTime?: HandlerTime;
-  /**
-   * The number of queued, running, and dead deliveries in the inbox; `unknown` if the inbox does not respond. Absent without
-   * a background endpoint, and before the inbox is open.
-   */
-  queue?: {
-    queued: number;
-    running: number;
-    dead: number;
-  } | "unknown";
-}
-/**
- * The data of the landing page. The built-in page renders it, and a function set as `landingPage` receives it.
- *
- * @example
- * ```ts
- * import { html } from "hono/html"; // escapes interpolated values
- *
- * new WebhooksServer({ landingPage: (info) => html`<ul>${info.endpoints.map(({ url }) => html`<li>${url}</li>`)}</ul>` });
- * ```
- */
-interface LandingInfo {
-  endpoints: readonly LandingEndpoint[];
-  /** Whether deliveries must contain a secret. The secret itself is not included. */
-  secretIsSet: boolean;
-  /** The public URL of the server, without a trailing slash. Escape it, like the endpoint URLs that start with it. */
-  baseUrl: string;
-  /**
-   * The path prefix of the server as the client sees it, such as `/hub`, without a trailing slash. Empty at the root, and
-   * if a proxy removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
-   */
-  basePath: string;
-  /** When the process started (ISO 8601). */
-  startedAt: string;
-  activity: LandingActivity;
-  /** The Space that runs the server (`SPACE_ID`, such as `acme/bot`). Absent outside a Space. */
-  space?: {
-    id: string;
-  };
-  /** The theme from the query `?__theme=`. Absent: use the theme of the user's system. */
-  theme?: "light" | "dark";
-}
-/** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */
-type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | Promise<string | Response>) | false;
-/**
- * Throw this error from a handler when a retry cannot succeed. A background endpoint then marks the delivery as dead
- * immediately.
- *
- * @example
- * ```ts
- * if (!(await modelExists(payload.repo.name))) throw new NonRetriableError("The model does not exist.");
- * ```
- */
-declare class NonRetriableError extends WebhookError {
-  constructor(message: string, options?: {
-    cause?: unknown;
-  });
-}
-/**
- * Throw this error from a handler to choose when a background endpoint retries the delivery. The attempt counts toward
- * `attempts`. If the date is invalid or beyond the endpoint's `retention`, the server logs `RETRY_TIME_INVALID` and uses the
- * endpoint's `backoff`.
- *
- * @throws `OPTION_INVALID` when `when` is not a duration.
- * @example
- * ```ts
- * throw new RetryAfterError("1h", { message: "No GPU is free." });
- * ```
- */
-declare class RetryAfterError extends WebhookError {
-  /** The time of the retry. */
-  readonly retryAt: Date;
-  constructor(when: Duration | Date, { message, cause }?: {
-    message?: string;
-    cause?: unknown;
-  });
-}
-/**
- * Registers an endpoint on a shared server, which is launched at the end of the script. Takes the arguments of {@link
- * WebhookFunction}.
- *
- * The server is launched at Node's `beforeExit` event. Node does not emit this event after `process.exit()`, or while a
- * timer or open connection keeps the process alive, and other runtimes may not support it. In these cases, or to set
- * options, create a {@link WebhooksServer}.
- *
- * @example
- * ```ts
- * import { webhookEndpoint } from "hub-webhooks";
- *
- * webhookEndpoint(async function trigger_training(payload) {
- *   return { training: payload.repo.name };
- * });
- * ```
- */
-declare const webhookEndpoint: WebhookFunction;
-/**
- * The `hub` option of a server: the options of a client, or a client. The type of a client contains only the method that the server
- * calls, so that TypeScript infers the parameters of a `fetch` function in the options.
- */
-type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions>;
-/**
- * A Hono app with any environment, from any copy of Hono. The type has only a few fields, because TypeScript treats the
- * classes of two copies of Hono as different types.
- */
-interface HonoApp {
-  /** The routes and the middleware, in the order of their registration. */
-  readonly routes: readonly {
-    readonly path: string;
-    readonly method: string;
-  }[];
-  readonly fetch: (request: Request) => Response | Promise<Response>;
-}
-/** Options of a `WebhooksServer`. */
-interface WebhooksServerOptions {
-  /**
-   * The secret of deliveries, several valid secrets during a rotation, or `false` to accept deliveries without a secret.
-   * Default: `WEBHOOK_SECRET` and `WEBHOOK_SECRET_PREVIOUS`. If neither is set, the endpoints are open to everyone, and the
-   * server logs a warning. An empty secret, in the option or in the environment, is an error (`OPTION_INVALID`). So is an
-   * `undefined` option without the variables, because `secret: process.env.MY_SECRET` must not open the server if
-   * `MY_SECRET` is missing.
-   */
-  secret?: string | readonly string[] | false;
-  /**
-   * Whether to accept `?secret=` in the URL, for senders that cannot set headers. Default `false`, because proxies log URLs.
-   */
-  secretInQuery?: boolean;
-  /**
-   * The token that signs in to the console at `/_console/`, and the password of `/metrics` and the details of `/ready` (HTTP Basic
-   * authentication with any username). Default `CONSOLE_TOKEN`. Without a token, `launch()` logs a one-time link to the console,
-   * and the metrics are only available on this machine, and never in a Space or with a public URL (`PUBLIC_URL`,
-   * `launch({ publicUrl })`).
-   */
-  consoleToken?: string;
-  /**
-   * The inbox that stores the deliveries of background endpoints: a URL, which overrides `INBOX_URL`, or an `Inbox` object,
-   * which the server closes when it closes. Default: `INBOX_URL`, else an inbox in memory under a test runner (vitest, `node
-   * --test`, or `NODE_ENV=test`), else `sqlite:./.hub-webhooks/inbox.db`. In a Space, use a Storage Bucket, such as
-   * `hf://buckets/me/inbox`: a restart erases the disk.
-   */
-  inbox?: string | Inbox;
-  /**
-   * The logger. Default: the console, and pino on standard output after `launch()` or `ready()`. `LOG_LEVEL` sets the level.
-   */
-  logger?: Logger;
-  /**
-   * A Hono app with middleware, such as a rate limit, an allow list, or tracing. The built-in routes are added after
-   * the routes and middleware of this app. The app's middleware therefore runs for deliveries, the landing page,
-   * `/health`, `/metrics`, and the console, and the app's routes take precedence. The app keeps its `onError` and
-   * `notFound` handlers. Add middleware before you create the server: afterward, `app.use()` throws
-   * `MIDDLEWARE_TOO_LATE`. Default: an app without middleware.
-   *
-   * @example
-   * ```ts
-   * import { Hono } from "hono";
-   * import { secureHeaders } from "hono/secure-headers";
-   *
-   * const app = new Hono();
-   * app.use(secureHeaders());
-   * const server = new WebhooksServer({ app });
-   * ```
-   */
-  app?: HonoApp;
-  /**
-   * The path under which another app or a proxy mounts this server, such as `/hub`. The URLs and links on the landing page
-   * start with this path. Requests match with and without the path, so the app or proxy may remove it. Default: the prefix
-   * of `parent.route(prefix, server.app)`, else no prefix.
-   *
-   * @example
-   * ```ts
-   * // app/api/webhooks/[...path]/route.ts of a Next.js app
-   * const server = new WebhooksServer({ basePath: "/api" });
-   * ```
-   */
-  basePath?: string;
-  /**
-   * Whether the URLs and links on the landing page use `X-Forwarded-Proto`, `X-Forwarded-Host`, and
-   * `X-Forwarded-Prefix`. Set this option only if a proxy sets or removes all three headers. Otherwise, any client can
-   * choose the URLs on the page. Default `false`.
-   */
-  trustProxy?: boolean;
-  /** The maximum size of a body in bytes. Default: 10 MiB, because a bucket payload can list 10,000 files. */
-  bodyLimit?: number;
-  /**
-   * The landing page at `GET /`: HTML, a Hono app, a function that returns a page, or `false` for no page. Default: the
-   * built-in page.
-   */
-  landingPage?: LandingPage;
-  /**
-   * Whether to record, for the console, the request headers of each delivery (at most 4 KiB, secrets redacted), and the handler's
-   * log lines, result, and stack of each attempt (at most 16 KiB). The inbox stores them with the delivery, until its retention
-   * period ends. Deliveries of inline endpoints are kept in memory: the latest 500 runs, at most 16 MiB. If more than 500 arrive in
-   * one second, only failures are added. Default `true`.
-   */
-  recordDetails?: boolean;
-  /**
-   * Whether to serve metrics for Prometheus at `GET /metrics`. Requires the package `prom-client`. Default: `true` if
-   * `METRICS` is `1`, else `false`.
-   */
-  metrics?: boolean;
-  /**
-   * The Hub client of handlers (`context.hub`) and of `server.hub`: the options of a client, or a client. Default: a client with
-   * `HF_TOKEN` and `HF_ENDPOINT`. In a bundle for an edge worker, which does not contain the client otherwise, pass a client.
-   *
-   * @example
-   * ```ts
-   * // In a test, the local Hub replaces the Hub.
-   * const server = new WebhooksServer({ hub: { hubUrl: localHub.url, token: "hf_local" } });
-   * ```
-   */
-  hub?: HubOption;
-  /**
-   * The name of this server in the markers of its commits, discussions, and comments, which `ignoreSelf` and the `marker` options
-   * of the client recognize. Replicas of one server must have the same name, and the name must stay the same across restarts. Set
-   * different names if several servers use the same Hub account, and should see each other's changes. Maximum: 200 characters.
-   * Default: `SPACE_ID`, else `"server"`.
-   */
-  hubSignature?: string;
-}
 /**
  * Receives Hub webhooks: `POST /webhooks/<endpoint>` runs your handler and answers with the handler's result, or stores
  * the delivery for a background endpoint.
@@ -4689,8 +4686,8 @@ declare class WebhooksServer {
    * there are background endpoints, also opens the inbox and starts to run queued deliveries. Call this method before
    * another server passes requests to `server.fetch`. You do not need it before `launch()`.
    *
-   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `LOG_LEVEL` or `INBOX_URL` is invalid, or metrics are enabled
-   * without `prom-client`; `INBOX_UNUSABLE`.
+   * @throws `OPTION_INVALID` when `WEBHOOK_SECRET` is empty, `CONSOLE_TOKEN` is short, `LOG_LEVEL` or `INBOX_URL` is invalid, or
+   * metrics are enabled without `prom-client`; `INBOX_UNUSABLE`.
    */
   ready(): Promise<void>;
   /**
@@ -4719,8 +4716,26 @@ declare class WebhooksServer {
   /** Describes and controls the server for tools of this package, such as `sync`. */
   get [serverControl](): ServerControl;
 }
+/**
+ * Registers an endpoint on a shared server, which is launched at the end of the script. Takes the arguments of {@link
+ * WebhookFunction}.
+ *
+ * The server is launched at Node's `beforeExit` event. Node does not emit this event after `process.exit()`, or while a
+ * timer or open connection keeps the process alive, and other runtimes may not support it. In these cases, or to set
+ * options, create a {@link WebhooksServer}.
+ *
+ * @example
+ * ```ts
+ * import { webhookEndpoint } from "hub-webhooks";
+ *
+ * webhookEndpoint(async function trigger_training(payload) {
+ *   return { training: payload.repo.name };
+ * });
+ * ```
+ */
+declare const webhookEndpoint: WebhookFunction;
 declare namespace index_d_exports {
-  export { Action, AttemptDetails, AttemptLog, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NonRetriableError, Outcome, OwnActions, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
+  export { Action, AttemptDetails, AttemptLog, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, FinishedRun, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NextStep, NonRetriableError, Outcome, OwnActions, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
 }
 /** The options of {@link runJob}. */
 interface RunJobOptions {
@@ -5104,7 +5119,7 @@ declare function deliveryRequest({ endpoint, payload, secret, id, baseUrl }: {
   baseUrl?: string;
 }): Request;
 /**
- * Waits until every accepted delivery of the background endpoints has succeeded or is dead, including retries. In the
+ * Waits until every accepted delivery of the background endpoints has succeeded, was ignored, or is dead, including retries. In the
  * default inbox of a test runner, a retry waits at most 50 ms. With another inbox, set a short `backoff` on the endpoints.
  *
  * @throws `NOT_SETTLED` after `timeout`, with a list of the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
@@ -5112,7 +5127,7 @@ declare function deliveryRequest({ endpoint, payload, secret, id, baseUrl }: {
  * ```ts
  * await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "s3cret", id: "first" }));
  * await settled(server);
- * const stored = await server.inbox.get("first"); // its status is "succeeded" or "dead"
+ * const stored = await server.inbox.get("first"); // its status is "succeeded", "ignored", or "dead"
  * ```
  */
 declare function settled(server: Pick<WebhooksServer, "inbox" | "endpointNames">, { endpoint, timeout, signal }?: {

@@ -10,15 +10,18 @@ const resolution = 10;
  * "begin" opens a sample, "end" closes it, "memory" collects garbage and tells what is left.
  *
  * @param {number} port
+ * @param {() => number} [countWorked] The number of accepted deliveries that have run.
  */
-export function announce(port) {
+export function announce(port, countWorked) {
   const delay = monitorEventLoopDelay({ resolution });
   let cpuAtBegin = process.cpuUsage();
+  let workedAtBegin = 0;
   process.on("message", (question) => {
     if (question === "begin") {
       delay.reset();
       delay.enable();
       cpuAtBegin = process.cpuUsage();
+      workedAtBegin = countWorked?.() ?? 0;
       process.send?.("begun");
     } else if (question === "end") {
       const { user, system } = process.cpuUsage(cpuAtBegin);
@@ -26,6 +29,7 @@ export function announce(port) {
       process.send?.({
         cpuMicroseconds: user + system,
         loopDelayMs: Math.max(0, delay.percentile(99) / 1e6 - resolution),
+        ...(countWorked && { worked: countWorked() - workedAtBegin }),
       });
     } else if (question === "memory") {
       globalThis.gc?.();

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openInbox } from "../src/inbox/open-inbox.ts";
-import { createConsoleLogger } from "../src/receiver/lifecycle/server-logger.ts";
+import { createConsoleLogger } from "../src/receiver/logs.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 
 /** Creates an inbox without deliveries in a folder of this name, and opens its file. The caller closes the database. */

@@ -1,6 +1,6 @@
 import { printDoubts } from "./receive.ts";
 import { median, pairwise, printHeading, printTable, spread } from "./report.ts";
-import { type BenchOptions, runRounds, type Subject, type Trial } from "./trial.ts";
+import { type BenchOptions, runRounds, type Subject } from "./trial.ts";
 
 const bodies = "feature-bodies.ts";
 const steps = "feature-steps.ts";
@@ -29,7 +29,7 @@ const features = [
 export async function measureFeatures(options: BenchOptions): Promise<void> {
   const subjects: Subject[] = features.map(({ name, file, variant }) => ({ name, file, arguments: ["log", variant] }));
   const rounds = await runRounds(subjects, options);
-  const of = (name: string, figure: keyof Trial) => (rounds.get(name) ?? []).map((trial) => trial[figure]);
+  const of = (name: string, figure: "cpuPerRequest") => (rounds.get(name) ?? []).map((trial) => trial[figure]);
   printHeading(`Cost of each feature (${options.rounds} x ${options.seconds} s)`);
   printTable(
     ["", "added CPU us, lowest", "median", "min to max", "CPU us/request, lowest", "median", "compared to"],

@@ -52,15 +52,21 @@ export function chartThroughput(
   chart(title, "more", new Map(ratios));
 }
 
+/** The figures that every trial has. */
+type Figure = Exclude<keyof Trial, "workedShare">;
+
 /** Prints the figures of several subjects as multiples of the reference. */
 export function printTrials(rounds: Rounds, subjects: readonly { name: string }[], referenceName: string): void {
   const reference = rounds.get(referenceName) ?? [];
+  const workedOf = (name: string) => (rounds.get(name) ?? []).flatMap(({ workedShare }) => workedShare ?? []);
+  const hasWorked = subjects.some(({ name }) => workedOf(name).length > 0);
   printTable(
     [
       "",
       `throughput / ${referenceName}`,
       `CPU / ${referenceName}`,
       "requests/s",
+      ...(hasWorked ? ["worked meanwhile"] : []),
       "min to max",
       "CPU us/request",
       "lowest",
@@ -72,8 +78,8 @@ export function printTrials(rounds: Rounds, subjects: readonly { name: string }[
     ],
     subjects.map(({ name }) => {
       const trials = rounds.get(name) ?? [];
-      const of = (figure: keyof Trial) => trials.map((trial) => trial[figure]);
-      const ratio = (figure: keyof Trial) => {
+      const of = (figure: Figure) => trials.map((trial) => trial[figure]);
+      const ratio = (figure: Figure) => {
         const base = reference.map((trial) => trial[figure]);
         return `${median(pairwise(of(figure), base, (value, other) => value / other)).toFixed(2)} x`;
       };
@@ -82,6 +88,7 @@ export function printTrials(rounds: Rounds, subjects: readonly { name: string }[
         ratio("requestsPerSecond"),
         ratio("cpuPerRequest"),
         median(of("requestsPerSecond")).toFixed(0),
+        ...(hasWorked ? [workedOf(name).length > 0 ? percent(median(workedOf(name))) : ""] : []),
         spread(of("requestsPerSecond")),
         median(of("cpuPerRequest")).toFixed(1),
         Math.min(...of("cpuPerRequest")).toFixed(1),

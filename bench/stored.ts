@@ -1,3 +1,4 @@
+import { countAllSql } from "../src/inbox/sqlite/database.ts";
 import { body } from "./delivery.ts";
 import { createEmptyInbox } from "./empty-inbox.ts";
 
@@ -19,7 +20,7 @@ export async function storedInbox(count: number): Promise<string> {
     const { lastInsertRowid } = add.run(endpoint, crypto.randomUUID(), body, now, now, now);
     attempt.run(lastInsertRowid, now);
   }
-  database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+  database.exec(`${countAllSql} COMMIT; PRAGMA wal_checkpoint(TRUNCATE)`);
   database.close();
   return url;
 }

@@ -46,6 +46,8 @@ export interface Trial {
   loopDelayMs: number;
   /** Microseconds of the server's CPU time per request, which a saturated load generator does not affect. */
   cpuPerRequest: number;
+  /** Deliveries that ran during the measurement, as a share of the requests. Missing if the server only stores deliveries, or none. */
+  workedShare?: number;
   /** Shares of one core, from 0 to 1. */
   serverCore: number;
   loadCore: number;
@@ -78,12 +80,13 @@ export async function runTrial(subject: Subject, seconds: number): Promise<Trial
     await generate(generator, { seconds: warmUpSeconds, perSecond: undefined });
     await server.ask("begin");
     const result = await generate(generator, { seconds, perSecond });
-    const sample = await server.ask<{ cpuMicroseconds: number; loopDelayMs: number }>("end");
+    const sample = await server.ask<{ cpuMicroseconds: number; loopDelayMs: number; worked?: number }>("end");
     return {
       requestsPerSecond: result.requests / result.seconds,
       p50Ms: result.p50Ms,
       p99Ms: result.p99Ms,
       loopDelayMs: sample.loopDelayMs,
+      ...(sample.worked !== undefined && { workedShare: sample.worked / result.requests }),
       cpuPerRequest: sample.cpuMicroseconds / result.requests,
       serverCore: sample.cpuMicroseconds / 1e6 / result.seconds,
       loadCore: result.cpuMicroseconds / 1e6 / result.seconds,

@@ -8,15 +8,18 @@
  * Exit code 0: no differences. 1: differences. 2: wrong usage or an unreadable document.
  */
 import { readFileSync } from "node:fs";
-import { openApiDocument } from "../src/local-hub/openapi/openapi-document.ts";
-import { specifiedRoutes } from "../src/local-hub/routes/index.ts";
-import { publishedOn } from "./contract-diff/hub-changes.ts";
-import { formatDifference, reportOn } from "./contract-diff/report.ts";
 import { asObject, type JsonObject } from "./contract-diff/schema-facts.ts";
 
 const [path, ...rest] = process.argv.slice(2);
 if (path === undefined || rest.length > 0) fail("Pass one file: npm run contract:diff -- PATH");
 const document = readDocument(path);
+// The local Hub loads only for a valid document, because it takes the most time.
+const [{ openApiDocument }, { specifiedRoutes }, { publishedOn }, { formatDifference, reportOn }] = await Promise.all([
+  import("../src/local-hub/openapi/openapi-document.ts"),
+  import("../src/local-hub/routes/index.ts"),
+  import("./contract-diff/hub-changes.ts"),
+  import("./contract-diff/report.ts"),
+]);
 const contract = asObject(
   JSON.parse(JSON.stringify(openApiDocument({ serverUrl: "https://huggingface.co", routes: specifiedRoutes }))),
 );

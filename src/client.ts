@@ -70,9 +70,8 @@ export type { WebhookChanges } from "./hub/webhooks/changes.ts";
 export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
 export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";
 export type { Watched, WatchedType, WebhookDomain } from "./payload/watch.ts";
-export type { HubConnection } from "./registration/hub-connection.ts";
+export type { RegisterOptions } from "./registration/options.ts";
 export { register } from "./registration/register.ts";
-export type { RegisterOptions } from "./registration/register-options.ts";
 export type {
   CreateStep,
   DeleteStep,
@@ -84,3 +83,4 @@ export type {
   SkippedWebhook,
   UpdateStep,
 } from "./registration/report.ts";
+export type { HubConnection } from "./registration/webhook.ts";

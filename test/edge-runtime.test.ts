@@ -50,15 +50,15 @@ const script = `
     }
   }
   export async function metrics() {
-    const other = new WebhooksServer({ metrics: true, consoleToken: "t0ken" });
-    const headers = { authorization: "Basic " + btoa("owner:t0ken") };
+    const other = new WebhooksServer({ metrics: true, consoleToken: "t0ken-of-the-owner" });
+    const headers = { authorization: "Basic " + btoa("owner:t0ken-of-the-owner") };
     const response = await other.fetch(new Request("https://worker.example/metrics", { headers }));
     return (await response.json()).code;
   }
   export async function openConsole() {
-    const other = new WebhooksServer({ inbox: {}, consoleToken: "t0ken" });
+    const other = new WebhooksServer({ inbox: {}, consoleToken: "t0ken-of-the-owner" });
     other.webhook("later", { background: true }, () => {});
-    const headers = { authorization: "Bearer t0ken" };
+    const headers = { authorization: "Bearer t0ken-of-the-owner" };
     const response = await other.fetch(new Request("https://worker.example/_console/api/deliveries", { headers }));
     return { status: response.status, code: (await response.json()).code };
   }

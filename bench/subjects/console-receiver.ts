@@ -3,7 +3,7 @@ import { announce } from "../announce.js";
 import { secret } from "../delivery.ts";
 
 /** The token of the console. */
-const consoleToken = "bench";
+const consoleToken = "token-of-the-benchmark";
 
 const quiet = () => {};
 const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet, child: () => logger };

@@ -1,6 +1,6 @@
 import { openInbox } from "../../src/inbox/open-inbox.ts";
-import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
-import { createConsoleLogger } from "../../src/receiver/lifecycle/server-logger.ts";
+import { createRetryPolicy } from "../../src/inbox/retry.ts";
+import { createConsoleLogger } from "../../src/receiver/logs.ts";
 import { body } from "../delivery.ts";
 
 /** The questions to this process. */

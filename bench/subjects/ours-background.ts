@@ -6,9 +6,11 @@ import { openLog } from "../subject-log.ts";
 // "accept" only stores deliveries, as while handlers train models. "work" also runs them.
 const works = process.argv[3] === "work";
 
+let worked = 0;
 const server = new WebhooksServer({ secret, logger: openLog() });
 server.webhook("bench", { background: true }, async () => {
   if (!works) await new Promise(() => {});
+  worked += 1;
 });
 
 // The load generator uses 64 connections, and the other subjects have no such limit.
@@ -20,4 +22,4 @@ const { url } = await server.launch({
   maxRequestsPerSocket,
   handleSignals: false,
 });
-announce(Number(new URL(url).port));
+announce(Number(new URL(url).port), works ? () => worked : undefined);

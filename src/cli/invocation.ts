@@ -1,4 +1,4 @@
-import type { Logger } from "../core/logger.ts";
+import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
 import { type formats, Output } from "./output.ts";
 import type { Shell } from "./shell.ts";

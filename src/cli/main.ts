@@ -1,12 +1,13 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { messageOf } from "../core/describe-error.ts";
+import { messageOf } from "../core/describe.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
-import { packageVersion } from "../core/package-version.ts";
-import { plainText } from "../core/terminal-text.ts";
+import { packageVersion } from "../core/files.ts";
+import { plainText } from "../core/terminal.ts";
 import { maskUrl } from "../core/urls.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
 import { addDev } from "./commands/dev.ts";
 import { addHub } from "./commands/hub.ts";
+import { addInbox } from "./commands/inbox.ts";
 import { addInit } from "./commands/init.ts";
 import { addJob } from "./commands/job.ts";
 import { addSync } from "./commands/sync.ts";
@@ -21,7 +22,7 @@ import { examples, helpHint } from "./usage.ts";
 const commandGroups = {
   "Develop:": [addInit, addDev, addTrigger, addHub],
   "Manage webhooks:": [addWebhookCommands, addSync],
-  "Run:": [addDeliveries, addJob],
+  "Run:": [addDeliveries, addInbox, addJob],
 };
 
 /** The width of the help if there is no terminal or the terminal reports a width of 0. */

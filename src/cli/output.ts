@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import stringWidth from "string-width";
-import { plainJson, plainText } from "../core/terminal-text.ts";
+import { plainJson, plainText } from "../core/terminal.ts";
 import type { OutputStream, Shell } from "./shell.ts";
 
 /** The values of `--format`. */

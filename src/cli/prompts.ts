@@ -1,4 +1,4 @@
-import { plainText } from "../core/terminal-text.ts";
+import { plainText } from "../core/terminal.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Shell } from "./shell.ts";
 import { usageError } from "./usage.ts";

@@ -1,4 +1,4 @@
-import { packageRoot } from "../core/package-root.ts";
+import { packageRoot } from "../core/files.ts";
 
 /** Returns the folder of a template as a URL with a trailing slash. */
 export function templateFolder(name: string): URL {

@@ -1,6 +1,6 @@
 import { type Command, Help, type HelpConfiguration, InvalidArgumentError, type Option } from "commander";
-import { isPort } from "../core/check-option.ts";
 import { WebhookError } from "../core/errors.ts";
+import { isPort } from "../core/options.ts";
 
 /** Creates an error in the arguments or options of a command. The exit code is 2. */
 export function usageError(message: string): WebhookError {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { suggest } from "../core/suggest.ts";
+import { suggest } from "../core/options.ts";
 import type { WebhookRequest } from "../hub/webhooks/schemas.ts";
 import {
   parseDomain,

@@ -1,4 +1,4 @@
-import { readField } from "./read-field.ts";
+import { readField } from "./describe.ts";
 
 /**
  * Every error code of this package, with its cause and fix. Branch on codes, never on messages.
@@ -62,7 +62,8 @@ export interface WebhookErrorCodes {
    */
   INBOX_UNAVAILABLE: "response" | "thrown";
   /**
-   * 503: another process has taken over the inbox in a bucket. This process rejects deliveries and runs none. Stop this process.
+   * 503: another process has taken over the inbox in a bucket. This process rejects deliveries and runs none until the other process
+   * stops.
    */
   INBOX_TAKEN_OVER: "response" | "thrown";
   /** 404: no route matches the path. Check the URL and the `basePath` option. */

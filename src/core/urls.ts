@@ -16,6 +16,16 @@ export function readBaseUrl(text: string): string | undefined {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
+/**
+ * Whether the host of a parsed URL is this machine. URL parsers convert other notations, such as `0x7f.1` or `2130706433`, to the
+ * usual one. Works without Node, unlike `isLoopbackHost`, and also finds addresses to which no server listens.
+ */
+export function isOnThisMachine(hostname: string): boolean {
+  const name = hostname.replace(/\.$/, "");
+  // The unspecified address also connects to this machine. `::ffff:` starts an IPv4 address.
+  return /^(?:(?:.*\.)?localhost|(?:0|127)(?:\.\d+){3}|\[::(?:1|ffff:(?:0|7f..):[^:]+)?\])$/.test(name);
+}
+
 // The URL of a webhook can contain the secret as `?secret=`.
 const secretParameter = /([?&](?:secret|token|password)=)([^&#\s'"]*)/gi;
 const password = /(:\/\/[^\s/?#@:]*:)([^\s/?#]*)@/g;
@@ -40,3 +50,61 @@ function decode(text: string): string {
     return text;
   }
 }
+
+// The hop-by-hop headers of RFC 9110, section 7.6.1.
+const hopByHop: readonly string[] = [
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+const headerName = /^[!#$%&'*+.^`|~\w-]+$/;
+
+const hopByHopNames: ReadonlySet<string> = new Set(hopByHop);
+
+/**
+ * Returns the names, in lowercase, of the headers that a proxy must not forward: the standard hop-by-hop headers and the
+ * headers that the `Connection` header of the message lists.
+ *
+ * @param connection the value of the `Connection` header.
+ */
+export function hopByHopHeaders(connection: string | null | undefined): ReadonlySet<string> {
+  if (!connection) return hopByHopNames;
+  const listed = connection.split(",").map((name) => name.trim().toLowerCase());
+  return new Set([...hopByHop, ...listed.filter((name) => headerName.test(name))]);
+}
+
+/**
+ * Whether a request is a page navigation in a browser. Browsers list HTML in `Accept`. The Hub and HTTP libraries do
+ * not.
+ */
+export function wantsHtml({ method, accept }: { method: string; accept: string | null | undefined }): boolean {
+  return (method === "GET" || method === "HEAD") && /\btext\/html\b/i.test(accept ?? "");
+}
+
+/** The path prefix of every endpoint. The Hub's Python library uses the same prefix. */
+export const webhooksPath = "/webhooks/";
+
+/** The Hub page where users add webhooks. `HF_ENDPOINT` does not change this URL. */
+export const webhookSettingsUrl = "https://huggingface.co/settings/webhooks";
+
+/** The path of the console, without a trailing slash. */
+export const consolePath = "/_console";
+
+/** The default port of a launched server. Spaces use the same port. */
+export const defaultPort = 7860;
+
+/** The default port of a local Hub. */
+export const defaultHubPort = 5050;
+
+/** The URL of a local Hub on the default port. */
+export const defaultLocalHubUrl = `http://127.0.0.1:${defaultHubPort}`;
+
+/** The default inbox of a launched server. The path is relative to the working directory. */
+export const defaultInboxUrl = "sqlite:./.hub-webhooks/inbox.db";

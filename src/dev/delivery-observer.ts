@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { WebhookError } from "../core/errors.ts";
-import { hopByHopHeaders } from "../core/http-headers.ts";
-import { webhooksPath } from "../core/paths.ts";
+import { directFetch } from "../core/fetch.ts";
+import { hopByHopHeaders, webhooksPath } from "../core/urls.ts";
 import type { ProxiedDelivery, ReplayResult } from "./dev-event.ts";
 
 /** A delivery that the proxy is forwarding. */
@@ -105,7 +105,7 @@ export class DeliveryObserver {
     const headers = new Headers(recorded);
     headers.set("webhook-id", deliveryId);
     try {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      const response = await directFetch(`http://127.0.0.1:${port}${path}`, {
         method: "POST",
         headers,
         body,

@@ -1,8 +1,7 @@
-import { consolePath, webhooksPath } from "../core/paths.ts";
-import { maskUrl } from "../core/urls.ts";
+import { consolePath, maskUrl, webhooksPath } from "../core/urls.ts";
 import { triggerArguments } from "../local-hub/trigger-arguments.ts";
 import { formatWatched } from "../payload/watch.ts";
-import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
+import type { EndpointDetails } from "../receiver/control.ts";
 import type { DevEndpoint, DevState } from "./dev-event.ts";
 import type { DevConfig } from "./dev-options.ts";
 import { effectiveWatch } from "./watched-items.ts";

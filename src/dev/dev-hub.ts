@@ -1,4 +1,4 @@
-import { defaultHubPort } from "../core/defaults.ts";
+import { defaultHubPort } from "../core/urls.ts";
 import { HubClient } from "../hub/client.ts";
 import { developmentTokens } from "../local-hub/accounts.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { defaultPort } from "../core/defaults.ts";
-import { type Duration, toMilliseconds } from "../core/duration.ts";
-import { optionError } from "../core/option-error.ts";
+import { type Duration, optionError, toMilliseconds } from "../core/options.ts";
+import { defaultPort } from "../core/urls.ts";
 import { parseWatch, type Watch, type WatchedItem } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find-server-file.ts";
 import type { SessionSecret } from "../server-file/messages.ts";

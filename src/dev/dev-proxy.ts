@@ -1,31 +1,22 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { renderErrorPage } from "../console/pages/error-page.ts";
-import { defaultPort } from "../core/defaults.ts";
-import { wantsHtml } from "../core/http-headers.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
-import { consolePath, webhooksPath } from "../core/paths.ts";
-import { malformedRefused } from "../http-server/client-errors.ts";
+import { consolePath, defaultPort, wantsHtml, webhooksPath } from "../core/urls.ts";
 import { defaultLimits } from "../http-server/connection.ts";
-import { createHttpServer } from "../http-server/http-server.ts";
-import { openSocket } from "../http-server/open-socket.ts";
+import type { Exchange } from "../http-server/exchange.ts";
+import { createHttpServer, malformedRefused, openSocket } from "../http-server/server.ts";
 import { isReachabilityRequest } from "../tunnel/reachability-check.ts";
 import { DeliveryObserver } from "./delivery-observer.ts";
 import type { ReplayResult } from "./dev-event.ts";
 import { listenOnFreePort } from "./listen-on-free-port.ts";
-import {
-  type ProxiedExchange,
-  type ProxyContext,
-  type ProxyOptions,
-  proxyRequest,
-  sendBadGateway,
-} from "./proxy-request.ts";
+import { type ProxyContext, type ProxyOptions, proxyRequest, sendBadGateway } from "./proxy-request.ts";
 
 export interface DevProxyOptions extends ProxyOptions {
   /** The local port. Default: 7860, or the next free port. */
   port: number | undefined;
   /** Answers requests for the console, which is only served on the local port. */
-  console?: (exchange: ProxiedExchange) => Promise<void>;
+  console?: (exchange: Exchange) => Promise<void>;
   /** Whether to accept requests with any `Host`. By default, only hosts of this machine are accepted. */
   allowAnyHost?: boolean;
   /** Called once for each foreign host whose requests are rejected. */
@@ -96,6 +87,7 @@ export class DevProxy {
     const port = await listen(local, options.port);
     try {
       const publicPort = await listen(tunnel, 0);
+      for (const server of [local, tunnel]) server.on("error", (error) => options.onProblem(notAccepted(error)));
       return new DevProxy(options, { port, publicPort, servers: [local, tunnel], context });
     } catch (error) {
       local.close();
@@ -153,7 +145,7 @@ function createHostCheck({
   };
 }
 
-function rejectHost({ incoming, outgoing }: ProxiedExchange): void {
+function rejectHost({ incoming, outgoing }: Exchange): void {
   const [code, error] = ["CROSS_SITE_REFUSED", "Open this server at 127.0.0.1 or localhost."];
   const { method = "GET", headers } = incoming;
   const isBrowser = wantsHtml({ method, accept: headers.accept });
@@ -168,9 +160,9 @@ function rejectHost({ incoming, outgoing }: ProxiedExchange): void {
 function createProxyServer(
   { onProblem, probeIntervalMs }: DevProxyOptions,
   timeouts: ServerOptions,
-  answer: (exchange: ProxiedExchange) => void | Promise<void>,
+  answer: (exchange: Exchange) => void | Promise<void>,
 ): Server {
-  const handle = async (exchange: ProxiedExchange) => {
+  const handle = async (exchange: Exchange) => {
     try {
       await answer(exchange);
     } catch (error) {
@@ -182,14 +174,17 @@ function createProxyServer(
     limits: { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY },
     probeMs: probeIntervalMs,
     onRequest: (exchange) => {
-      // After an early response, it is unknown whether the client still sends the body. Node then closes the connection.
-      if (exchange.expectsContinue) exchange.lingerAfterAnswer();
+      exchange.lingerAfterAnswer();
       void handle(exchange);
     },
     onMalformed: (reason) => onProblem(`400: ${malformedRefused} (${reason}).`),
     warn: (_fields, message) => onProblem(`${message}.`),
   });
   return server;
+}
+
+function notAccepted(error: Error): string {
+  return `A connection could not be accepted (${error.message}). If the error code is EMFILE, raise the limit on open files (ulimit -n).`;
 }
 
 /** Whether a request is for the console. */

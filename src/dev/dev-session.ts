@@ -1,13 +1,12 @@
 import { relative } from "node:path";
-import { defaultPort } from "../core/defaults.ts";
-import { messageOf } from "../core/describe-error.ts";
+import { messageOf } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import { webhooksPath } from "../core/paths.ts";
-import type { ServerDescription } from "../receiver/lifecycle/server-control.ts";
-import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import { defaultPort, webhooksPath } from "../core/urls.ts";
+import type { ServerDescription } from "../receiver/control.ts";
+import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary.ts";
+import { sourceFolder } from "../server-file/code-frame.ts";
 import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
-import { sourceFolder } from "./console/code-frame.ts";
 import { ConsoleState } from "./console/console-state.ts";
 import { DevConsole } from "./console/dev-console.ts";
 import { localHubParts, realHubParts } from "./console/hub-parts.ts";

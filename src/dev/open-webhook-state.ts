@@ -3,8 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HubClient } from "../hub/client.ts";
-import { deleteStaleWebhooks } from "../registration/stale-webhooks.ts";
-import { TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import { deleteStaleWebhooks, TemporaryWebhooks } from "../registration/temporary.ts";
 import type { WebhookListeners } from "./webhook-reconciler.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type ErrorPage, renderErrorPage } from "../console/pages/error-page.ts";
-import { describeError } from "../core/describe-error.ts";
+import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import { hopByHopHeaders, wantsHtml } from "../core/http-headers.ts";
+import { hopByHopHeaders, wantsHtml } from "../core/urls.ts";
 import { hasDisconnected } from "../http-server/connection.ts";
 import type { Exchange } from "../http-server/exchange.ts";
 import { isReachabilityRequest, type ReachabilityCheck, reachabilityHeaders } from "../tunnel/reachability-check.ts";
@@ -44,16 +44,14 @@ export interface ProxySocket {
 }
 
 /**
- * A request, its response, and whether the client expects `100 Continue`. The proxy leaves `100 Continue` to the
- * server.
+ * Waits until the server is loaded, forwards a request unchanged, and streams the response back. Leaves `100 Continue` to
+ * the server.
  */
-export type ProxiedExchange = Pick<Exchange, "incoming" | "outgoing" | "expectsContinue">;
-
-/** Waits until the server is loaded, forwards a request unchanged, and streams the response back. */
 export async function proxyRequest(
   { options, context, showsErrorDetails }: ProxySocket,
-  { incoming, outgoing, expectsContinue }: ProxiedExchange,
+  exchange: Exchange,
 ): Promise<void> {
+  const { incoming, outgoing, expectsContinue } = exchange;
   const { onDelivery, onProblem, reachabilityCheck } = options;
   if (isReachabilityRequest(reachabilityCheck, incoming)) {
     outgoing.writeHead(200, reachabilityHeaders).end(reachabilityCheck.answer);
@@ -73,7 +71,7 @@ export async function proxyRequest(
     return;
   }
   // Drop the request of a client that has disconnected, because its body would never end.
-  if (await hasDisconnected({ incoming, outgoing })) return;
+  if (await hasDisconnected(exchange)) return;
   const { method, url: path } = incoming;
   const headers = requestHeaders(incoming, expectsContinue);
   const inner = request({ host: "127.0.0.1", port, agent: context.agent, method, path, headers });
@@ -108,8 +106,10 @@ export async function proxyRequest(
     delivery?.keepBody();
     incoming.pipe(inner);
   };
-  if (!expectsContinue) forwardBody();
-  else inner.once("continue", forwardBody).flushHeaders();
+  // By default, Node sends the headers with the first part of the body, so the server could not answer before the body arrives.
+  inner.flushHeaders();
+  if (expectsContinue) inner.once("continue", forwardBody);
+  else forwardBody();
 }
 
 /** Answers 502 when Node cannot forward a request or its response. */

@@ -1,6 +1,6 @@
-import { messageOf } from "../core/describe-error.ts";
+import { messageOf } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { ServerDescription } from "../receiver/lifecycle/server-control.ts";
+import type { ServerDescription } from "../receiver/control.ts";
 import type { SessionSecret } from "../server-file/messages.ts";
 import { ServerProcess, type ServerProcessOptions, type Serving } from "../server-file/server-process.ts";
 import { SourceWatcher } from "./source-watcher.ts";

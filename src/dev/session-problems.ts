@@ -1,5 +1,5 @@
-import { defaultHubPort, defaultPort } from "../core/defaults.ts";
-import { messageOf } from "../core/describe-error.ts";
+import { messageOf } from "../core/describe.ts";
+import { defaultHubPort, defaultPort } from "../core/urls.ts";
 import type { DevConfig } from "./dev-options.ts";
 
 /** A problem that a session reports as an event. */

@@ -36,17 +36,7 @@ export class SourceWatcher {
     if (this.#isClosed) return;
     this.#files.add(path);
     const folder = dirname(path);
-    if (this.#folders.has(folder)) return;
-    try {
-      const watcher = watch(folder, (_event, name) => {
-        if (name !== null) this.#recordChange(join(folder, basename(name)));
-      });
-      // The watcher fails if its folder is deleted, for example.
-      watcher.on("error", () => watcher.close());
-      this.#folders.set(folder, watcher);
-    } catch {
-      // The folder no longer exists, or the system allows no more watchers. Continue to watch the other folders.
-    }
+    if (!this.#folders.has(folder)) this.#watch(folder);
   }
 
   /** Whether there are changes that have not been reported yet. */
@@ -58,6 +48,28 @@ export class SourceWatcher {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const watcher of this.#folders.values()) watcher.close();
+  }
+
+  #watch(folder: string): void {
+    const forget = () => {
+      this.#folders.get(folder)?.close();
+      this.#folders.delete(folder);
+    };
+    try {
+      const watcher = watch(folder, (_event, name) => {
+        if (name === null) return;
+        this.#recordChange(join(folder, basename(name)));
+        // The folder itself has changed. If it was deleted, this watcher reports nothing more, even if the folder is created again.
+        if (name !== basename(folder)) return;
+        forget();
+        this.#watch(folder);
+      });
+      this.#folders.set(folder, watcher);
+      // A folder that is forgotten is watched again when one of its files is added again.
+      watcher.on("error", forget);
+    } catch {
+      // The folder no longer exists, or the system allows no more watchers. Continue to watch the other folders.
+    }
   }
 
   #recordChange(path: string): void {

@@ -1,6 +1,6 @@
 import { getAccountKind, localUser } from "../local-hub/accounts.ts";
 import { parseWatch, type WatchedItem } from "../payload/watch.ts";
-import type { EndpointDetails } from "../receiver/lifecycle/server-control.ts";
+import type { EndpointDetails } from "../receiver/control.ts";
 import type { DevConfig } from "./dev-options.ts";
 
 /** Returns the watch list of an endpoint's webhook in a session. The list is empty if the endpoint has no webhook. */

@@ -1,9 +1,9 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { messageOf } from "../core/describe-error.ts";
+import { setTimeout } from "node:timers/promises";
+import { messageOf } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { RegistrationReport } from "../registration/report.ts";
-import { formatStep } from "../registration/step-text.ts";
-import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary-webhooks.ts";
+import { formatStep } from "../registration/report.ts";
+import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary.ts";
 
 /** Callbacks for changes to a session's webhooks, and for failures. */
 export interface WebhookListeners {
@@ -13,28 +13,31 @@ export interface WebhookListeners {
   onProblem: (problem: { code: string; message: string }) => void;
 }
 
+/** The delays before the first, second, and later retries. The last delay repeats. */
+const retryDelaysMs = [2_000, 5_000, 15_000, 30_000];
+
 /** Reconciles a session's webhooks with its endpoints, and retries after retryable failures. */
 export class WebhookReconciler {
   readonly #webhooks: TemporaryWebhooks;
   readonly #listeners: WebhookListeners;
-  readonly #retryDelaysMs: readonly number[];
+  readonly #wait: (delayMs: number, signal: AbortSignal) => Promise<void>;
   readonly #closing = new AbortController();
   readonly #reportedSkips = new Set<string>();
   #input: ReconcileInput | undefined;
   #retrying: Promise<void> | undefined;
 
-  /**
-   * @param options `retryDelaysMs` lists the delays before the first, second, and later retries. The last delay
-   * repeats.
-   */
   constructor({
     webhooks,
-    retryDelaysMs = [2_000, 5_000, 15_000, 30_000],
+    wait = (delayMs, signal) => setTimeout(delayMs, undefined, { signal }),
     ...listeners
-  }: WebhookListeners & { webhooks: TemporaryWebhooks; retryDelaysMs?: readonly number[] }) {
+  }: WebhookListeners & {
+    webhooks: TemporaryWebhooks;
+    /** Waits before a retry, in tests. */
+    wait?: (delayMs: number, signal: AbortSignal) => Promise<void>;
+  }) {
     this.#webhooks = webhooks;
     this.#listeners = listeners;
-    this.#retryDelaysMs = retryDelaysMs;
+    this.#wait = wait;
   }
 
   /**
@@ -89,8 +92,8 @@ export class WebhookReconciler {
 
   async #retry(): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
-      const delayMs = this.#retryDelaysMs[Math.min(attempt, this.#retryDelaysMs.length - 1)];
-      await wait(delayMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+      const delayMs = retryDelaysMs[Math.min(attempt, retryDelaysMs.length - 1)] ?? 0;
+      await this.#wait(delayMs, this.#closing.signal).catch(() => {});
       if (this.#closing.signal.aborted || (await this.#reconcile())) return;
     }
   }

@@ -6,7 +6,10 @@ import type { Exchange } from "./exchange.ts";
 
 /** Limits on connections, and on responses that clients do not read. */
 export interface ConnectionLimits {
-  /** The maximum number of open connections. Further connections are closed immediately. `Infinity` disables the limit. */
+  /**
+   * The maximum number of open connections. At the limit, a new connection closes the oldest one without a request in progress.
+   * `Infinity` disables the limit.
+   */
   maxConnections: number;
   /** The maximum number of requests on one connection, which is closed after the last one. `Infinity` disables the limit. */
   maxRequestsPerSocket: number;
@@ -26,7 +29,7 @@ export const defaultLimits: ConnectionLimits = {
  * a time.
  */
 const maxUnanswered = 16;
-/** The minimum time between two warnings about refused connections. */
+/** The minimum time between two warnings about connections above the limit. */
 const warningIntervalMs = 60_000;
 /** The interval between probes to a client that has half-closed its connection. */
 const defaultProbeMs = 1_000;
@@ -69,6 +72,11 @@ export class Connection {
     return this.#pipelined.length >= maxUnanswered;
   }
 
+  /** Whether a request is in progress: from its complete head to the end of its response. */
+  get hasRequest(): boolean {
+    return this.exchange !== undefined && !this.isIdle;
+  }
+
   /** Whether every request on this connection is answered. `false` before the first request. */
   get isIdle(): boolean {
     return this.exchange?.outgoing.writableFinished ?? false;
@@ -80,18 +88,33 @@ export function limitConnections(
   server: Server,
   { connections, limits, warn }: { connections: Connections; limits: ConnectionLimits; warn: Warn },
 ): void {
+  const { maxConnections } = limits;
+  const warnAtMostOnceAMinute = (message: string) => {
+    let warnedAt = Number.NEGATIVE_INFINITY;
+    return () => {
+      if (performance.now() - warnedAt < warningIntervalMs) return;
+      warnedAt = performance.now();
+      warn({ maxConnections }, message);
+    };
+  };
+  const warnClosed = warnAtMostOnceAMinute(
+    "Connections without a whole request closed: the limit maxConnections is reached.",
+  );
+  const warnRefused = warnAtMostOnceAMinute("Connections refused: the limit maxConnections is reached.");
   server.on("connection", (socket) => {
+    if (connections.size >= maxConnections) {
+      const closed = findReplaceable(connections);
+      if (!closed) {
+        warnRefused();
+        socket.destroy();
+        return;
+      }
+      warnClosed();
+      closed.destroy();
+      connections.delete(closed);
+    }
     connections.set(socket, new Connection(limits.maxRequestsPerSocket));
     socket.once("close", () => connections.delete(socket));
-  });
-
-  server.maxConnections = limits.maxConnections;
-  let warnedAt = Number.NEGATIVE_INFINITY;
-  server.on("drop", () => {
-    if (performance.now() - warnedAt < warningIntervalMs) return;
-    warnedAt = performance.now();
-    const { maxConnections } = limits;
-    warn({ maxConnections }, "Connections refused: the limit maxConnections is reached.");
   });
 
   // For Node, 0 means no limit.
@@ -102,11 +125,34 @@ export function limitConnections(
     if (socket.writableLength > 0) {
       warn({ timeoutMs: limits.writeTimeoutMs }, "connection closed: the client does not read the response");
       socket.destroy();
-    } else if (server.keepAliveTimeout > 0 && connections.get(socket)?.isIdle) {
+    } else if (socket.writableEnded || (server.keepAliveTimeout > 0 && connections.get(socket)?.isIdle)) {
+      // A route can end the connection before its response, which then never finishes.
       socket.destroy();
     }
     // Otherwise, a handler is running or the request is incomplete. Both cases have their own timeouts.
   });
+}
+
+/**
+ * Returns the connection to close for a new one, so that a client that holds connections cannot keep deliveries out: the oldest one
+ * without a request in progress, or, if more clients are sending requests, the oldest one of those. Otherwise, such clients would
+ * let new connections close each other before their first request. Returns `undefined` if all clients wait for responses.
+ */
+function findReplaceable(connections: Connections): Duplex | undefined {
+  let idle: Duplex | undefined;
+  let sending: Duplex | undefined;
+  let majority = 0;
+  // A map is iterated in the order of insertion.
+  for (const [socket, { exchange, hasRequest }] of connections) {
+    if (!hasRequest) {
+      idle ??= socket;
+      majority += 1;
+    } else if (!exchange?.incoming.complete) {
+      sending ??= socket;
+      majority -= 1;
+    }
+  }
+  return majority < 0 ? sending : idle;
 }
 
 /**
@@ -147,11 +193,8 @@ export function answerHalfClosed(server: Server, connections: Connections, probe
 }
 
 /** Whether the client of a request has disconnected. Sends two probes if the client has half-closed the connection. */
-export async function hasDisconnected({
-  incoming,
-  outgoing,
-}: Pick<Exchange, "incoming" | "outgoing">): Promise<boolean> {
-  if (!incoming.socket.readableEnded) return outgoing.destroyed;
+export async function hasDisconnected({ outgoing, socket }: Pick<Exchange, "outgoing" | "socket">): Promise<boolean> {
+  if (!socket.readableEnded) return outgoing.destroyed;
   // The first probe causes a reset. Node no longer reads the connection, so only the second probe detects the reset.
   for (let probes = 0; probes < 2 && !outgoing.destroyed; probes += 1) {
     sendProbe(outgoing);

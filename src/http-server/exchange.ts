@@ -1,8 +1,43 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { hopByHopHeaders } from "../core/http-headers.ts";
+import { hopByHopHeaders } from "../core/urls.ts";
 import { type Answer, headersOf, isResponse, type JsonAnswer } from "../http/answer.ts";
-import { checkBodyHeaders, decodeText, readIncoming } from "../http/request-body.ts";
+import { checkBodyHeaders, decodeText, readIncoming } from "../http/body.ts";
+
+/**
+ * Returns the reason why a request that Node's parser accepts must be refused: a proxy in front of the server could
+ * interpret its headers differently, which enables request smuggling. Returns `undefined` for unambiguous requests.
+ */
+export function headProblem(request: IncomingMessage): string | undefined {
+  const { httpVersionMajor, httpVersionMinor, url = "", rawHeaders, headers } = request;
+  // Node accepts the versions "HTTP/2.0" and "HTTP/0.9" in HTTP/1 syntax.
+  if (httpVersionMajor !== 1) return "Unsupported HTTP version";
+  // A `Request` cannot have such a URL.
+  if (!url.startsWith("/") && hasCredentials(url)) return "Credentials in the URL";
+  // Node uses the first Host header, but a proxy can use another one.
+  if (hasDuplicateHeader(rawHeaders, "host")) return "Multiple Host headers";
+  const coding = headers["transfer-encoding"];
+  if (coding === undefined) return undefined;
+  // HTTP/1.0 has no Transfer-Encoding, so a proxy can end the body elsewhere.
+  if (httpVersionMinor === 0) return "Transfer-Encoding in HTTP/1.0";
+  // For "gzip, chunked", Node decodes the chunks but does not decompress the body.
+  return coding.toLowerCase() === "chunked" ? undefined : "Unsupported Transfer-Encoding";
+}
+
+function hasCredentials(url: string): boolean {
+  const { username, password } = URL.parse(url) ?? {};
+  return Boolean(username || password);
+}
+
+/** Whether a header occurs more than once. Pass the name in lowercase. */
+export function hasDuplicateHeader(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] ?? "";
+    if (given.length === name.length && given.toLowerCase() === name) count += 1;
+  }
+  return count > 1;
+}
 
 /**
  * How long the connection stays open after an early response, so that a client that is still sending can read the
@@ -16,6 +51,8 @@ const maxLingerBytes = 256 * 1024;
 export class Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
+  /** The connection. Node removes the socket from a request whose body stream was cancelled. */
+  readonly socket: Socket;
   /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
   /** `taken`: the whole body was read before Node detected the end of the request. */
@@ -24,6 +61,7 @@ export class Exchange {
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean) {
     this.incoming = incoming;
     this.outgoing = outgoing;
+    this.socket = incoming.socket;
     this.expectsContinue = expectsContinue;
     if (expectsContinue) this.#continueOnRead();
   }
@@ -76,7 +114,7 @@ export class Exchange {
     const { incoming, outgoing } = this;
     outgoing.once("finish", () => {
       // Wait for the parser: a body in the same packet as the headers is parsed only after an early response is sent.
-      if (!incoming.complete) setImmediate(linger, incoming);
+      if (!incoming.complete) setImmediate(linger, this);
     });
   }
 
@@ -93,23 +131,25 @@ export class Exchange {
   }
 }
 
-function linger(incoming: IncomingMessage): void {
-  if (incoming.complete) return;
-  const socket: Socket = incoming.socket;
+function linger({ incoming, socket }: Exchange): void {
+  if (incoming.complete || socket.destroyed) return;
   let bytes = 0;
+  // Runs after Node's parser.
   const onData = (chunk: Uint8Array) => {
+    if (incoming.complete) return stop();
     bytes += chunk.length;
-    if (bytes <= maxLingerBytes) return;
+    // Node pauses the connection if the body has no reader, or its reader stopped.
+    if (bytes <= maxLingerBytes) return void socket.resume();
     // Stop reading without destroying the socket, because a reset can prevent the client from reading the response.
     socket.pause();
     socket.end();
   };
-  const timer = setTimeout(() => socket.destroy(), lingerMs);
-  socket.on("data", onData);
-  incoming.once("close", () => {
+  const stop = () => {
     clearTimeout(timer);
-    socket.off("data", onData);
-  });
+    socket.off("data", onData).off("close", stop);
+  };
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.on("data", onData).once("close", stop).resume();
 }
 
 /** Sends a JSON answer. */

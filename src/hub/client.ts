@@ -1,8 +1,7 @@
-import { findUnknownOption } from "../core/check-option.ts";
-import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
-import type { Logger } from "../core/logger.ts";
-import { formatWrongOption } from "../core/option-error.ts";
+import { directFetch } from "../core/fetch.ts";
+import type { Logger } from "../core/log.ts";
+import { type Duration, findUnknownOption, formatWrongOption, toMilliseconds } from "../core/options.ts";
 import { accountOperations, type Whoami } from "./account.ts";
 import { findHubUrl } from "./hub-url.ts";
 import { HubJobs } from "./jobs/jobs.ts";
@@ -89,8 +88,7 @@ export class HubClient {
     const transport = new Transport({
       hubUrl,
       findToken: () => findToken({ option: token, hubUrl }),
-      // Browsers throw if `fetch` is called as a method of another object.
-      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      fetch: options.fetch ?? directFetch,
       timeoutMs: readTimeout(timeout),
       attempts,
       logger,

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { discussionStatuses, repoTypes } from "../payload/schema.ts";
+import { discussionStatuses, repoTypes } from "../payload/names.ts";
 import type { CallOptions, Operations } from "./operation.ts";
 import { jsonBody } from "./operation.ts";
 import type { RepoRef, SearchOf } from "./schemas.ts";
@@ -89,7 +89,7 @@ const search = z.object({
   lastUpdate: z.optional(timestamp),
 });
 
-const searchAndApply = z.extend(search, { applyToAll: flag() });
+const searchAndApply = z.object({ ...search.shape, applyToAll: flag() });
 
 /** Notifications to delete, by the IDs of their discussions. */
 export const notificationDeletion = z.object({

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { repoTypes } from "../payload/schema.ts";
+import { _isoDateTime, $constructor, $ZodISODateTime } from "zod/v4/core";
+import { repoTypes } from "../payload/names.ts";
 import { withJsonRule } from "./validation/json-rule.ts";
 
 /*
@@ -36,9 +37,18 @@ export const objectId = z.string().check(z.regex(/^[0-9a-f]{24}$/, "expected 24 
 /** An ID of 24 hexadecimal digits in uppercase or lowercase, which some requests accept. */
 export const objectIdInEitherCase = z.string().check(z.regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits"));
 
+// TypeScript requires an explicit type on the name through which an assertion function is called.
+const stringFormat: $constructor<z.ZodMiniStringFormat> = z.ZodMiniStringFormat;
+
+/** The schema class of `z.iso.datetime()`. With `z.iso`, a bundle contains the schemas of dates, times, and durations too. */
+const IsoDateTime: $constructor<z.iso.ZodMiniISODateTime> = $constructor("ZodMiniISODateTime", (schema, definition) => {
+  $ZodISODateTime.init(schema, definition);
+  stringFormat.init(schema, definition);
+});
+
 /** A date and time in ISO 8601 format, in UTC with a trailing `Z`. Fractional seconds are optional. */
 export const timestamp = withJsonRule(
-  z.iso.datetime("expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"),
+  _isoDateTime(IsoDateTime, "expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"),
   { pattern: "^\\S+Z$" },
 );
 

@@ -1,7 +1,6 @@
-import { optionError } from "../core/option-error.ts";
-import type { Delivery, Outcome } from "../payload/delivery.ts";
-import type { OwnActions } from "./own-actions.ts";
-import type { RetryPolicy } from "./retry-policy.ts";
+import { optionError } from "../core/options.ts";
+import type { Delivery, Outcome } from "../payload/parse.ts";
+import type { RetryPolicy } from "./retry.ts";
 
 /** The fields that identify a delivery. */
 export type DeliveryKey = Pick<Delivery, "id" | "endpoint">;
@@ -24,13 +23,20 @@ export interface ClaimedDelivery extends Omit<IncomingDelivery, "headers" | "rep
 
 /**
  * The status of a delivery. `queued`: waiting for an attempt. `running`: an attempt is in progress. `succeeded`: an attempt has
- * succeeded. `dead`: the delivery failed and is not retried, but can be replayed. `cancelled`: the delivery was discarded. It does not
- * run, but can be replayed.
+ * succeeded. `ignored`: a condition of the endpoint ignored the delivery. Its last attempt has the reason. `dead`: the delivery failed
+ * and is not retried, but can be replayed. `cancelled`: the delivery was discarded. It does not run, but can be replayed.
  */
-export type DeliveryStatus = "queued" | "running" | "succeeded" | "dead" | "cancelled";
+export type DeliveryStatus = "queued" | "running" | "succeeded" | "ignored" | "dead" | "cancelled";
 
 /** All statuses, in the order of a delivery's lifecycle. */
-export const deliveryStatuses: readonly DeliveryStatus[] = ["queued", "running", "succeeded", "dead", "cancelled"];
+export const deliveryStatuses: readonly DeliveryStatus[] = [
+  "queued",
+  "running",
+  "succeeded",
+  "ignored",
+  "dead",
+  "cancelled",
+];
 
 /** What is recorded of one attempt, at most 16 KiB of JSON text. If it is larger, the inbox cuts it and sets `isTruncated`. */
 export interface AttemptDetails {
@@ -40,8 +46,6 @@ export interface AttemptDetails {
   stack?: string;
   /** The lines that the handler logged with `context.log`, oldest first. */
   logs?: readonly AttemptLog[];
-  /** Why a condition of the endpoint ignored the delivery. */
-  ignoredReason?: string;
   /** Whether something was cut to fit the limit. */
   isTruncated?: boolean;
 }
@@ -67,10 +71,15 @@ export interface DeliveryAttempt {
    * Redis and PostgreSQL store no duration.
    */
   durationMs?: number;
-  /** `abandoned`: the process stopped or lost its lease before the handler finished. */
-  outcome: "succeeded" | "failed" | "abandoned";
+  /**
+   * `ignored`: a condition of the endpoint ignored the delivery, and the handler did not run. `abandoned`: the process stopped or lost
+   * its lease before the handler finished.
+   */
+  outcome: "succeeded" | "ignored" | "failed" | "abandoned";
   /** The error of a failed or abandoned attempt. */
   error?: { code: string; message: string };
+  /** Why the delivery was ignored. */
+  reason?: string;
   /** Only returned by `Inbox.get`. Deleted with the body after the retention period. */
   details?: AttemptDetails;
 }
@@ -82,7 +91,7 @@ export interface StoredDelivery extends DeliveryKey, Pick<Delivery, "receivedAt"
   dueAt?: Date;
   /** When the current attempt of a running delivery started. */
   startedAt?: Date;
-  /** When the delivery succeeded, became dead, or was discarded. */
+  /** When the delivery succeeded, was ignored, became dead, or was discarded. */
   finishedAt?: Date;
   /** The body as it was received. Missing after the retention period, when only the ID is kept to detect duplicates. */
   body?: string;
@@ -103,13 +112,34 @@ export interface EndpointQueue {
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`). `details` is
-   * stored with the attempt.
+   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
    */
-  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome & { readonly details?: AttemptDetails }>;
+  run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called after the end of an attempt was stored in this process. Must not throw. */
   onAttemptStored?: ((key: DeliveryKey) => void) | undefined;
 }
+
+/** The end of a run that the inbox stores as an attempt. */
+export type FinishedRun = Outcome & {
+  /** What the inbox stores with the attempt. */
+  readonly details?: AttemptDetails;
+  /**
+   * Called once after the attempt was stored, with the step that the inbox has decided. Not called for an attempt that the inbox does
+   * not store, such as a failure after another process has taken over the delivery. Must not throw.
+   */
+  readonly onStored?: (next: NextStep) => void;
+};
+
+/** The status of a delivery after an attempt. */
+export type NextStep =
+  | { status: "succeeded" | "ignored" | "dead" }
+  | {
+      status: "queued";
+      /** When the next attempt is due, in milliseconds since the epoch. */
+      dueAt: number;
+      /** Whether the attempt counts toward `maxAttempts`. An interrupted attempt does not count. */
+      counts: boolean;
+    };
 
 /** Filters and pagination for a list of deliveries. A delivery must match all filters. */
 export interface ListOptions {
@@ -126,8 +156,8 @@ export interface ListOptions {
   /** Only deliveries that were received before this time. */
   receivedUntil?: Date;
   /**
-   * Words to find in the ID, the repository, and the error codes and messages of the attempts. Each word must be the start of a word
-   * in this text. Case and accents are ignored.
+   * Words, separated by spaces, to find in the ID, the first MiB of the body, and the errors and log lines of the attempts. Each word must
+   * be part of one of these texts. Case and accents are ignored.
    */
   search?: string;
   /** The maximum number of deliveries on the page, from 1 to 1,000. Default `50`. */
@@ -141,19 +171,14 @@ export interface DeliveryPage {
   deliveries: readonly StoredDelivery[];
   /**
    * The cursor of the next page. Missing on the last page. With filters, a page can contain fewer deliveries than `limit`, or none,
-   * and still have a next page, because the number of deliveries that one request examines is limited.
+   * and still have a next page, because the duration of one request is limited.
    */
   next?: string;
   /**
-   * Present if the filters other than `endpoint` and `status` were applied only to this number of newest deliveries, because the inbox
-   * has no search index.
+   * How far the filters other than `endpoint` and `status` were applied: the time when the last examined delivery was received. Missing if
+   * all deliveries were examined. `next` continues the search.
    */
-  searchedNewest?: number;
-  /**
-   * The number of deliveries and failed attempts that the search index does not contain yet. A search also finds the newest of these,
-   * but not all. Missing if there are none, or if the list did not use the index.
-   */
-  unindexed?: number;
+  searchedUntil?: Date;
 }
 
 /** The number of an endpoint's deliveries in each status. */
@@ -172,8 +197,8 @@ export interface InboxProblem {
   message: string;
 }
 
-/** What an inbox reports about its storage and its search. */
-export interface InboxDescription extends Pick<DeliveryPage, "searchedNewest" | "unindexed"> {
+/** What an inbox reports about its storage. */
+export interface InboxDescription {
   /** Settings of the storage that can cause the loss of accepted deliveries, each with its remedy. Without secrets. */
   warnings?: readonly string[];
 }
@@ -199,7 +224,7 @@ export interface Inbox {
   /** Replays all dead deliveries of an endpoint. Returns the number of replayed deliveries. */
   replayDead(endpoint: string): Promise<number>;
   /**
-   * Discards a queued or dead delivery, which becomes `cancelled`. Has no effect if the delivery has succeeded or was discarded.
+   * Discards a queued or dead delivery, which becomes `cancelled`. Has no effect if the delivery has finished otherwise.
    *
    * @throws `DELIVERY_UNKNOWN` if the delivery is not stored, `DELIVERY_RUNNING` while it is running.
    */
@@ -217,10 +242,7 @@ export interface Inbox {
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>>;
   /** Returns the current problems, or an empty list if the inbox is healthy. Resolves within 3 s and never rejects. */
   problems(): Promise<readonly InboxProblem[]>;
-  /**
-   * Describes the storage, and what a search covers: `searchedNewest` without a search index, `unindexed` if the index is incomplete.
-   * Does not read deliveries. An inbox without this method shows neither in the console.
-   */
+  /** Describes the storage. Does not read deliveries. */
   describe?(): Promise<InboxDescription>;
   /** Deletes deliveries whose retention period has ended. Returns the number of deleted deliveries. */
   prune(): Promise<number>;
@@ -249,3 +271,20 @@ export function pageSize({ limit = defaultPageSize }: ListOptions): number {
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= maxPageSize) return limit;
   throw optionError({ option: "limit", value: limit, expected: `a whole number from 1 to ${maxPageSize}` });
 }
+
+/**
+ * The changes on the Hub that the servers of this inbox made, by key. A server uses them to recognize the events that it caused
+ * itself (`ignoreSelf`). Keys are short texts without secrets, such as `comment 6123…`.
+ */
+export interface OwnActions {
+  /** Stores keys for 14 days. Keeps only the latest 100,000 keys. @throws if the keys cannot be stored. */
+  add(keys: readonly string[]): Promise<void>;
+  /** Returns the keys that are stored. @throws if the keys cannot be read. */
+  find(keys: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** How long keys are stored, in milliseconds. The Hub retries deliveries for a shorter time. */
+export const ownActionRetentionMs = 14 * 24 * 3_600_000;
+
+/** The maximum number of stored keys. The oldest keys are removed first. */
+export const maxOwnActions = 100_000;

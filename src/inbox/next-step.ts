@@ -1,21 +1,10 @@
-import type { Outcome } from "../payload/delivery.ts";
-import type { ClaimedDelivery } from "./inbox.ts";
-
-/** The status of a delivery after an attempt. */
-export type NextStep =
-  | { status: "succeeded" | "dead" }
-  | {
-      status: "queued";
-      /** When the next attempt is due, in milliseconds since the epoch. */
-      dueAt: number;
-      /** Whether the attempt counts toward `maxAttempts`. An interrupted attempt does not count. */
-      counts: boolean;
-    };
+import type { Outcome } from "../payload/parse.ts";
+import type { ClaimedDelivery, NextStep } from "./inbox.ts";
 
 /**
- * Returns the next step after an attempt. All inboxes and the log use this function, so that they agree.
+ * Returns the next step after an attempt. An inbox decides it once, stores it, and passes it to `FinishedRun.onStored`.
  *
- * - A delivery that the handler processed or the filter ignored has succeeded.
+ * - A delivery that the handler processed has succeeded, and one that a condition ignored is ignored.
  * - If the attempt was interrupted, the delivery runs again immediately.
  * - After a failure, the delivery is retried at the requested time, otherwise after the wait of the retry policy. The delivery is
  *   dead if the error is not retryable or no attempts are left.
@@ -34,7 +23,7 @@ export function nextStep(
     now: number;
   },
 ): NextStep {
-  if (outcome.status !== "failed") return { status: "succeeded" };
+  if (outcome.status !== "failed") return { status: outcome.status };
   if (isInterrupted) return { status: "queued", dueAt: now, counts: false };
   if (!outcome.error.retryable || claimed.isLastAttempt) return { status: "dead" };
   const requested = outcome.retryAt?.getTime() ?? Number.NaN;

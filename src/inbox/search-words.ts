@@ -1,18 +1,26 @@
 /** The maximum number of words of a search. Further words are ignored. */
 const maxWords = 20;
 
-/** Returns the distinct words of a text, without case and accents. A word consists of letters and digits. */
-export function wordsOf(text: string): string[] {
-  const folded = text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
-  return [...new Set(folded.match(/[\p{L}\p{N}]+/gu))];
-}
-
-/** Returns the words to find. */
+/** Returns the distinct words to find, which are separated by spaces, without case and accents. */
 export function searchWords(search: string): string[] {
-  return wordsOf(search).slice(0, maxWords);
+  const words = fold(search).split(/\s+/).filter(Boolean);
+  return [...new Set(words)].slice(0, maxWords);
 }
 
-/** Whether each searched word is the start of a word. */
-export function areFound(searched: readonly string[], words: readonly string[]): boolean {
-  return searched.every((start) => words.some((word) => word.startsWith(start)));
+/** Whether each word of {@link searchWords} is part of at least one text. Only reads texts until all words are found. */
+export function areFound(words: readonly string[], texts: Iterable<string | undefined>): boolean {
+  let missing = words;
+  for (const text of texts) {
+    if (text === undefined) continue;
+    const folded = fold(text);
+    missing = missing.filter((word) => !folded.includes(word));
+    if (missing.length === 0) return true;
+  }
+  return missing.length === 0;
+}
+
+/** Removes case and accents. */
+function fold(text: string): string {
+  const isAscii = !/[\u0080-\uffff]/.test(text);
+  return (isAscii ? text : text.normalize("NFKD").replaceAll(/\p{M}/gu, "")).toLowerCase();
 }

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { defaultPort } from "../core/defaults.ts";
+import { defaultPort } from "../core/urls.ts";
 import { findServerFile } from "../server-file/find-server-file.ts";
 import { serverFileInvalid } from "../server-file/load-failure.ts";
 import { ServerFileLoader } from "../server-file/server-file-loader.ts";

@@ -4,7 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
-import { consolePath } from "../core/paths.ts";
+import { consolePath } from "../core/urls.ts";
 import { deriveTokenId, developmentTokens } from "./accounts.ts";
 import { CodedException, errorResponse } from "./error-response.ts";
 import type { HubContext } from "./hub-context.ts";

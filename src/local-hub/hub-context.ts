@@ -1,4 +1,4 @@
-import type { Logger } from "../core/logger.ts";
+import type { Logger } from "../core/log.ts";
 import type { BucketFaults } from "./buckets/faults.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
 import type { RepositoryChange } from "./events/repository-change.ts";

@@ -1,9 +1,8 @@
 import type { Hono } from "hono";
-import { checkCount, checkOptionNames, checkPort } from "../core/check-option.ts";
-import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { Logger } from "../core/logger.ts";
-import { createSafeLogger } from "../core/logger.ts";
+import type { Logger } from "../core/log.ts";
+import { createSafeLogger } from "../core/log.ts";
+import { checkCount, checkOptionNames, checkPort, type Duration, toMilliseconds } from "../core/options.ts";
 import type { Job } from "../hub/jobs/schemas.ts";
 import { listen } from "../receiver/node/listen.ts";
 import { createHubApp } from "./app.ts";

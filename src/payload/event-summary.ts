@@ -1,5 +1,5 @@
-import { readOwnField } from "../core/read-field.ts";
-import { shorten } from "../core/shorten.ts";
+import { readOwnField } from "../core/describe.ts";
+import { shorten } from "../core/text.ts";
 
 /** The event and the repository of a payload. A field is missing if the payload does not contain it. */
 export interface EventSummary {

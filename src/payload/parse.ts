@@ -1,13 +1,90 @@
-import { describeIssue } from "../core/describe-issue.ts";
+import { readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import { readOwnField } from "../core/read-field.ts";
+import { describeIssue } from "../core/issues.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
+
+/*
+ * The types of a delivery, in the order in which a server creates them:
+ *
+ * 1. `DeliveryRequest` is an HTTP request. `JobDelivery` replaces it in jobs and in tests.
+ * 2. `UnparsedDelivery` adds the ID, the endpoint, and the time to the body.
+ * 3. `ParsedDelivery` contains the `Delivery` that the handler receives, and the result of the filter.
+ * 4. If the endpoint runs in the background, the inbox stores an `IncomingDelivery`. For each attempt, it passes a
+ *    `ClaimedDelivery`, which is parsed again. Lists contain a `StoredDelivery`.
+ */
+
+/** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
+export interface Delivery<Payload = WebhookPayload> {
+  /**
+   * The `Webhook-Id` header, which stays the same when the Hub retries or replays the delivery. Generated if the request has
+   * no such header.
+   */
+  readonly id: string;
+  /** The name of the endpoint. */
+  readonly endpoint: string;
+  /** The body exactly as the server received it. */
+  readonly body: string;
+  /** The parsed and validated body. */
+  readonly payload: Payload;
+  /** The time when the server first received the delivery. */
+  readonly receivedAt: Date;
+  /** The number of this attempt, starting at 1. */
+  readonly attempt: number;
+}
+
+/** A delivery whose body is not parsed yet. */
+export type UnparsedDelivery = Omit<Delivery, "payload">;
+
+/** The result of running a handler on a delivery. */
+export type Outcome =
+  /** The handler returned `result`. */
+  | { readonly status: "succeeded"; readonly result: unknown }
+  /** The filter did not match, or a condition of the endpoint: `paths` or `ignoreSelf`. */
+  | { readonly status: "ignored"; readonly reason: string }
+  /** The handler failed. `retryAt` is set if the handler requested a retry at a certain time. */
+  | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };
+
+/** An invalid field of a payload. */
+interface PayloadProblem {
+  /** The keys from the root of the payload. Empty for the payload itself. */
+  path: (string | number)[];
+  problem: string;
+}
+
+/** The maximum number of problems of a payload. */
+const maxProblems = 50;
+
+/** Lists the invalid fields of a payload, for an editor. The list is empty if the payload is valid, and never contains values. */
+export function findPayloadProblems(value: unknown): readonly PayloadProblem[] {
+  try {
+    parsePayload(value);
+    return [];
+  } catch (error) {
+    const problems = WebhookError.isInstance(error) ? problemsOf(error) : undefined;
+    if (!problems) throw error;
+    return problems;
+  }
+}
+
+/** Returns the invalid fields behind an error of `parsePayload`, or `undefined` for other errors. */
+export function problemsOf(error: WebhookError): readonly PayloadProblem[] | undefined {
+  return issuesOf(error)
+    ?.slice(0, maxProblems)
+    .map(({ path = [], message }) => ({
+      path: path.map((part) => toKey(typeof part === "object" ? part.key : part)),
+      problem: message,
+    }));
+}
+
+function toKey(key: PropertyKey): string | number {
+  return typeof key === "number" ? key : String(key);
+}
 
 /** The maximum number of problems in an error message. The limit keeps responses short. */
 const maxListedProblems = 3;
 
 /** A validation issue in the format of Standard Schema, which zod also uses. */
-export interface Issue {
+interface Issue {
   readonly message: string;
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
@@ -43,7 +120,7 @@ function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
 const issuesOfErrors = new WeakMap<WebhookError, readonly Issue[]>();
 
 /** Returns the issues behind an error of {@link payloadInvalid}, or `undefined` for other errors. */
-export function issuesOf(error: WebhookError): readonly Issue[] | undefined {
+function issuesOf(error: WebhookError): readonly Issue[] | undefined {
   return issuesOfErrors.get(error);
 }
 

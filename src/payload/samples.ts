@@ -1,5 +1,6 @@
 import { deepMerge } from "./edit.ts";
-import type { KnownScope, WebhookPayload } from "./schema.ts";
+import type { KnownScope } from "./names.ts";
+import type { WebhookPayload } from "./schema.ts";
 import type { PayloadOf } from "./scope.ts";
 
 /** A part of a payload to merge into a sample. Lists are replaced, not merged. */

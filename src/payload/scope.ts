@@ -1,11 +1,9 @@
+import { type Action, isKnownScope, type KnownScope } from "./names.ts";
 import {
-  type Action,
   type BucketContentPayload,
   type DiscussionCommentPayload,
   type DiscussionPayload,
   type GitContentPayload,
-  isKnownScope,
-  type KnownScope,
   type RepoConfigPayload,
   type RepoContentPayload,
   type RepoPayload,

@@ -1,4 +1,4 @@
-import { suggest } from "../core/suggest.ts";
+import { suggest } from "../core/options.ts";
 
 // This file must not import schemas, because the command line loads it to print help.
 

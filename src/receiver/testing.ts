@@ -1,8 +1,8 @@
-import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { WebhookError } from "../core/errors.ts";
-import { webhooksPath } from "../core/paths.ts";
-import { endpointUnknown } from "./endpoint/endpoint-registry.ts";
-import type { WebhooksServer } from "./webhooks-server.ts";
+import { type Duration, toMilliseconds } from "../core/options.ts";
+import { webhooksPath } from "../core/urls.ts";
+import type { WebhooksServer } from "./server.ts";
+import { endpointUnknown } from "./webhook.ts";
 
 /** A short interval, so that tests do not wait longer than necessary. Polling SQLite is cheap. */
 const pollIntervalMs = 2;
@@ -47,7 +47,7 @@ export function deliveryRequest({
 }
 
 /**
- * Waits until every accepted delivery of the background endpoints has succeeded or is dead, including retries. In the
+ * Waits until every accepted delivery of the background endpoints has succeeded, was ignored, or is dead, including retries. In the
  * default inbox of a test runner, a retry waits at most 50 ms. With another inbox, set a short `backoff` on the endpoints.
  *
  * @throws `NOT_SETTLED` after `timeout`, with a list of the unfinished deliveries; `ENDPOINT_UNKNOWN`; `OPTION_INVALID`.
@@ -55,7 +55,7 @@ export function deliveryRequest({
  * ```ts
  * await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "s3cret", id: "first" }));
  * await settled(server);
- * const stored = await server.inbox.get("first"); // its status is "succeeded" or "dead"
+ * const stored = await server.inbox.get("first"); // its status is "succeeded", "ignored", or "dead"
  * ```
  */
 export async function settled(

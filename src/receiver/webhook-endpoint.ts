@@ -1,6 +1,6 @@
-import type { WebhookFunction } from "./endpoint/webhook-function.ts";
-import { launchInterceptor } from "./lifecycle/launch-interceptor.ts";
-import { WebhooksServer } from "./webhooks-server.ts";
+import { launchInterceptor } from "./control.ts";
+import { WebhooksServer } from "./server.ts";
+import type { WebhookFunction } from "./webhook.ts";
 
 /**
  * Registers an endpoint on a shared server, which is launched at the end of the script. Takes the arguments of {@link

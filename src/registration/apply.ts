@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
 import type { Webhook, WebhookRequest } from "../hub/webhooks/schemas.ts";
-import type { DesiredWebhook } from "./desired-webhook.ts";
-import type { HubConnection } from "./hub-connection.ts";
-import type { HubState, ManagedWebhook, RegistrationFile, RegistrationSession } from "./registration-file.ts";
 import type { CreateStep, FailedStep, RegistrationReport, RegistrationStep, UpdateStep } from "./report.ts";
-import type { SecretHasher } from "./secret-hash.ts";
-import { fieldsOf } from "./webhook-fields.ts";
+import type { HubState, ManagedWebhook, RegistrationFile, RegistrationSession } from "./state.ts";
+import { type SecretHash, type SecretHasher, uncertainSecret } from "./state.ts";
+import type { DesiredWebhook, HubConnection } from "./webhook.ts";
+import { fieldsOf } from "./webhook.ts";
 
 interface ApplyOptions {
   client: HubConnection;
@@ -113,7 +112,7 @@ async function createWebhook(
 }
 
 async function updateWebhook(
-  { id, endpoint }: UpdateStep,
+  { id, endpoint, changes: planned }: UpdateStep,
   { client, file, hasher, secret, unreadableSecretIds, desired, session, signal }: ApplyOptions,
 ): Promise<void> {
   const wanted = desired.find((candidate) => candidate.endpoint === endpoint);
@@ -121,7 +120,17 @@ async function updateWebhook(
   if (unreadableSecretIds.has(id)) throw secretUnreadable(id);
   // The Hub replaces the whole webhook. If `secret` is omitted, the client sends the webhook's current secret.
   const changes = { ...toRequest(wanted), ...(secret !== undefined && { secret }) };
-  const webhook = await client.webhooks.update(id, changes, { signal });
+  const former = file.read().webhooks.find((managed) => managed.id === id)?.secret;
+  const isSecretRecorded = former !== undefined && planned.some(({ field }) => field === "secret");
+  // Otherwise, if the response is lost and the change is then undone, the former hash would match.
+  if (isSecretRecorded) await file.change((draft) => setSecret(draft, { id, secret: uncertainSecret }));
+  let webhook: Webhook;
+  try {
+    webhook = await client.webhooks.update(id, changes, { signal });
+  } catch (error) {
+    if (isSecretRecorded && isRejection(error)) await file.change((draft) => setSecret(draft, { id, secret: former }));
+    throw error;
+  }
   const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), ...(session && { session }) };
   const newSecret = secret === undefined ? {} : { secret: await hasher.hash() };
   await file.change((draft) => {
@@ -157,6 +166,10 @@ function putWebhook(state: HubState, webhook: ManagedWebhook): void {
   state.webhooks = [...state.webhooks.filter(({ id }) => id !== webhook.id), webhook];
 }
 
+function setSecret(state: HubState, { id, secret }: { id: string; secret: SecretHash }): void {
+  for (const managed of state.webhooks) if (managed.id === id) managed.secret = secret;
+}
+
 function removePending(state: HubState, { key }: { key: string }): void {
   state.pending = state.pending.filter((entry) => entry.key !== key);
 }
@@ -168,7 +181,7 @@ function secretUnreadable(id: string): HubError {
   );
 }
 
-/** Whether the error proves that the Hub did not create the webhook. After any other error, the webhook may exist. */
+/** Whether the error proves that the Hub changed nothing. After any other error, it may have made the change. */
 function isRejection(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
   if (error.status !== undefined) return error.status >= 400 && error.status <= 499;

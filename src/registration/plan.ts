@@ -2,8 +2,6 @@ import { maskUrl } from "../core/urls.ts";
 import { hasHiddenSecret } from "../hub/webhooks/changes.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import { formatWatched } from "../payload/watch.ts";
-import type { DesiredWebhook } from "./desired-webhook.ts";
-import type { ManagedWebhook } from "./registration-file.ts";
 import type {
   EnableStep,
   FieldChange,
@@ -12,8 +10,9 @@ import type {
   SecretChange,
   SkippedWebhook,
 } from "./report.ts";
-import type { SecretHash } from "./secret-hash.ts";
-import { isSameSet, isSameUrl, isSameWatched } from "./webhook-fields.ts";
+import type { ManagedWebhook, SecretHash } from "./state.ts";
+import type { DesiredWebhook } from "./webhook.ts";
+import { isSameSet, isSameUrl, isSameWatched } from "./webhook.ts";
 
 export interface PlanInput {
   /** One webhook for each endpoint with a watch list. */

@@ -1,17 +1,17 @@
-import { optionError } from "../core/option-error.ts";
-import type { EndpointRegistration } from "../receiver/endpoint/activity.ts";
+import { optionError } from "../core/options.ts";
 import {
   type ControllableServer,
   isControllableServer,
   type ServerDescription,
   serverControl,
-} from "../receiver/lifecycle/server-control.ts";
-import type { HubConnection } from "./hub-connection.ts";
-import { reconcileWebhooks } from "./reconcile-webhooks.ts";
-import type { RegisterOptions } from "./register-options.ts";
-import { RegistrationFile } from "./registration-file.ts";
+} from "../receiver/control.ts";
+import type { EndpointRegistration } from "../receiver/counts.ts";
+import type { RegisterOptions } from "./options.ts";
+import { validatePublicUrl, validateSecret } from "./options.ts";
+import { reconcileWebhooks } from "./reconcile.ts";
 import type { RegistrationReport } from "./report.ts";
-import { validatePublicUrl, validateSecret } from "./validate.ts";
+import { RegistrationFile } from "./state.ts";
+import type { HubConnection } from "./webhook.ts";
 
 /** Implements `register`. */
 export async function registerServer(

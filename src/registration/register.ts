@@ -1,7 +1,7 @@
-import type { ControllableServer } from "../receiver/lifecycle/server-control.ts";
-import type { HubConnection } from "./hub-connection.ts";
-import type { RegisterOptions } from "./register-options.ts";
+import type { ControllableServer } from "../receiver/control.ts";
+import type { RegisterOptions } from "./options.ts";
 import type { RegistrationReport } from "./report.ts";
+import type { HubConnection } from "./webhook.ts";
 
 /**
  * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates webhooks that

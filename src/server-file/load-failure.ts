@@ -1,8 +1,11 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeError } from "../core/describe-error.ts";
+import type { CodeFrame } from "../console/protocol/dev.ts";
+import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import { userStackLines } from "../core/user-stack.ts";
+import { userStackLines } from "../core/terminal.ts";
+import { maskUrl } from "../core/urls.ts";
+import { ServerRedaction } from "../receiver/logs.ts";
 
 /** Why a server file does not load: a reason and, if it helps, a stack trace. */
 export interface LoadFailure {
@@ -10,6 +13,8 @@ export interface LoadFailure {
   reason: string;
   /** The stack trace as Node prints it. Missing if the reason is sufficient. */
   stack?: string;
+  /** The source around the error. */
+  frame?: CodeFrame;
 }
 
 /** Creates the error for a server file that is missing, does not load, or creates no server. */
@@ -33,6 +38,18 @@ export function explainLoadFailure(error: unknown, { loading }: { loading: strin
   if (WebhookError.isInstance(error)) return { reason: `${error.message}${at}` };
   const message = `${thrown.name}: ${thrown.message.split("\n")[0]}`;
   return { reason: `${message}${at}`, stack };
+}
+
+/**
+ * Returns a function that replaces the secrets in texts about a server file, which pages show: those that logs redact, also if the
+ * file adds them to the environment later, and the passwords in URLs.
+ */
+export function createMask(): (text: string) => string {
+  const redaction = new ServerRedaction({});
+  return (text) => {
+    redaction.addEnvironment();
+    return maskUrl(redaction.text(text));
+  };
 }
 
 /** Returns a path relative to the working directory, or the unchanged path if the file is outside that directory. */

@@ -1,8 +1,8 @@
 /** The messages between `server-process.ts` and `server-process-child.ts`, the child process that runs a server file. */
 import * as z from "zod";
 import { watchedTypes, webhookDomains } from "../payload/watch.ts";
-import type { LaunchedServer } from "../receiver/lifecycle/launch-options.ts";
-import type { ServerControl, ServerDescription } from "../receiver/lifecycle/server-control.ts";
+import type { ServerControl, ServerDescription } from "../receiver/control.ts";
+import type { LaunchedServer } from "../receiver/options.ts";
 
 const serverDescription = z.object({
   endpoints: z.array(
@@ -66,6 +66,13 @@ export function parseCommand(message: unknown): Command | undefined {
   return command.safeParse(message).data;
 }
 
+const codeFrame = z.object({
+  file: z.string(),
+  line: z.number(),
+  column: z.number(),
+  lines: z.array(z.object({ number: z.number(), text: z.string(), isError: z.boolean() })).readonly(),
+});
+
 const report = z.discriminatedUnion("type", [
   z.object({ type: z.literal("loading"), path: z.string() }),
   z.object({ type: z.literal("described"), description: serverDescription }),
@@ -76,7 +83,12 @@ const report = z.discriminatedUnion("type", [
    */
   z.object({ type: z.literal("consoleSnapshot"), snapshot: z.unknown() }),
   /** The reason is one line. The stack, if present, contains only frames from the user's own files. */
-  z.object({ type: z.literal("failed"), reason: z.string(), stack: z.string().optional() }),
+  z.object({
+    type: z.literal("failed"),
+    reason: z.string(),
+    stack: z.string().optional(),
+    frame: codeFrame.optional(),
+  }),
 ]);
 /** A message from the child process, as {@link parseReport} returns it. */
 export type Report = z.output<typeof report>;

@@ -1,15 +1,18 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { interceptLaunches } from "../receiver/lifecycle/launch-interceptor.ts";
-import type { LaunchedServer } from "../receiver/lifecycle/launch-options.ts";
-import { isControllableServer } from "../receiver/lifecycle/server-control.ts";
-import type { WebhooksServer } from "../receiver/webhooks-server.ts";
-import { explainLoadFailure, type LoadFailure, serverFileInvalid } from "./load-failure.ts";
+import { interceptLaunches, isControllableServer } from "../receiver/control.ts";
+import type { LaunchedServer } from "../receiver/options.ts";
+import type { WebhooksServer } from "../receiver/server.ts";
+import { readCodeFrame, sourceFolder } from "./code-frame.ts";
+import { createMask, explainLoadFailure, type LoadFailure, serverFileInvalid } from "./load-failure.ts";
 import { registerTypeScriptHooks } from "./typescript-hooks.ts";
 
 /** Loads one server file in this process. The loaded server does not listen. */
 export class ServerFileLoader {
   #loading: string | undefined;
+  #path = "";
+  // Created before a session replaces INBOX_URL, whose password the file can still print.
+  readonly #mask = createMask();
 
   /**
    * Imports a JavaScript or TypeScript file and returns its server: the default export, the server that the file
@@ -34,6 +37,7 @@ export class ServerFileLoader {
     /** Called with the absolute path of each of the user's files before it is loaded. */
     onLoad?: (path: string) => void;
   }): Promise<WebhooksServer> {
+    this.#path = path;
     registerTypeScriptHooks({
       onLoad: (file) => {
         this.#loading = file;
@@ -58,9 +62,16 @@ export class ServerFileLoader {
     }
   }
 
-  /** Explains an error of {@link load}, or an error that the file throws later. */
+  /** Explains an error of {@link load}, or an error that the file throws later. The explanation contains no secrets. */
   explain(error: unknown): LoadFailure {
-    return explainLoadFailure(error, { loading: this.#loading });
+    const { reason, stack } = explainLoadFailure(error, { loading: this.#loading });
+    const frame = readCodeFrame(`${stack ?? ""}\n${reason}`, { folder: sourceFolder(this.#path) });
+    const mask = this.#mask;
+    return {
+      reason: mask(reason),
+      ...(stack !== undefined && { stack: mask(stack) }),
+      ...(frame && { frame: { ...frame, lines: frame.lines.map((line) => ({ ...line, text: mask(line.text) })) } }),
+    };
   }
 }
 

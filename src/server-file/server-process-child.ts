@@ -2,9 +2,9 @@
  * The main module of the child process that runs a server file. `server-process.ts` starts the process and sends
  * commands to it.
  */
-import { type ServerControl, serverControl } from "../receiver/lifecycle/server-control.ts";
-import { deliveryOnlyUrl } from "../receiver/security/public-access.ts";
-import type { WebhooksServer } from "../receiver/webhooks-server.ts";
+import { type ServerControl, serverControl } from "../receiver/control.ts";
+import { deliveryOnlyUrl } from "../receiver/owner.ts";
+import type { WebhooksServer } from "../receiver/server.ts";
 import { type Command, parseCommand, type SentReport, type SessionSecret } from "./messages.ts";
 import { ServerFileLoader } from "./server-file-loader.ts";
 

@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
-import { defaultPort } from "../core/defaults.ts";
 import type { WebhookError } from "../core/errors.ts";
-import { programUrl } from "../core/package-root.ts";
-import type { LaunchedServer } from "../receiver/lifecycle/launch-options.ts";
-import type { ServerDescription } from "../receiver/lifecycle/server-control.ts";
+import { programUrl } from "../core/files.ts";
+import { defaultPort } from "../core/urls.ts";
+import type { ServerDescription } from "../receiver/control.ts";
+import type { LaunchedServer } from "../receiver/options.ts";
 import { serverFileInvalid } from "./load-failure.ts";
 import { type Command, parseReport, type Report, type SessionSecret } from "./messages.ts";
 
@@ -225,11 +225,9 @@ function startChild({ environment }: ServerProcessOptions): ChildProcess {
 }
 
 function toLoadError(path: string, report: Report): WebhookError {
-  const { reason, stack } =
-    report.type === "failed"
-      ? report
-      : { reason: "The process of the server file sent an unexpected message.", stack: undefined };
+  const { reason, stack, frame }: Partial<Extract<Report, { type: "failed" }>> =
+    report.type === "failed" ? report : { reason: "The process of the server file sent an unexpected message." };
   const message = `${basename(path)} failed to load. ${reason}`;
-  if (stack === undefined) return serverFileInvalid(message);
-  return serverFileInvalid(message, { cause: Object.assign(new Error(reason), { stack }) });
+  if (stack === undefined && frame === undefined) return serverFileInvalid(message);
+  return serverFileInvalid(message, { cause: Object.assign(new Error(reason), { stack, frame }) });
 }

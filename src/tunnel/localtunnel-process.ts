@@ -4,9 +4,11 @@
  * process.
  *
  * The process uses only `TunnelCluster` from the package. The package's main class hides every failure and retries
- * forever, so `localtunnel-server.ts` requests the tunnel instead.
+ * forever, so `localtunnel-server.ts` requests the tunnel instead. The build bundles this class into the file of this
+ * process. Users therefore do not install the package, which depends on an old axios that has known vulnerabilities.
  */
 import { setDefaultResultOrder } from "node:dns";
+import TunnelCluster from "localtunnel/lib/TunnelCluster.js";
 
 /** The configuration of this process, received once after the `ready` report. */
 export interface LocaltunnelConfig {
@@ -20,11 +22,11 @@ export interface LocaltunnelConfig {
 }
 
 /**
- * A message from this process. `missing`: the package is not installed. `ready`: the process waits for its
- * configuration. `connected`: a connection is open. `refused`: the tunnel server refused a connection while no other
- * connection was open. `lost`: the tunnel had no connection for `timeoutMs`.
+ * A message from this process. `ready`: the process waits for its configuration. `connected`: a connection is open.
+ * `refused`: the tunnel server refused a connection while no other connection was open. `lost`: the tunnel had no
+ * connection for `timeoutMs`.
  */
-export type LocaltunnelReport = "missing" | "ready" | "connected" | "refused" | "lost";
+export type LocaltunnelReport = "ready" | "connected" | "refused" | "lost";
 
 // Without a delay, a server that closes every connection immediately would cause a busy loop.
 const reopenDelayMs = 20;
@@ -42,18 +44,12 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 // program.
 setDefaultResultOrder("ipv4first");
 
-const loaded = await import("localtunnel/lib/TunnelCluster.js").catch(() => undefined);
-if (loaded) {
-  const { default: TunnelCluster } = loaded;
-  process.once("message", (config: unknown) => {
-    if (isLocaltunnelConfig(config)) connectTunnel(config, TunnelCluster);
-  });
-  report("ready");
-} else {
-  report("missing");
-}
+process.once("message", (config: unknown) => {
+  if (isLocaltunnelConfig(config)) connectTunnel(config);
+});
+report("ready");
 
-function connectTunnel(config: LocaltunnelConfig, TunnelCluster: NonNullable<typeof loaded>["default"]): void {
+function connectTunnel(config: LocaltunnelConfig): void {
   // Do not set `local_host`. With it, localtunnel rewrites requests as text, which breaks bodies that are not ASCII.
   const cluster = new TunnelCluster({
     remote_host: config.remoteHost,
@@ -97,3 +93,5 @@ function isLocaltunnelConfig(value: unknown): value is LocaltunnelConfig {
   if (!("connections" in value) || typeof value.connections !== "number") return false;
   return "timeoutMs" in value && typeof value.timeoutMs === "number";
 }
+
+await Promise.resolve();

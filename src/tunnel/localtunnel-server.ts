@@ -1,6 +1,6 @@
 import { BlockList, isIPv4 } from "node:net";
-import { isPort } from "../core/check-option.ts";
-import { optionError } from "../core/option-error.ts";
+import { directFetch } from "../core/fetch.ts";
+import { isPort, optionError } from "../core/options.ts";
 import { systemCode, tunnelFailure } from "./provider.ts";
 
 const defaultHost = "https://localtunnel.me";
@@ -43,7 +43,7 @@ export async function requestTunnel(
   { subdomain, signal }: { subdomain: string | undefined; signal: AbortSignal },
 ): Promise<AssignedTunnel> {
   // Do not follow redirects, because a server could redirect to the private network.
-  const response = await fetch(`${origin}/${subdomain ?? "?new"}`, { signal, redirect: "manual" }).catch(
+  const response = await directFetch(`${origin}/${subdomain ?? "?new"}`, { signal, redirect: "manual" }).catch(
     (error: unknown) => {
       throw tunnelFailure(`${origin} is not reachable${systemCode(error)}.`);
     },

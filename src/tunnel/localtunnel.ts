@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { WebhookError } from "../core/errors.ts";
-import { programUrl } from "../core/package-root.ts";
+import type { WebhookError } from "../core/errors.ts";
+import { programUrl } from "../core/files.ts";
 import type { LocaltunnelConfig, LocaltunnelReport } from "./localtunnel-process.ts";
 import { type AssignedTunnel, findServerOrigin, requestTunnel } from "./localtunnel-server.ts";
-import { otherTunnels, type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import { type ProviderRequest, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
 /**
  * The time without any connection after which the tunnel counts as lost. A busy tunnel can have no connection for a
@@ -54,7 +54,6 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
     }
 
     const reactions: Record<LocaltunnelReport, () => void> = {
-      missing: () => fail(packageMissing()),
       // Do not request the tunnel earlier, because a server revokes a tunnel without a connection after one second.
       ready: () => connect().catch(fail),
       connected() {
@@ -94,13 +93,6 @@ function waitForExit(child: ChildProcess): Promise<void> {
       if (child.pid === undefined) resolve(); // The process failed to start.
     });
   });
-}
-
-function packageMissing(): WebhookError {
-  return new WebhookError(
-    `The tunnel requires the optional package localtunnel. Run "npm install localtunnel", ${otherTunnels("localtunnel")}.`,
-    { code: "TUNNEL_FAILED" },
-  );
 }
 
 function isKeyOf<Key extends string>(record: Record<Key, unknown>, value: unknown): value is Key {

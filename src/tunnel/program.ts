@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { WebhookError } from "../core/errors.ts";
-import { programUrl } from "../core/package-root.ts";
+import { programUrl } from "../core/files.ts";
 import { otherTunnels, type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 import type { ProviderName } from "./provider-names.ts";
 

@@ -1,3 +1,4 @@
+import { directFetch } from "../core/fetch.ts";
 import type { TunnelClock } from "./clock.ts";
 import { systemCode } from "./provider.ts";
 
@@ -59,7 +60,7 @@ export async function checkPublicUrl(
 ): Promise<string | undefined> {
   const deadline = clock.deadline(checkTimeoutMs);
   try {
-    const response = await fetch(`${url}${reachabilityCheck?.path ?? "/"}`, {
+    const response = await directFetch(`${url}${reachabilityCheck?.path ?? "/"}`, {
       method: reachabilityCheck ? "GET" : "HEAD",
       signal: AbortSignal.any([signal, deadline]),
       redirect: "manual",

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
-import { exponentialBackoff } from "../core/backoff.ts";
 import { WebhookError } from "../core/errors.ts";
+import { exponentialBackoff } from "../core/time.ts";
 import type { TunnelClock } from "./clock.ts";
 import type { ProviderTunnel } from "./provider.ts";
 import { checkPublicUrl, type ReachabilityCheck } from "./reachability-check.ts";

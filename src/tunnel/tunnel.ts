@@ -1,6 +1,4 @@
-import { isPort } from "../core/check-option.ts";
-import { type Duration, toMilliseconds } from "../core/duration.ts";
-import { optionError } from "../core/option-error.ts";
+import { type Duration, isPort, optionError, toMilliseconds } from "../core/options.ts";
 import { readBaseUrl } from "../core/urls.ts";
 import { systemClock, type TunnelClock } from "./clock.ts";
 import { openCloudflared } from "./cloudflared.ts";
@@ -24,8 +22,8 @@ const providers = {
 /** The options of `openTunnel`. */
 export interface OpenTunnelOptions {
   /**
-   * The tunnel provider. Default `"localtunnel"`, which requires the package of that name. `"cloudflared"` and
-   * `"ngrok"` require the program of that name on `PATH` or in `node_modules/.bin`. Programs are never downloaded.
+   * The tunnel provider. Default `"localtunnel"`, which is part of this package. `"cloudflared"` and `"ngrok"` require
+   * the program of that name on `PATH` or in `node_modules/.bin`. Programs are never downloaded.
    */
   provider?: ProviderName;
   /**

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { createFolder } from "../support/temporary-folder.ts";
 import { binPath, CommandProcess, startCommand } from "./command-process.ts";
+import { runCommand } from "./run-command.ts";
 import { idOf, startStandInHub, wireWebhook } from "./stand-in-hub.ts";
 
 /** Finds an installed Node that is older than the minimum version. `version` has the form of `node --version`. */
@@ -29,17 +30,26 @@ if (!oldNode) console.log("Skipped: this machine has no Node older than 22.18 to
 
 describe("The script hub-webhooks", () => {
   test.each([
-    [0, ["--version"]],
-    [0, ["list", "--help"]],
     [0, ["list"]],
     [1, ["info", "gone"]],
-    [2, []],
     [2, ["lst"]],
-    [2, ["delete", idOf(1)]],
   ])("exits with %i for %j", async (exitCode, argv) => {
     const hub = await startStandInHub([wireWebhook()]);
     const result = await startCommand(argv, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" }).ended;
     expect(result).toMatchObject({ exitCode, signal: null });
+    expect(exitCode === 0 ? result.stderr : result.stdout).toBe("");
+    expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
+  });
+
+  test.each([
+    [0, ["--version"]],
+    [0, ["list", "--help"]],
+    [2, []],
+    [2, ["delete", idOf(1)]],
+  ])("exits with %i for %j: in this process", async (exitCode, argv) => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const result = await runCommand(argv, { env: { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" } });
+    expect(result.exitCode).toBe(exitCode);
     expect(exitCode === 0 ? result.stderr : result.stdout).toBe("");
     expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
   });

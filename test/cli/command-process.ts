@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:chil
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { processEnvironment } from "../support/program.ts";
 
 /** The source of the script that package.json names as `hub-webhooks`. */
 export const binPath = fileURLToPath(new URL("../../src/cli/bin.ts", import.meta.url));
@@ -32,8 +33,7 @@ export class CommandProcess {
     { cwd }: { cwd?: string } = {},
   ) {
     // With this home folder, the process finds no token file of the developer.
-    const { PATH, NODE_COMPILE_CACHE } = process.env;
-    this.#child = spawn(command, argv, { cwd, env: { PATH, NODE_COMPILE_CACHE, HOME: "/dev/null", ...env } });
+    this.#child = spawn(command, argv, { cwd, env: { ...processEnvironment, HOME: "/dev/null", ...env } });
     this.stdin = this.#child.stdin;
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;

@@ -51,6 +51,7 @@ describe("A usage error exits with 2, before any request to the Hub", () => {
     ["unknown format", ["list", "--format", "yaml"]],
     ["missing value of an option", ["list", "--format"]],
     ["empty token", ["list", "--token", ""]],
+    ["token with white space", ["list", "--token", "hf_a b"]],
     ["invalid Hub URL", ["list", "--hub-url", "nowhere"]],
     ["missing argument", ["info"]],
     ["too many arguments", ["info", "a", "b"]],

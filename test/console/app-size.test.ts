@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { packageRoot } from "../../src/core/package-root.ts";
+import { packageRoot } from "../../src/core/files.ts";
 
 const maxBytes = 60_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exponentialBackoff } from "../../src/core/backoff.ts";
+import { exponentialBackoff } from "../../src/core/time.ts";
 
 test("The wait doubles with each failed attempt, up to a maximum", () => {
   const waits = [1, 2, 3, 4, 5].map((attempt) => exponentialBackoff(attempt, { firstMs: 500, maxMs: 3_000 }));

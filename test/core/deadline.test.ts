@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { withDeadline } from "../../src/core/deadline.ts";
+import { withDeadline } from "../../src/core/time.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { describeError, toError } from "../../src/core/describe-error.ts";
+import { describeError, readField, toError } from "../../src/core/describe.ts";
 import { HubError, WebhookError } from "../../src/core/errors.ts";
-import { readField } from "../../src/core/read-field.ts";
-import { isNonRetriable, retryTimeOf } from "../../src/receiver/pipeline/handler-errors.ts";
+import { isNonRetriable, retryTimeOf } from "../../src/receiver/handler.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 
 describe("The description of a thrown value", () => {

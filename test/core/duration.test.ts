@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Duration, formatDuration, toMilliseconds } from "../../src/core/duration.ts";
+import { type Duration, formatDuration, toMilliseconds } from "../../src/core/options.ts";
 import { invalidDurations, validDurations } from "./durations.ts";
 
 function expectInvalid(duration: unknown): void {

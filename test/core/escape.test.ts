@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { sanitizeLine } from "../../src/cli/commands/dev/log-line.ts";
-import { deceptiveCharacters, escapeHidden, quoteShellWord, toShellWord } from "../../src/core/escape.ts";
-import { plainJson, plainText } from "../../src/core/terminal-text.ts";
-import { formatForTerminal } from "../../src/receiver/node/terminal-log.ts";
+import { plainJson, plainText } from "../../src/core/terminal.ts";
+import { deceptiveCharacters, escapeHidden, quoteShellWord, toShellWord } from "../../src/core/text.ts";
+import { formatForTerminal } from "../../src/receiver/node/node-logger.ts";
 
 test.each([
   { what: "colours of a terminal", text: "\u001b[31mred", shown: "\\u001b[31mred" },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wantsHtml } from "../../src/core/http-headers.ts";
+import { wantsHtml } from "../../src/core/urls.ts";
 
 const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { LogRedaction } from "../../src/core/log-redaction.ts";
+import { LogRedaction } from "../../src/core/log.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { errorsWithSecret, holdsSecret } from "../support/secrets.ts";
 

@@ -1,8 +1,13 @@
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { LogRedaction } from "../../src/core/log-redaction.ts";
-import { createForwardingLogger, createRedactingLogger, createSafeLogger, type Logger } from "../../src/core/logger.ts";
-import { createConsoleLogger } from "../../src/receiver/lifecycle/server-logger.ts";
+import {
+  createForwardingLogger,
+  createRedactingLogger,
+  createSafeLogger,
+  type Logger,
+  LogRedaction,
+} from "../../src/core/log.ts";
+import { createConsoleLogger } from "../../src/receiver/logs.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isPort } from "../../src/core/check-option.ts";
-import { optionError } from "../../src/core/option-error.ts";
-import { suggest } from "../../src/core/suggest.ts";
+import { isPort, optionError, suggest } from "../../src/core/options.ts";
 
 describe("A suggestion", () => {
   test.each([

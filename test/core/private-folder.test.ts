@@ -1,10 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makePrivateFolder } from "../../src/core/private-folder.ts";
+import { makePrivateFolder } from "../../src/core/files.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
-import { RegistrationFile } from "../../src/registration/registration-file.ts";
+import { RegistrationFile } from "../../src/registration/state.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 

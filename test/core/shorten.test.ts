@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { copyStart, cutAt, shorten } from "../../src/core/shorten.ts";
+import { copyStart, cutAt, shorten } from "../../src/core/text.ts";
 
 test("A text that is short enough stays whole", () => {
   expect(shorten("four", 4)).toBe("four");

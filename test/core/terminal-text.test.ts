@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { plainJson, plainText } from "../../src/core/terminal-text.ts";
+import { plainJson, plainText } from "../../src/core/terminal.ts";
 
 describe("Plain text", () => {
   test.each([

@@ -120,17 +120,20 @@ describe("The dev proxy", () => {
     expect(requests.map(({ body }) => body)).toEqual(["first", "", "third", ""]);
   });
 
-  test("closes the connection after an early response to a request with Expect: 100-continue", async () => {
+  test.each([
+    ["with Expect: 100-continue", { Expect: "100-continue" }, "close", 0],
+    // The client may continue to send the body for 500 ms.
+    ["whose body does not arrive", {}, "keep-alive", 1],
+  ])("closes the connection after an early response to a request %s", async (_what, more, connection, lingers) => {
     const { proxy } = await openProxyTo((_incoming, outgoing) => outgoing.writeHead(403).end("no"));
     const timers = watchTimers();
     const socket = await RawSocket.open(proxy.url);
     onTestFinished(() => socket.close());
-    const headers = { Host: "localhost", Expect: "100-continue", "Content-Length": "5" };
+    const headers = { Host: "localhost", Connection: "keep-alive", "Content-Length": "5", ...more };
     const answer = await socket.send(requestBytes({ path: "/", headers })).answer();
-    expect([answer.status, answer.headers.get("connection")]).toEqual([403, "close"]);
-    // The client may continue to send the body for 500 ms before the connection is reset.
-    await expect.poll(() => timers.of(500)).toHaveLength(1);
+    expect([answer.status, answer.headers.get("connection")]).toEqual([403, connection]);
     await socket.ended;
+    expect(timers.of(500)).toHaveLength(lingers);
   });
 
   test("adds Via to HTTP/1.0 requests, so that the server recognizes a proxy", async () => {
@@ -516,6 +519,18 @@ describe("The dev proxy", () => {
     });
     listening.mockRestore();
     expect((await openProxy({ port })).proxy.port).toBe(port);
+  });
+
+  test("reports connections that cannot be accepted, and keeps listening", async () => {
+    const listening = vi.spyOn(NetServer.prototype, "listen");
+    const { server, port } = await startServer((_request, response) => response.end("served"));
+    const { proxy, problems } = await openProxy({ serverPort: async () => port });
+    const servers = new Set(listening.mock.contexts);
+    servers.delete(server);
+    listening.mockRestore();
+    for (const each of servers) if (each instanceof NetServer) each.emit("error", new Error("accept EMFILE"));
+    expect(problems).toEqual([expect.stringContaining("accept EMFILE"), expect.stringContaining("ulimit -n")]);
+    expect(await (await fetch(proxy.url)).text()).toBe("served");
   });
 
   test("uses another port if the default one is in use", async () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { formatDuration } from "../../src/core/duration.ts";
+import { formatDuration } from "../../src/core/options.ts";
 import { defaultLimits } from "../../src/http-server/connection.ts";
-import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { createRetryPolicy } from "../../src/inbox/retry.ts";
 
 const root = new URL("../../", import.meta.url);
 

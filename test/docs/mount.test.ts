@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
+import { processEnvironment } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { readBlocks } from "./doc-page.ts";
@@ -37,20 +38,38 @@ beforeAll(() => {
     writeFileSync(join(folder, file), text);
   }
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const ends: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  await Promise.all(ends.map((end) => end()));
+  rmSync(folder, { recursive: true, force: true });
+});
 
-/** Runs a program of the page and collects its output. */
-async function run(file: string): Promise<{ url: string; output: () => string }> {
+interface Program {
+  url: string;
+  output: () => string;
+}
+
+const programsByFile = new Map<string, Promise<Program>>();
+
+/** Returns a program of the page, which runs until all tests are over. */
+function run(file: string): Promise<Program> {
+  const program = programsByFile.get(file) ?? start(file);
+  programsByFile.set(file, program);
+  return program;
+}
+
+/** Starts a program and collects its output. */
+async function start(file: string): Promise<Program> {
   const port = await freePort();
   const script = file.startsWith("app/") ? ["next-server.js", `./${file}`] : [file];
   const program: ChildProcess = spawn(process.execPath, script, {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORT: String(port), WEBHOOK_SECRET: secret, CONSOLE_TOKEN: "t0ken" },
+    env: { ...processEnvironment, PORT: String(port), WEBHOOK_SECRET: secret, CONSOLE_TOKEN: "t0ken-of-the-owner" },
   });
   const ended = new Promise((resolve) => program.once("close", resolve));
-  onTestFinished(async () => {
+  ends.push(() => {
     program.kill("SIGKILL");
-    await ended;
+    return ended;
   });
   let output = "";
   for (const stream of [program.stdout, program.stderr]) {

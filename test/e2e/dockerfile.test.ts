@@ -1,4 +1,4 @@
-import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalHub } from "hub-webhooks/local-hub";
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { buildImage, type Image } from "../support/dockerfile/build.ts";
 import { type Container, startContainer } from "../support/dockerfile/container.ts";
 import { freePort } from "../support/free-port.ts";
+import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { dependOn, pack } from "./pack.ts";
@@ -61,10 +62,12 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("runs as user 1000, which can write to the folder of the server", async () => {
+  test("runs as user 1000, which can only write to the folder of the inbox", async () => {
     const status = await readFile(`/proc/${container.pid}/status`, "utf8");
     expect(status).toMatch(/^Uid:\t1000\t1000\t/m);
-    expect((await stat(join(image.root, image.workdir))).uid).toBe(1000);
+    const cwd = join(image.root, image.workdir);
+    const find = ["find", ".", "-writable", "-not", "-type", "l", "-not", "-path", "./.hub-webhooks/*"];
+    expect(await runProgram(find, { cwd, uid: 1000, gid: 1000 })).toEqual({ code: 0, output: "./.hub-webhooks\n" });
     // A new volume for the inbox inherits these permissions.
     expect(await stat(join(image.root, image.workdir, ".hub-webhooks"))).toMatchObject({ uid: 1000, gid: 1000 });
   });
@@ -75,6 +78,11 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     for (const name of await developmentDependencies(contextFolder)) {
       expect(installed).not.toContain(`${name}/package.json`);
     }
+  });
+
+  test("contains no private files of the project", async () => {
+    const files = await readdir(join(image.root, image.workdir));
+    expect(files.filter((name) => /^\.(env|npmrc)|\.pem$/.test(name))).toEqual([]);
   });
 
   test("passes its health check", async () => {
@@ -167,6 +175,11 @@ async function spaceWithPackedPackage(folder: string): Promise<string> {
   const space = join(folder, "space");
   await cp(join(root, "templates", "space"), space, { recursive: true });
   await dependOn(tarball, { project: space });
+  // Docker builds of a project with secrets must not copy them into the image.
+  await writeFile(join(space, ".npmrc"), "omit-lockfile-registry-resolved=true\n");
+  await writeFile(join(space, "key.pem"), "private");
+  const lock = await runProgram(["npm", "install", "--package-lock-only"], { cwd: space });
+  expect(lock.code, lock.output).toBe(0);
   return space;
 }
 

@@ -1,14 +1,22 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { listenOnPort } from "../support/free-port.ts";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 
-/** Packs this package as for the registry. Returns the path of the tarball in `folder`. */
+/**
+ * Packs this package as for the registry, unless `PACKED_PACKAGE` is the path of a tarball. Returns the path of the tarball
+ * in `folder`.
+ */
 export async function pack(folder: string): Promise<string> {
+  const packed = process.env.PACKED_PACKAGE;
+  if (packed !== undefined) {
+    await copyFile(packed, join(folder, "package.tgz"));
+    return join(folder, "package.tgz");
+  }
   if (!existsSync(join(root, "dist/index.d.ts"))) throw new Error('dist has no declarations. Run "npm run build".');
   const { code, output } = await runProgram(["npm", "pack", "--pack-destination", folder], { cwd: root });
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { freePort } from "../support/free-port.ts";
+import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { runProgram, startProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 import { pack } from "./pack.ts";
@@ -89,6 +90,25 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
       env: environment,
     });
     expect(code, output).toBe(0);
+  });
+
+  test("opens a tunnel without localtunnel and axios, whose code and license are bundled", async () => {
+    const installed = await readdir(join(folder, "node_modules"));
+    expect(installed).toContain("hub-webhooks");
+    expect(installed).not.toContain("localtunnel");
+    expect(installed).not.toContain("axios");
+    expect(await readFile(join(folder, "node_modules/hub-webhooks/dist/THIRD-PARTY.md"), "utf8")).toContain(
+      "localtunnel",
+    );
+    await using host = await startLocaltunnelServer();
+    const script = `
+      import { openTunnel } from "hub-webhooks/dev";
+      await using tunnel = await openTunnel({ port: 1, host: ${JSON.stringify(host.url)} });
+      console.log(tunnel.url);
+    `;
+    const command = [process.execPath, "--input-type=module", "--eval", script];
+    const { code, output } = await runProgram(command, { cwd: folder, env: environment });
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\n$/) });
   });
 
   test("answers the delivery of the hello example", async () => {

@@ -17,6 +17,8 @@ const usesLocalHub = /\bhub-webhooks (dev|hub|trigger)\b/;
 
 /** Maximum time for a step on a busy machine, in milliseconds. */
 const timeoutMs = 60_000;
+/** The value of `CONSOLE_TOKEN=…` in the docs: servers refuse shorter tokens than 16 characters. */
+export const consoleToken = "t0ken-of-the-owner";
 
 /** Matches the last command of a line, with the variables that are set for it. */
 const lastCommand = /((?:\w+=\S+\s+)*)((?:npx|npm|node) [^&;|]*)$/;
@@ -125,6 +127,7 @@ export class PageRunner {
   #fillPlaceholders(command: string): string {
     return command
       .replaceAll("hf_…", "hf_local")
+      .replaceAll("CONSOLE_TOKEN=…", `CONSOLE_TOKEN=${consoleToken}`)
       .replaceAll("=…", "=s3cret")
       .replaceAll(idPattern, (id) => this.#webhookId ?? id);
   }

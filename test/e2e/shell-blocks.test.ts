@@ -13,13 +13,26 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 import { type PackageRegistry, pack, startPackageRegistry } from "./pack.ts";
-import { PageRunner } from "./page-runner.ts";
+import { consoleToken, PageRunner } from "./page-runner.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("Skipped the commands in the docs, which install packages. Set SLOW_TESTS=1 to run them.");
 
 /** Pages with their own test, which checks more than exit codes and output. */
 const followedElsewhere: readonly string[] = ["docs/guides/local-development.md"];
+
+/**
+ * Runs the installed package directly, because npx takes longer than most commands. `dev` and packages that are not
+ * installed run with npx.
+ */
+const npx = `#!/bin/sh
+if [ "$1" = hub-webhooks ] && [ "$2" != dev ] && [ -x node_modules/.bin/hub-webhooks ]; then
+  shift
+  exec node_modules/.bin/hub-webhooks "$@"
+fi
+PATH="\${PATH#*:}"
+exec npx "$@"
+`;
 
 /** Starts what a page assumes to be running or present before its first command. */
 const preparations: Record<string, (place: { folder: string }) => Promise<void>> = {
@@ -49,7 +62,7 @@ const results: Record<string, (place: { hub: LocalHub }) => Promise<void>> = {
     await expect.poll(jobs, { timeout: 30_000 }).toMatchObject([{ status: { stage: "COMPLETED" } }]);
   },
   "docs/guides/observe.md": async () => {
-    const headers = { authorization: `Basic ${btoa("me:s3cret")}` };
+    const headers = { authorization: `Basic ${btoa(`me:${consoleToken}`)}` };
     expect(await (await fetch("http://127.0.0.1:7860/metrics", { headers })).text()).toContain("hub_webhooks_");
   },
   "docs/guides/register-webhooks.md": async ({ hub }) => {
@@ -88,6 +101,9 @@ describe.skipIf(skipped)("The commands of", () => {
       ([name]) => !/^(HF_|HUB_|WEBHOOK_|PORT$|VITEST|NODE_(ENV|OPTIONS)$)/.test(name),
     );
     environment = { ...Object.fromEntries(own), CURL_HOME: folder, ...registry.env };
+    await mkdir(join(folder, "bin"));
+    await writeFile(join(folder, "bin", "npx"), npx, { mode: 0o755 });
+    environment.PATH = `${join(folder, "bin")}:${environment.PATH}`;
     // By default, curl exits with 0 even for an error status.
     await writeFile(join(folder, ".curlrc"), "fail-with-body\nsilent\nshow-error\n");
     const installed = join(folder, "installed");

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import { runProgram, startProgram } from "../support/program.ts";
+import { processEnvironment, runProgram, startProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 
 const start = [process.execPath, "examples/hello/start.ts"];
-const environment = { PATH: process.env.PATH, PORT: "0" };
+const environment = { ...processEnvironment, PORT: "0" };
 
 describe("npm start", () => {
   test("sends an event of every documented scope, shows the comments of the bot, and exits with 0", async () => {
@@ -37,7 +37,8 @@ describe("npm start", () => {
 
   test("keeps running, serves the pages of the server and the local Hub, and exits with 0 when stopped", async () => {
     const { child, ended, output } = startProgram(start, { cwd: root, env: environment });
-    await expect.poll(output, { timeout: 10_000 }).toContain("Press Ctrl+C to stop");
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await expect.poll(output).toContain("Press Ctrl+C to stop");
     const addressAfter = (label: string) => new RegExp(`${label}: (http:\\S+)$`, "m").exec(output())?.[1] ?? "";
     const console = await fetch(addressAfter("Console of the local Hub \\(this link is valid once\\)"));
     expect([console.status, await console.text()]).toEqual([200, expect.stringContaining('<div id="app">')]);

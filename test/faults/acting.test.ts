@@ -53,15 +53,39 @@ describe.each(engines)("A receiver on an inbox in $name that acts on the Hub", (
     // Each push, and each change of the server, was delivered: the pull request and the commit.
     const reader = await openInbox({ url: inbox, now: Date.now, log: createMemoryLogger() });
     onTestFinished(async () => void (await reader.close(0)));
-    await waitFor(async () => expect((await reader.counts()).act).toEqual(allSucceeded(3 * kills)), {
-      timeout: 60_000,
-    });
+    const ends = ended({ succeeded: kills, ignored: 2 * kills });
+    await waitFor(async () => expect((await reader.counts()).act).toEqual(ends), { timeout: 60_000 });
     expect(await changesOf(author, repo)).toEqual(once(pushes));
     expect([...actedOn()].sort()).toEqual(pushes.toSorted());
     expect(last.errorOutput).toBe("");
     console.log(`R8 ${name}: ${kills} kills, ${pushes.length} pushes, each with one comment, pull request, and commit`);
   });
+
+  test("I24: ends the deliveries of its own changes as ignored, with the reason", async () => {
+    const { hub, author, repo } = await startHub();
+    const inbox = await createUrl();
+    const receiver = startReceiverProcess(script, inboxEnvironment(inbox, { HUB_URL: hub.url, LEASE_MS: "1000" }));
+    await author.webhooks.create({
+      url: `${await addressOf(receiver)}/webhooks/act`,
+      secret,
+      watched: [repo],
+      domains: ["repo"],
+    });
+    await author.repo(repo).commit({ message: "Push", files: { "a.txt": "pushed" } });
+    const reader = await openInbox({ url: inbox, now: Date.now, log: createMemoryLogger(), access: "read" });
+    onTestFinished(async () => void (await reader.close(0)));
+    const ends = ended({ succeeded: 1, ignored: 2 });
+    await waitFor(async () => expect((await reader.counts()).act).toEqual(ends), { timeout: 30_000 });
+    const { deliveries } = await reader.list({ status: "ignored" });
+    const attempts = deliveries.map((delivery) => delivery.attempts);
+    expect(attempts).toEqual([ignoredOnce, ignoredOnce]);
+    const logged = () => receiver.lines.flatMap(({ outcome }) => (typeof outcome === "string" ? [outcome] : []));
+    // The lines arrive after their deliveries are stored.
+    await waitFor(() => expect(logged().sort()).toEqual(["ignored", "ignored", "succeeded"]));
+  });
 });
+
+const ignoredOnce = [expect.objectContaining({ outcome: "ignored", reason: "this server caused the event" })];
 
 async function startHub() {
   const hub = await LocalHub.launch({
@@ -81,8 +105,8 @@ async function startHub() {
 
 type Repo = Awaited<ReturnType<typeof startHub>>["repo"];
 
-function allSucceeded(succeeded: number) {
-  return { queued: 0, running: 0, succeeded, dead: 0, cancelled: 0 };
+function ended(counts: { succeeded: number; ignored: number }) {
+  return { queued: 0, running: 0, dead: 0, cancelled: 0, ...counts };
 }
 
 /** The changes of the server for each push, sorted. */

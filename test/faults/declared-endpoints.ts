@@ -53,6 +53,22 @@ export const declarations = {
       return new Response("passed on", { status: 202, headers: JSON.parse(delivery.body) });
     });
   },
+  /** Routes that do not read a body to its end. */
+  stopping(server: WebhooksServer) {
+    server.app.post("/stop/:how", async (context) => {
+      const { raw } = context.req;
+      const { incoming } = Object(context.env);
+      const how = context.req.param("how");
+      if (how === "stops") for await (const _chunk of raw.body ?? []) break;
+      if (how === "cancels") await raw.body?.cancel();
+      if (how === "destroys") incoming.destroy();
+      if (how === "throws") {
+        await raw.body?.getReader().read();
+        throw new Error(inner);
+      }
+      return context.text("stopped");
+    });
+  },
   /** Returns a response that is larger than a connection's buffers. */
   large(server: WebhooksServer) {
     server.webhook("large", () => "x".repeat(16 * 1024 * 1024));

@@ -1,3 +1,7 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { makeProject } from "../support/project-folder.ts";
 import {
   addressOf,
   type ProcessLimits,
@@ -8,6 +12,7 @@ import { packageEnvironment } from "./on-built-package.ts";
 import { Receiver, secret } from "./receiver.ts";
 import { inOwnProcess } from "./rows.ts";
 
+const devScript = new URL("./dev-script.ts", import.meta.url);
 const script = new URL("./receiver-script.ts", import.meta.url);
 
 /** Starts a process with a receiver, by default on a free port. */
@@ -32,5 +37,29 @@ export async function createFaultyProcess(
     lines: () => child.lines,
     runs: () => child.lines.filter(({ msg }) => msg === "target ran").length,
   });
+  return { child, receiver };
+}
+
+/** Starts a `dev` session in a separate process, with the routes of `declarations.stopping`. */
+export async function createDevProcess() {
+  inOwnProcess();
+  const declared = fileURLToPath(new URL("declared-endpoints.ts", import.meta.url));
+  const source = `
+    import { WebhooksServer } from "hub-webhooks";
+    import { declarations } from ${JSON.stringify(declared)};
+    const server = new WebhooksServer();
+    server.webhook("target", (_payload, { delivery }) => ({ received: delivery.id }));
+    declarations.stopping(server);
+    export default server;
+    await server.launch();`;
+  const project = await makeProject({ "server.ts": source });
+  onTestFinished(() => project[Symbol.asyncDispose]());
+  const child = startReceiverProcess(devScript, {
+    WEBHOOK_SECRET: secret,
+    FILE: join(project.path, "server.ts"),
+    STATE: join(project.path, "registrations.json"),
+    ...packageEnvironment,
+  });
+  const receiver = new Receiver({ url: await addressOf(child), lines: () => child.lines, runs: () => 0 });
   return { child, receiver };
 }

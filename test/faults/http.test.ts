@@ -1,5 +1,7 @@
-import { describe, expect, test } from "vitest";
-import { chunk, type RawSocket } from "../support/raw-socket.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openLocalHub } from "../local-hub/support/hub.ts";
+import { chunk, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { createDevProcess } from "./faulty-process.ts";
 import { openReceiver, type Receiver, secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 
@@ -298,6 +300,114 @@ describe("A request with another method or path", () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ path: `/webhooks/${"t".repeat(8_000)}` }), unknownEndpoint);
     expect(JSON.stringify(receiver.log).length).toBeLessThan(4_000);
+  });
+});
+
+describe("A route that does not read a body to its end", () => {
+  const body = "x".repeat(300_000);
+  const ways = ["returns", "stops", "cancels", "destroys", "throws"];
+
+  /** Sends a body to each route on four connections, which the server must close, as they do not send the rest. */
+  async function expectClosed(receiver: Receiver): Promise<void> {
+    const sockets = await Promise.all(
+      ways
+        .flatMap((way) => [way, way, way, way])
+        .map(async (way) => {
+          const socket = await receiver.connect();
+          const headers = { "Content-Length": String(2 * body.length) };
+          return socket.send(receiver.delivery({ path: `/stop/${way}`, headers, body }));
+        }),
+    );
+    await Promise.all(sockets.map(({ ended }) => ended));
+    expect((await receiver.post()).status).toBe(200);
+    await receiver.keepsSecret();
+  }
+
+  test("H18: ends no receiver", async () => {
+    const receiver = await openReceiver({ declared: "stopping" });
+    await expectClosed(receiver);
+  });
+
+  test("H18: ends no session of dev, and not its server", async () => {
+    const { child, receiver } = await createDevProcess();
+    await expectClosed(receiver);
+    expect(child.lines.filter(({ msg }) => /exited/.test(msg))).toEqual([]);
+  });
+
+  test("H18: ends no local Hub, for example at a line of a commit that is too long", async () => {
+    const hub = await openLocalHub();
+    const headers = { Host: "localhost", Authorization: "Bearer hf_local", "Content-Type": "application/x-ndjson" };
+    const path = "/api/datasets/me/data/commit/main";
+    await hub.trigger();
+    for (const line of ["x".repeat(17 * 1024 * 1024), `not JSON\n${"x".repeat(300_000)}`]) {
+      const socket = await RawSocket.open(hub.url);
+      onTestFinished(() => socket.close());
+      const length = { "Content-Length": String(2 * line.length) };
+      const answer = await socket.send(requestBytes({ path, headers: { ...headers, ...length }, body: line })).answer();
+      expect([400, 413], answer.text).toContain(answer.status);
+      await socket.ended;
+    }
+    await hub.trigger();
+  });
+});
+
+describe("HTTP/1.0 with Transfer-Encoding", () => {
+  test.each(["/webhooks/target", "/health"])(
+    "H19: to %s is answered 400, and the connection is closed",
+    async (path) => {
+      const receiver = await openReceiver();
+      const socket = await receiver.connect();
+      const headers = { "Transfer-Encoding": "chunked", Connection: "keep-alive" };
+      const request = receiver.delivery({ path, version: "HTTP/1.0", headers, body: chunk("{}") });
+      await receiver.survives(() => socket.send(request).answer(), {
+        status: 400,
+        told: { ...broken, reason: "Transfer-Encoding in HTTP/1.0" },
+      });
+      await socket.ended;
+    },
+  );
+});
+
+describe("A path with dot segments", () => {
+  test.each([
+    "../_console/",
+    "%2e%2e/_console/",
+    ".%2E/health",
+    "./target",
+    "%2e/target",
+    "target/%2e%2e/target",
+    "..",
+  ])("H20: /webhooks/%s is answered 404", async (name) => {
+    const receiver = await openReceiver();
+    await receiver.survives(() => receiver.post({ path: `/webhooks/${name}` }), {
+      status: 404,
+      code: "NOT_FOUND",
+      told: { status: 404, reason: "Dot segments in the path" },
+    });
+    const page = await receiver.page(`/webhooks/${name}`);
+    expect([page.status, JSON.parse(page.text).code]).toEqual([404, "NOT_FOUND"]);
+  });
+});
+
+describe("10,000 idle connections of one client", () => {
+  const head = "POST /webhooks/target HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+  const sent = ["", `${head}X-Slow: `, `${head}Content-Length: 9\r\n\r\n{`];
+
+  test.each([
+    { what: "with a secret", options: {} },
+    { what: "without a secret, which reads bodies", options: { secret: false } },
+  ] as const)("H21: do not keep deliveries out of a receiver $what", async ({ options }) => {
+    const receiver = await openReceiver(options);
+    for (let round = 0; round < 20; round += 1) {
+      const opening = Array.from({ length: 500 }, async () => {
+        const socket = await receiver.connect();
+        void socket.send(sent[round % sent.length] ?? "").ended.then(() => socket.close());
+      });
+      await Promise.all(opening);
+      const answer = await receiver.post();
+      expect(answer.status, answer.text).toBe(200);
+    }
+    await receiver.keepsSecret();
   });
 });
 

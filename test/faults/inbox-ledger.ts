@@ -78,7 +78,16 @@ export class Ledger {
   }
 
   async #count(): Promise<Account> {
-    const account = { acknowledged: 0, succeeded: 0, dead: 0, queued: 0, running: 0, cancelled: 0, lost: 0 };
+    const account = {
+      acknowledged: 0,
+      succeeded: 0,
+      ignored: 0,
+      dead: 0,
+      queued: 0,
+      running: 0,
+      cancelled: 0,
+      lost: 0,
+    };
     for (const found of await this.read([...this.#acknowledged.values()])) {
       account.acknowledged += 1;
       account[found?.status ?? "lost"] += 1;

@@ -1,4 +1,4 @@
-import type { Logger } from "../../src/core/logger.ts";
+import type { Logger } from "../../src/core/log.ts";
 import type { Inbox } from "../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 
@@ -10,6 +10,8 @@ export interface FaultInboxOptions {
   minSnapshotRecords?: number;
   /** Only for a bucket. */
   maxWaitMs?: number;
+  /** Only for a bucket. */
+  heartbeatMs?: number;
   /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
@@ -18,25 +20,21 @@ export interface FaultInboxOptions {
 /** Opens an inbox with limits that are short enough for tests. */
 export async function openFaultInbox(
   url: string,
-  { minSnapshotRecords, maxWaitMs, ...options }: FaultInboxOptions,
+  { minSnapshotRecords, maxWaitMs, heartbeatMs, ...options }: FaultInboxOptions,
 ): Promise<Inbox> {
+  const limits = {
+    ...(minSnapshotRecords !== undefined && { minSnapshotRecords }),
+    ...(maxWaitMs !== undefined && { maxWaitMs }),
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
+  };
   const file = /^sqlite:(.+)$/.exec(url)?.[1];
   if (file !== undefined) return new SqliteInbox({ file, pollMs: 50, ...options });
-  if (url.startsWith("hf:")) {
-    const [{ openBucketInbox }, { openTestBucket }] = await Promise.all([
-      import("../../src/inbox/bucket/open-bucket-inbox.ts"),
-      import("../inbox/openers.ts"),
-    ]);
-    const store = await openTestBucket(JSON.stringify(process.env));
-    return openBucketInbox({
-      store,
-      spaceId: process.env.SPACE_ID,
-      takeOver: false,
-      pollMs: 50,
-      minSnapshotRecords,
-      maxWaitMs,
-      ...options,
-    });
+  if (/^(hf|s3):/.test(url)) {
+    const { openBucket } = await import("../../src/inbox/bucket/open-bucket.ts");
+    const onFailure = (error: unknown) => {
+      throw error;
+    };
+    return openBucket({ url, mustExist: false, pollMs: 50, onFailure, ...limits, ...options });
   }
   const { openBullmqInbox } = await import("../../src/inbox/bullmq/open-bullmq-inbox.ts");
   return openBullmqInbox({ url, ...options });

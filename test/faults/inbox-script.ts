@@ -1,6 +1,8 @@
 import fs from "node:fs";
 import { flushCompileCache, syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../src/index.ts";
 import { createNodeLogger } from "../../src/receiver/node/node-logger.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -17,6 +19,7 @@ const {
   MAX_QUEUED,
   SNAPSHOT_RECORDS,
   MAX_WAIT_MS,
+  HEARTBEAT_MS,
   CLOCK,
   FILE_SYSTEM,
   RUN_AS,
@@ -41,6 +44,7 @@ const limits = {
   ...(MAX_QUEUED !== undefined && { maxQueued: Number(MAX_QUEUED) }),
   ...(SNAPSHOT_RECORDS !== undefined && { minSnapshotRecords: Number(SNAPSHOT_RECORDS) }),
   ...(MAX_WAIT_MS !== undefined && { maxWaitMs: Number(MAX_WAIT_MS) }),
+  ...(HEARTBEAT_MS !== undefined && { heartbeatMs: Number(HEARTBEAT_MS) }),
 };
 const isOwnInbox = CLOCK !== undefined || Object.keys(limits).length > 0;
 const server = new WebhooksServer({
@@ -151,6 +155,11 @@ server.app.post("/control/replay-dead", async (context) => {
   const replayed = await server.inbox.replayDead("hopeless");
   delay.disable();
   return context.json({ replayed, maxDelayMs: delay.max / 1e6 });
+});
+server.app.post("/control/collect-garbage", (context) => {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return context.json({});
 });
 server.app.post("/control/counts", async (context) => context.json(await server.inbox.counts()));
 server.app.post("/control/prune", async (context) => context.json({ pruned: await server.inbox.prune() }));

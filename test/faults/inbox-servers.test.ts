@@ -129,6 +129,26 @@ describe("A PostgreSQL without enough connections", () => {
   });
 });
 
+describe("A Redis server without persistence that restarts", () => {
+  test("I22: is logged as data loss once, and runs later deliveries", slowTest, async () => {
+    if (!hasRedis) skipFault("I22 redis", "redis-server is missing");
+    const settings = ["--appendonly", "no"];
+    const first = await startRedis(settings);
+    const { port } = first;
+    const receiver = await startReceiver(await first.emptyDatabase());
+    await receiver.stillWorks();
+    await first[Symbol.asyncDispose]();
+    await using _second = await startRedis(settings, { port });
+    await waitFor(async () => expect((await receiver.page("/ready")).text).toContain("degraded"));
+    await receiver.saysOnce({ level: "error", code: "INBOX_DATA_LOST" });
+    await receiver.stillWorks();
+    await receiver.page("/ready");
+    await receiver.saysOnce({ level: "error", code: "INBOX_DATA_LOST" });
+    // The deliveries after the reported loss.
+    noteAccount({ acknowledged: 1, succeeded: 1, dead: 0, queued: 0, lost: 0 });
+  });
+});
+
 describe("A Redis server that is temporarily a replica", () => {
   test("I18: causes 503 responses, then accepts and runs deliveries again", slowTest, async () => {
     if (!withServers || !hasRedis) skipFault("I18 redis", "set SLOW_TESTS=1 and install redis-server");

@@ -1,40 +1,15 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { makeProject } from "../support/project-folder.ts";
+import { describe, expect, test } from "vitest";
 import { chunk, RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { addressOf, startReceiverProcess } from "../support/receiver-process.ts";
 import { createFolder } from "../support/temporary-folder.ts";
-import { createFaultyProcess } from "./faulty-process.ts";
-import { packageEnvironment } from "./on-built-package.ts";
-import { openReceiver, Receiver, secret } from "./receiver.ts";
-import { countRows, inOwnProcess, skipFault } from "./rows.ts";
+import { createDevProcess, createFaultyProcess } from "./faulty-process.ts";
+import { openReceiver } from "./receiver.ts";
+import { countRows, skipFault } from "./rows.ts";
 
 countRows("protocol");
 
 const broken = { level: "warn", msg: "malformed HTTP request refused", status: 400 };
 const succeeded = { status: 200, told: { msg: "delivery succeeded" } };
-
-/** Starts a `dev` session in a separate process. */
-async function createDevProcess() {
-  inOwnProcess();
-  const source = `
-    import { WebhooksServer } from "hub-webhooks";
-    const server = new WebhooksServer();
-    server.webhook("target", (_payload, { delivery }) => ({ received: delivery.id }));
-    export default server;
-    await server.launch();`;
-  const project = await makeProject({ "server.ts": source });
-  onTestFinished(() => project[Symbol.asyncDispose]());
-  const child = startReceiverProcess(new URL("./dev-script.ts", import.meta.url), {
-    WEBHOOK_SECRET: secret,
-    FILE: join(project.path, "server.ts"),
-    STATE: join(project.path, "registrations.json"),
-    ...packageEnvironment,
-  });
-  const receiver = new Receiver({ url: await addressOf(child), lines: () => child.lines, runs: () => 0 });
-  return { child, receiver };
-}
 
 describe("A Trailer header with a body", () => {
   const headers = { Trailer: "x-check" };

@@ -57,6 +57,8 @@ const oddPaths = [
   "?",
   "#",
   "http://other.example/",
+  "http://user@other.example/",
+  "/webhooks/%2e%2e/_console/",
   "http://",
   "[::1]",
   "/?secret=",

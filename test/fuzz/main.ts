@@ -4,13 +4,15 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Findings, MonitoredReceiver } from "../support/monitored-receiver.ts";
+import { ExchangeFuzz } from "./exchange-fuzz.ts";
 import { HttpFuzz } from "./http-fuzz.ts";
 import { PayloadFuzz } from "./payload-fuzz.ts";
 
 /*
  * Fuzz test of the HTTP server of a receiver and of the payload parser, with generated inputs and damaged valid inputs. The
  * process must keep running, send complete HTTP answers, answer 5xx only when a handler failed, log no raw control
- * characters, and keep its secrets. Options: --minutes (10), --seed (1), --case (run and print this HTTP case only).
+ * characters, and keep its secrets. In other processes, clients and routes break off exchanges at every step. Options:
+ * --minutes (10), --seed (1), --case (run and print this HTTP case only), --exchange (run this exchange only).
  */
 
 const { values } = parseArgs({
@@ -18,6 +20,7 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "10" },
     seed: { type: "string", default: "1" },
     case: { type: "string" },
+    exchange: { type: "string" },
   },
 });
 const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
@@ -44,6 +47,7 @@ const receiver = await MonitoredReceiver.start({
   reproduction: () => http.reproduction,
 });
 const payloads = new PayloadFuzz({ findings, seed });
+const exchanges = await ExchangeFuzz.start({ findings, seed, folder });
 
 /** Returns the memory use in MiB after a garbage collection. */
 async function measureMemory(): Promise<{ heapUsed: number; rss: number } | undefined> {
@@ -71,13 +75,15 @@ async function watchMemory(isOver: () => boolean): Promise<void> {
 
 try {
   if (values.case !== undefined) await http.show(Number(values.case));
+  else if (values.exchange !== undefined) await exchanges.try(Number(values.exchange));
   else {
     const endsAt = performance.now() + minutes * 60_000;
     const isOver = () => performance.now() >= endsAt || receiver.hasEnded;
-    await Promise.all([http.run(isOver), payloads.run(isOver), watchMemory(isOver)]);
+    await Promise.all([http.run(isOver), payloads.run(isOver), exchanges.run(isOver), watchMemory(isOver)]);
   }
 } finally {
   const exit = await receiver.stop();
+  await exchanges.stop();
   if (exit !== 0) findings.note(`the receiver exits with ${exit} after SIGTERM`);
   rmSync(folder, { recursive: true, force: true });
 }
@@ -86,6 +92,7 @@ const statuses = [...http.statuses]
   .map(([status, count]) => `${count} x ${status}`);
 console.log(`HTTP: ${http.cases} connections, ${receiver.lineCount()} lines of log, answers: ${statuses.join(", ")}`);
 console.log(`Payloads: ${payloads.cases} cases`);
+exchanges.print();
 for (const { what, count, shownBy } of findings.all) console.log(`${count} x ${what}\n  ${shownBy}`);
 console.log(`${findings.all.length} findings`);
 process.exit(findings.all.length === 0 ? 0 : 1);

@@ -91,6 +91,37 @@ describe("Invalid HTTP", () => {
     expect(log.lines).toEqual([]);
   });
 
+  test("in a body closes the connection if the route has cancelled the body and is still running", async () => {
+    const [cancelled, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { listener, url } = await openListener({
+      async fetch(request) {
+        for await (const _chunk of request.body ?? []) break;
+        cancelled.resolve();
+        await finish.promise;
+        return new Response("late");
+      },
+    });
+    const socket = await openSocket(url);
+    socket.send(
+      requestBytes({ path: "/", headers: { ...headers, "Transfer-Encoding": "chunked" }, body: "1\r\nx\r\n" }),
+    );
+    await cancelled.promise;
+    socket.send("no length\r\n");
+    await socket.ended;
+    await expect.poll(() => listener.connectionCount).toBe(0);
+    finish.resolve();
+  });
+
+  test("in a body that arrives after the response is neither answered nor logged", async () => {
+    const { log, url } = await openListener({ deliver: async () => ({ status: 413, content: null }) });
+    const socket = await openSocket(url);
+    socket.send(requestBytes({ path: "/webhooks/x", headers: { ...headers, "Transfer-Encoding": "chunked" } }));
+    expect((await socket.answer()).status).toBe(413);
+    socket.send("no length\r\n");
+    await socket.ended;
+    expect([socket.rest, log.lines]).toEqual(["", []]);
+  });
+
   test("in a body closes the connection if the response has started", async () => {
     const { listener, log, url } = await openListener({
       fetch: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(1)) })),

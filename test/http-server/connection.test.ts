@@ -1,9 +1,11 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
+import { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
+import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { defaultLimits, limitConnections } from "../../src/http-server/connection.ts";
+import { type Connections, defaultLimits, limitConnections } from "../../src/http-server/connection.ts";
 import { openListener } from "../receiver/node/open-listener.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 
@@ -28,34 +30,137 @@ describe("Open connections", () => {
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
-  test("are limited by maxConnections: additional ones are closed, and reported once", async () => {
-    const { listener, log, url } = await openListener({ limits: { maxConnections: 2 } });
-    const open = [await openSocket(url), await openSocket(url)];
-    await expect.poll(() => listener.connectionCount).toBe(2);
-    const refused = [await openSocket(url), await openSocket(url)];
-    await Promise.all(refused.map(({ ended }) => ended));
-    expect(log.lines).toEqual([
-      { level: "warn", msg: "Connections refused: the limit maxConnections is reached.", maxConnections: 2 },
-    ]);
-    expect((await open[0]?.send(page).answer())?.status).toBe(200);
-    open[1]?.close();
-    await expect.poll(() => listener.connectionCount).toBe(1);
-    expect((await (await openSocket(url)).send(page).answer()).status).toBe(200);
+  /** A delivery whose head and body are complete, and the parts of an incomplete one. */
+  const delivery = requestBytes({ path: "/webhooks/x", headers, body: "{}" });
+  const halfHead = delivery.subarray(0, 30);
+  const whole = delivery.subarray(30);
+  const withoutBody = delivery.subarray(30, -1);
+
+  /** A client's connection in the model: `idle` includes an incomplete head, `sending` an incomplete body. */
+  interface Modeled {
+    socket: RawSocket;
+    state: "idle" | "sending" | "waiting";
+    isHeadStarted: boolean;
+    answer: PromiseWithResolvers<void>;
+  }
+
+  /** Opens a listener with `maxConnections` whose deliveries wait until the test answers them. */
+  async function openLimited(maxConnections: number) {
+    const started: { isReading: () => void; hasRead: () => void; answer: Promise<void> }[] = [];
+    const { log, url } = await openListener({
+      limits: { maxConnections },
+      timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
+      async deliver(request) {
+        const expected = started.shift();
+        expected?.isReading();
+        await request.readBody(1_000).catch(() => {});
+        expected?.hasRead();
+        await expected?.answer;
+        return { status: 200, content: "{}" };
+      },
+    });
+    return { log, url, started };
+  }
+
+  test("at the limit are closed as in a model: the oldest idle one, or of those with incomplete requests, if they are more", async () => {
+    const step = fc.record({
+      on: fc.nat(),
+      doing: fc.constantFrom("open", "open", "head", "body", "body", "request", "answer"),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(step, { minLength: 20, maxLength: 50 }),
+        async (limit, todo) => {
+          const { log, url, started } = await openLimited(limit);
+          const open: Modeled[] = [];
+          const send = async (modeled: Modeled, bytes: Uint8Array, event: "isReading" | "hasRead") => {
+            const happened = Promise.withResolvers<void>();
+            const ignored = () => {};
+            const isReading = event === "isReading" ? happened.resolve : ignored;
+            started.push({ isReading, hasRead: happened.resolve, answer: modeled.answer.promise });
+            modeled.socket.send(bytes);
+            await happened.promise;
+          };
+          for (const { on, doing } of todo) {
+            const modeled = open[on % open.length];
+            if (doing === "open") {
+              const socket = await openSocket(url);
+              const [idle, sending] = (["idle", "sending"] as const).map((state) =>
+                open.filter((one) => one.state === state),
+              );
+              const [closed] = (idle?.length ?? 0) < (sending?.length ?? 0) ? (sending ?? []) : (idle ?? []);
+              const added: Modeled = { socket, state: "idle", isHeadStarted: false, answer: Promise.withResolvers() };
+              if (open.length < limit) open.push(added);
+              else if (!closed) await socket.ended;
+              else {
+                await closed.socket.ended;
+                closed.answer.resolve();
+                open.splice(open.indexOf(closed), 1);
+                open.push(added);
+              }
+            } else if (modeled?.state === "idle" && doing !== "answer") {
+              if (!modeled.isHeadStarted) modeled.socket.send(halfHead);
+              modeled.isHeadStarted = true;
+              if (doing === "head") continue;
+              await send(modeled, doing === "body" ? withoutBody : whole, doing === "body" ? "isReading" : "hasRead");
+              modeled.state = doing === "body" ? "sending" : "waiting";
+            } else if (modeled?.state === "waiting" && doing === "answer") {
+              modeled.answer.resolve();
+              expect((await modeled.socket.answer()).status).toBe(200);
+              Object.assign(modeled, { state: "idle", isHeadStarted: false, answer: Promise.withResolvers() });
+            }
+            expect(open.map(({ socket }) => socket.isEnded)).toEqual(open.map(() => false));
+          }
+          // Each warning is logged at most once a minute.
+          expect(log.lines.filter(({ maxConnections }) => maxConnections === limit).length).toBeLessThanOrEqual(2);
+          for (const { answer, socket } of open) {
+            answer.resolve();
+            socket.close();
+          }
+        },
+      ),
+      { numRuns: 15 },
+    );
   });
 
-  test("that are refused are reported at most once a minute", () => {
+  test("at the limit are each closed for one new connection, also if several arrive before a `close` event", () => {
+    const server = createServer();
+    const connections: Connections = new Map();
+    limitConnections(server, { connections, limits: { ...defaultLimits, maxConnections: 2 }, warn() {} });
+    const sockets = Array.from({ length: 6 }, () => new Duplex());
+    for (const socket of sockets) server.emit("connection", socket);
+    expect([...connections.keys()]).toEqual(sockets.slice(-2));
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true, true, true, false, false]);
+  });
+
+  test("above the limit are reported once a minute: idle ones that are closed, and new ones that are refused", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
-    const server = createServer();
-    const warn = vi.fn();
-    limitConnections(server, { connections: new Map(), limits: defaultLimits, warn });
-    server.emit("drop");
+    const { log, started, url } = await openLimited(1);
+    const lines: unknown[] = [];
+    const expectLogged = (...messages: readonly string[]) => {
+      lines.push(...messages.map((msg) => ({ level: "warn", msg, maxConnections: 1 })));
+      expect(log.lines).toEqual(lines);
+    };
+    const [first, second] = [await openSocket(url), await openSocket(url)];
+    await first.ended;
+    expectLogged("Connections without a whole request closed: the limit maxConnections is reached.");
+    const [isRunning, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    onTestFinished(() => finish.resolve());
+    started.push({ isReading() {}, hasRead: isRunning.resolve, answer: finish.promise });
+    second.send(delivery);
+    await isRunning.promise;
+    const expectRefused = async () => (await openSocket(url)).ended;
+    await expectRefused();
+    const refused = "Connections refused: the limit maxConnections is reached.";
+    expectLogged(refused);
     vi.advanceTimersByTime(59_999);
-    server.emit("drop");
-    expect(warn).toHaveBeenCalledTimes(1);
+    await expectRefused();
+    expectLogged();
     vi.advanceTimersByTime(1);
-    server.emit("drop");
-    expect(warn).toHaveBeenCalledTimes(2);
+    await expectRefused();
+    expectLogged(refused);
   });
 
   test("stay open while they are idle if the keep-alive timeout is 0", async () => {
@@ -168,19 +273,31 @@ describe("An answer", () => {
     await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
+  test("whose connection the route has ended closes the connection after the timeout", async () => {
+    const { listener, url } = await openListener({
+      fetch(_request, bindings) {
+        const { incoming }: { incoming: IncomingMessage } = Object(bindings);
+        incoming.socket.end();
+        return new Response("never sent");
+      },
+      limits: { writeTimeoutMs: 50 },
+    });
+    (await openSocket(url)).send(page);
+    await expect.poll(() => listener.connectionCount).toBe(1);
+    await expect.poll(() => listener.connectionCount).toBe(0);
+  });
+
   test("may take longer than the write timeout", async () => {
     const made = Promise.withResolvers<Response>();
     const { listener, url } = await openListener({ fetch: () => made.promise, limits: { writeTimeoutMs: 20 } });
     const socket = await openSocket(url);
     const noticed = await openListener({
       limits: { writeTimeoutMs: 20 },
-      timeouts: { headersMs: 9_000, requestMs: 9_000, keepAliveMs: 60 },
+      timeouts: { headersMs: 60, requestMs: 60, keepAliveMs: 9_000 },
     });
     socket.send(page);
-    // An idle connection of another listener has a longer timeout.
-    const idle = await openSocket(noticed.url);
-    await idle.send(page).answer();
-    await idle.ended;
+    // An incomplete request to another listener has a longer timeout.
+    await (await openSocket(noticed.url)).send(page.subarray(0, 10)).ended;
     made.resolve(new Response("made"));
     expect((await socket.answer()).text).toBe("made");
     expect(listener.connectionCount).toBe(1);

@@ -1,3 +1,4 @@
+import { stream } from "hono/streaming";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { webhookPayload } from "../../src/testing.ts";
@@ -9,6 +10,15 @@ const server = new WebhooksServer({ secret, bodyLimit: 10_000, logger: createMem
 server.webhook("own", () => ({ done: true }));
 server.app.post("/upload", async (context) => context.json({ length: (await context.req.text()).length }));
 server.app.post("/ignored", (context) => context.json({ ignored: true }));
+let startReading = Promise.withResolvers<void>();
+server.app.post("/streamed", (context) => {
+  const { body } = context.req.raw;
+  return stream(context, async (answer) => {
+    await answer.write("started ");
+    await startReading.promise;
+    if (body) await answer.pipe(body);
+  });
+});
 
 let url: string;
 beforeAll(async () => {
@@ -78,5 +88,16 @@ describe("A route of your own", () => {
     expect((await socket.answer()).text).toBe('{"ignored":true}');
     await socket.ended;
     expect(socket.rest).toBe("");
+  });
+
+  test("that has started its response does not send 100 Continue in the middle of it", async () => {
+    startReading = Promise.withResolvers();
+    const socket = await announce("/streamed", { Connection: "close" });
+    expect((await socket.answer({ toHead: true })).status).toBe(200);
+    startReading.resolve();
+    await socket.send(body).ended;
+    expect(socket.rest).toContain("started ");
+    expect(socket.rest).toContain(body);
+    expect(socket.rest).not.toContain("100 Continue");
   });
 });

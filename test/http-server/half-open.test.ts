@@ -87,6 +87,19 @@ describe("The probe of a half-closed client", () => {
   });
 });
 
+test("A half-closed client that uses HTTP/1.0 receives no 100 Continue, which it would take for the response", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { finish, socket, started } = await openWaiting({ probeMs: 1_000 });
+  socket.send(requestBytes({ path: "/webhooks/retrain", version: "HTTP/1.0", headers, body: "{}" })).finish();
+  await started.promise;
+  await expect.poll(() => vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(5_000);
+  finish.resolve();
+  await socket.ended;
+  expect(socket.rest).toMatch(/^HTTP\/1\.1 200 OK/);
+});
+
 test("Every pipelined request of a client that has ended its side gets a response", async () => {
   const { url } = await openListener();
   const socket = await RawSocket.open(url);

@@ -1,5 +1,5 @@
 import { Socket } from "node:net";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openListener } from "../receiver/node/open-listener.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 
@@ -55,4 +55,40 @@ test("A connection is closed half a second after the response if the body does n
   vi.advanceTimersByTime(1);
   await socket.ended;
   await expect.poll(() => listener.connectionCount).toBe(0);
+});
+
+describe("A request whose body stream is cancelled", () => {
+  /** Opens a connection whose request is answered after its body stream was cancelled. Later requests are read. */
+  async function openCancelled() {
+    const { listener, url } = await openListener({
+      timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
+      async fetch(request) {
+        if (request.method === "GET") return new Response("next");
+        for await (const _chunk of request.body ?? []) break;
+        return new Response("stopped");
+      },
+    });
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => socket.close());
+    socket.send(requestBytes({ path: "/", headers: { ...headers, "Content-Length": "200000" }, body: "x" }));
+    expect((await socket.answer()).text).toBe("stopped");
+    await expect.poll(() => vi.getTimerCount()).toBe(1);
+    return { listener, socket };
+  }
+
+  test("keeps its connection if the rest of the body arrives", async () => {
+    const { socket } = await openCancelled();
+    socket.send("x".repeat(100_000), "x".repeat(99_999));
+    const next = requestBytes({ method: "GET", path: "/", headers: { ...headers, "Content-Length": undefined } });
+    expect((await socket.send(next).answer()).text).toBe("next");
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
+  });
+
+  test("closes its connection half a second after the response if the body does not arrive", async () => {
+    const { listener, socket } = await openCancelled();
+    socket.send("x".repeat(100_000));
+    vi.advanceTimersByTime(500);
+    await socket.ended;
+    await expect.poll(() => listener.connectionCount).toBe(0);
+  });
 });

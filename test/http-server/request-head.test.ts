@@ -1,8 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { openListener } from "../receiver/node/open-listener.ts";
 import { chunk, type RawRequest, RawSocket, requestBytes } from "../support/raw-socket.ts";
 
 const host = { Host: "receiver.example" };
+const chunked = { "Transfer-Encoding": "chunked" };
+const chunksIn10 = "Transfer-Encoding in HTTP/1.0";
 
 describe.each([
   ["short", "/webhooks/retrain"],
@@ -27,6 +29,7 @@ describe.each([
       { headers: { ...host, "Transfer-Encoding": ["gzip", "chunked"] }, body: chunk("") },
       "Unsupported Transfer-Encoding",
     ],
+    ["of HTTP/1.0 with chunks", { version: "HTTP/1.0", headers: { ...host, ...chunked }, body: chunk("") }, chunksIn10],
   ])("%s is answered 400, and the connection is closed", async (_what, request, reason) => {
     const { url, delivered, log } = await openListener();
     const socket = await RawSocket.open(url);
@@ -42,4 +45,23 @@ describe.each([
     const { ask } = await openListener();
     expect((await ask({ path, headers: { ...host, "Transfer-Encoding": coding }, body: chunk("") })).status).toBe(200);
   });
+});
+
+test.each([
+  "http://user@receiver.example/webhooks/retrain",
+  "http://user:@x/",
+  "http://:word@x/",
+  "https://user:word@x/",
+])("A request to %s is answered 400, and the connection is closed", async (path) => {
+  const fetch = vi.fn((request: Request) => new Response(new Request(request).url));
+  const { ask, log } = await openListener({ fetch });
+  const answer = await ask({ path, headers: host });
+  expect([answer.status, answer.headers.get("connection")]).toEqual([400, "close"]);
+  expect(log.lines).toMatchObject([{ level: "warn", status: 400, reason: "Credentials in the URL" }]);
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+test("A request to an absolute URL with an @ in its path is accepted", async () => {
+  const { ask } = await openListener();
+  expect((await ask({ path: "http://receiver.example/a@b?c@d", headers: host })).status).toBe(200);
 });

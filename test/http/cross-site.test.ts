@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isCrossSite } from "../../src/http/cross-site.ts";
+import { isCrossSite } from "../../src/http/answer.ts";
 
 const own = "https://hook.example";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
-import { readIncoming } from "../../src/http/request-body.ts";
+import { readIncoming } from "../../src/http/body.ts";
 import { WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { RawSocket } from "../support/raw-socket.ts";

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { HubJobs } from "../../src/hub/jobs/jobs.ts";
 import { HubNotifications } from "../../src/hub/notifications.ts";
 import { HubOrganizations } from "../../src/hub/organizations/organizations.ts";
 import { HubPapers } from "../../src/hub/papers.ts";
@@ -66,6 +67,7 @@ export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<Sc
 export interface Connected {
   fetch: Transport["fetch"];
   webhooks: HubWebhooks;
+  jobs: HubJobs;
   notifications: HubNotifications;
   settings: HubSettings;
   papers: HubPapers;
@@ -90,6 +92,7 @@ export function connect(hubUrl: string, settings: Partial<TransportSettings> = {
   return {
     fetch: (path, init) => transport.fetch(path, init),
     webhooks: new HubWebhooks(transport),
+    jobs: new HubJobs(transport),
     notifications: new HubNotifications(transport),
     settings: new HubSettings(transport),
     papers: new HubPapers(transport),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { decodeDetails, encodeDetails, maxDetailsBytes } from "../../src/inbox/attempt-details.ts";
 import type { AttemptDetails, AttemptLog } from "../../src/inbox/inbox.ts";
+import { decodeDetails, encodeDetails, maxDetailsBytes } from "../../src/inbox/records.ts";
 
 function cutOf(details: AttemptDetails): AttemptDetails {
   const text = encodeDetails(details) ?? "";
@@ -21,7 +21,7 @@ describe("The details of an attempt", () => {
   });
 
   test("are stored unchanged if they fit", () => {
-    const details = { result: "1", logs: [line("\u0000\ud800", "{}")], ignoredReason: "No file matches." };
+    const details = { result: "1", logs: [line("\u0000\ud800", "{}")] };
     expect(cutOf(details)).toEqual(details);
   });
 

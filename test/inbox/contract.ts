@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Outcome } from "../../src/payload/delivery.ts";
+import type { Outcome } from "../../src/payload/parse.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { describeDiscarding } from "./discard-contract.ts";
 import { type Engine, failed, incoming, lend, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { describeIgnoring } from "./ignored-contract.ts";
 import { describeOwnActions } from "./own-actions-contract.ts";
 import { describePausing } from "./pause-contract.ts";
 import { describeRecordedData } from "./recorded-data-contract.ts";
@@ -17,6 +18,7 @@ export function describeInboxContract(engine: Engine): void {
     describeRunning(engine);
     describeStoredDeliveries(engine);
     describeRecordedData(engine);
+    describeIgnoring(engine);
     describeDiscarding(engine);
     describePausing(engine);
     describeSearch(engine);
@@ -199,7 +201,8 @@ function describeRunning(engine: Engine): void {
         expect(found?.attempts).toHaveLength(1);
         return found;
       });
-      expect(stored).toMatchObject({ status: "queued", dueAt: retryAt });
+      // An inbox whose clock is behind the time at which it stored the delivery shifts the retry by the difference.
+      expect(Math.abs(Number(stored?.dueAt) - Number(retryAt))).toBeLessThan(1_000);
       expect(runs).toHaveLength(1);
     });
 
@@ -243,7 +246,7 @@ function describeRunning(engine: Engine): void {
       for (let index = 0; index < 20; index += 1) await waitForStatus(inbox, `good-${index}`, "succeeded");
       await waitForStatus(inbox, "poison", "dead");
       expect(await inbox.counts()).toEqual({
-        retrain: { queued: 0, running: 0, succeeded: 20, dead: 1, cancelled: 0 },
+        retrain: { queued: 0, running: 0, succeeded: 20, ignored: 0, dead: 1, cancelled: 0 },
       });
     });
   });

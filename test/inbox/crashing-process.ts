@@ -1,5 +1,6 @@
+import { flushCompileCache } from "node:module";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Outcome } from "../../src/payload/delivery.ts";
+import type { Outcome } from "../../src/payload/parse.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { crashPolicy, openers } from "./openers.ts";
 
@@ -12,6 +13,8 @@ const { ENGINE = "", STORE: store = "", BESIDE = "0" } = process.env;
 const name = (["SQLite", "Bucket", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
 if (!name) throw new Error(`There is no engine "${ENGINE}".`);
 const inbox = await openers[name]({ store, log: createMemoryLogger(), leaseMs: 300 });
+// The process is killed, so it does not write this at its exit.
+flushCompileCache();
 const running = new Set<string>();
 
 function print(msg: "started" | "ended", id: string): void {

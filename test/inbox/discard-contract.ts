@@ -28,7 +28,7 @@ export function describeDiscarding(engine: Engine): void {
       for (const id of ["a", "b"]) await inbox.accept(incoming(id));
       await inbox.discard(key);
       expect(await inbox.counts()).toEqual({
-        retrain: { queued: 1, running: 0, succeeded: 0, dead: 0, cancelled: 1 },
+        retrain: { queued: 1, running: 0, succeeded: 0, ignored: 0, dead: 0, cancelled: 1 },
       });
       expect((await inbox.list({ status: "cancelled" })).deliveries).toMatchObject([{ id: "a", status: "cancelled" }]);
       expect((await inbox.list({ status: "queued" })).deliveries).toMatchObject([{ id: "b" }]);

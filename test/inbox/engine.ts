@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import type { AttemptDetails, ClaimedDelivery, EndpointQueue, Inbox } from "../../src/inbox/inbox.ts";
-import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
-import type { Outcome } from "../../src/payload/delivery.ts";
+import { createRetryPolicy } from "../../src/inbox/retry.ts";
+import type { Outcome } from "../../src/payload/parse.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
 

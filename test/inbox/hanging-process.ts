@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { crashPolicy, openers } from "./openers.ts";
 
@@ -6,6 +7,8 @@ const { ENGINE = "", STORE: store = "" } = process.env;
 const name = (["SQLite", "Bucket", "PostgreSQL", "Redis"] as const).find((known) => known === ENGINE);
 if (!name) throw new Error(`There is no engine "${ENGINE}".`);
 const inbox = await openers[name]({ store, log: createMemoryLogger(), leaseMs: 300 });
+// The process is killed, so it does not write this at its exit.
+flushCompileCache();
 inbox.startWorker({
   endpoint: "retrain",
   concurrency: 4,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseInboxUrl } from "../../src/inbox/inbox-url.ts";
+import { parseInboxUrl } from "../../src/inbox/open-inbox.ts";
 
 test.each([
   ["sqlite:./inbox.db", { engine: "sqlite", file: "./inbox.db", unsafeFileSystem: "refuse" }],

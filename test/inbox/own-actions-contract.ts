@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { OwnActions } from "../../src/inbox/own-actions.ts";
-import { ownActionRetentionMs } from "../../src/inbox/own-actions.ts";
+import type { OwnActions } from "../../src/inbox/inbox.ts";
+import { ownActionRetentionMs } from "../../src/inbox/inbox.ts";
 import { type Engine, type EngineOptions, openInbox } from "./engine.ts";
 
 /** Tests of the own actions that every inbox of this package must pass. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { maxDetailsBytes } from "../../src/inbox/attempt-details.ts";
 import type { AttemptDetails } from "../../src/inbox/inbox.ts";
-import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { maxDetailsBytes } from "../../src/inbox/records.ts";
+import { createRetryPolicy } from "../../src/inbox/retry.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 
@@ -26,18 +26,14 @@ export function describeRecordedData(engine: Engine): void {
           ? { ...failed(), details }
           : attempt === 2
             ? failed()
-            : { ...succeeded, details: { ignoredReason: "No file matches." } },
+            : { ...succeeded, details: { result: "1" } },
       );
       await first.inbox.accept(incoming("a"));
       await waitForStatus(first.inbox, "a", "succeeded");
       await first.inbox.close(0);
       const { inbox } = await openInbox(engine, { store: first.store });
       const stored = await inbox.get(key);
-      expect(stored?.attempts.map((attempt) => attempt.details)).toEqual([
-        details,
-        undefined,
-        { ignoredReason: "No file matches." },
-      ]);
+      expect(stored?.attempts.map((attempt) => attempt.details)).toEqual([details, undefined, { result: "1" }]);
       const { deliveries } = await inbox.list();
       expect(deliveries[0]?.attempts).toHaveLength(3);
       expect(deliveries[0]?.attempts.every((attempt) => !("details" in attempt))).toBe(true);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decodeHeaders, encodeHeaders } from "../../src/inbox/recorded-headers.ts";
+import { decodeHeaders, encodeHeaders } from "../../src/inbox/records.ts";
 
 describe("Recorded headers", () => {
   test("are stored unchanged if they fit", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RepeatedErrors } from "../../src/inbox/repeated-errors.ts";
+import { RepeatedErrors } from "../../src/inbox/errors.ts";
 
 test("An error with the same message is logged at most once a minute", () => {
   let now = 0;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { minIdRetentionMs, retentionOf } from "../../src/inbox/retention.ts";
-import { createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { createRetryPolicy, minIdRetentionMs, retentionOf } from "../../src/inbox/retry.ts";
 
 const dayMs = 24 * 3_600_000;
 

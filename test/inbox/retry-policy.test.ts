@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Backoff, createRetryPolicy } from "../../src/inbox/retry-policy.ts";
+import { type Backoff, createRetryPolicy } from "../../src/inbox/retry.ts";
 
 const second = 1_000;
 const minute = 60 * second;

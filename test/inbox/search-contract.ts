@@ -30,7 +30,7 @@ export function describeSearch(engine: Engine): void {
         "e-5": "not JSON",
         "e-6": '{"repo":"acme/data","event":[1]}',
         "e-7": "null",
-        "e-8": `{"repo":{"type":"dataset","name":"Acmé/\\ud800\\u0000"},"event":{"scope":5}}`,
+        "e-8": `{"repo":{"type":"dataset","name":"Acm\\u00e9/\\ud800\\u0000"},"event":{"scope":5}}`,
       };
       for (const [index, [id, body]] of Object.entries(bodies).entries()) {
         await inbox.accept({ ...incoming(id, { body }), receivedAt: time(10 * index) });
@@ -54,12 +54,15 @@ export function describeSearch(engine: Engine): void {
       ["both times", { receivedFrom: time(10), receivedUntil: time(20) }, ["d-2"]],
       ["a time and a scope", { receivedFrom: time(10), scope: "repo.content" }, ["d-2"]],
       ["an ID", { search: "e-7" }, ["e-7"]],
-      ["the start of an ID", { search: "E" }, ["e-8", "e-7", "e-6", "e-5"]],
-      ["words of a repository", { search: "DATA acme 2" }, ["d-3", "d-2"]],
-      ["a word with an accent", { search: "acme" }, ["e-8", "d-4", "d-3", "d-2", "d-1"]],
+      ["a part of an ID", { search: "-7" }, ["e-7"]],
+      ["parts of the body", { search: "DATA-2 cme conf" }, ["d-3"]],
+      ["a repository with its type as a word", { search: "model:acme/data" }, ["d-2"]],
+      ["text that is not JSON", { search: "JSON not" }, ["e-5"]],
+      ["a word with an accent", { search: "acme" }, ["e-8", "e-6", "d-4", "d-3", "d-2", "d-1"]],
+      ["an escaped character", { search: "ACMÉ/" }, ["e-8", "e-6", "d-4", "d-3", "d-2", "d-1"]],
       ["words that no delivery contains", { search: "acme nothing" }, []],
-      ["characters that are not part of words", { search: '"*-( AND' }, []],
-      ["no words", { search: " -- " }, ["e-8", "e-7", "e-6", "e-5", "d-4", "d-3", "d-2", "d-1"]],
+      ["characters that no delivery contains", { search: "*-( AND" }, []],
+      ["no words", { search: "  " }, ["e-8", "e-7", "e-6", "e-5", "d-4", "d-3", "d-2", "d-1"]],
     ])("contains the deliveries that match %s", async (_what, options, expected) => {
       const { inbox } = await openInbox(engine);
       await fill(inbox);
@@ -89,6 +92,18 @@ export function describeSearch(engine: Engine): void {
       for (const id of ["a", "b"]) await waitForStatus(inbox, id, "succeeded");
       expect(await ids(inbox, { search: "gpu" })).toEqual(["a"]);
       expect(await ids(inbox, { search: "handler_failed go" })).toEqual(["a"]);
+    });
+
+    test("finds the log lines of an attempt", async () => {
+      const { inbox } = await openInbox(engine);
+      const log = { at: 0, level: "info", message: "Trained on shard 17", fields: '{"loss":"low"}' } as const;
+      work(inbox, ({ id }) => (id === "a" ? { ...succeeded, details: { logs: [log] } } : succeeded));
+      for (const id of ["a", "b"]) await inbox.accept(incoming(id));
+      for (const id of ["a", "b"]) await waitForStatus(inbox, id, "succeeded");
+      expect(await ids(inbox, { search: "SHARD low" })).toEqual(["a"]);
+      const { deliveries } = await inbox.list({ search: "shard" });
+      expect(deliveries).toMatchObject([{ id: "a", attempts: [{ number: 1 }] }]);
+      expect(deliveries[0]?.attempts[0]).not.toHaveProperty("details");
     });
 
     test("has pages that contain each matching delivery once", async () => {

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type EndpointOptions, type Handler, WebhooksServer } from "../../src/index.ts";
 import { type RunJobOptions, runJob } from "../../src/job.ts";
-import { interceptLaunches } from "../../src/receiver/lifecycle/launch-interceptor.ts";
-import { serverControl } from "../../src/receiver/lifecycle/server-control.ts";
+import { interceptLaunches, serverControl } from "../../src/receiver/control.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 

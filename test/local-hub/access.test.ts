@@ -1,12 +1,19 @@
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { developmentTokens } from "../../src/local-hub/accounts.ts";
 import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
-import { openLocalHub, restart, secret, stateFile } from "./support/hub.ts";
+import { launchLocalHub, openLocalHub, restart, secret, stateFile, type TestHub } from "./support/hub.ts";
 import { jobRequests, organizationRequests, ownRequests } from "./support/sample-requests.ts";
 
 const requests = [...ownRequests, ...jobRequests, ...organizationRequests];
 const unknownId = "0123456789abcdef01234567";
 const organizations = ["free-org", "team-org", "enterprise-org", "acme"];
+
+/** For requests that change nothing: reads, and refused writes. */
+let shared: TestHub;
+beforeAll(async () => {
+  shared = await launchLocalHub();
+  return () => shared.hub.close();
+});
 
 test("The tests send a request to each of the 35 operations", () => {
   expect(routes).toHaveLength(35);
@@ -24,7 +31,6 @@ test("The tests send a request to each of the 35 operations", () => {
 
 describe("A request without a known bearer token gets 401", () => {
   test.each(requests)("$operationId", async ({ line, body }) => {
-    const hub = await openLocalHub();
     const presented: Record<string, string>[] = [
       {},
       { authorization: "hf_local" },
@@ -39,18 +45,17 @@ describe("A request without a known bearer token gets 401", () => {
       { "x-api-key": "hf_local" },
     ];
     for (const headers of presented) {
-      const answer = await hub.request(line("acme"), { token: null, body, headers });
+      const answer = await shared.request(line("acme"), { token: null, body, headers });
       expect(answer.status, JSON.stringify(headers)).toBe(401);
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
       expect(answer.text).not.toContain(secret);
     }
-    const asParameter = await hub.request(`${line("acme")}?access_token=hf_local`, { token: null, body });
+    const asParameter = await shared.request(`${line("acme")}?access_token=hf_local`, { token: null, body });
     expect(asParameter.status).toBe(401);
   });
 
   test("with a message that lists the known tokens, which all have the prefix", async () => {
-    const hub = await openLocalHub();
-    const { text } = await hub.request("GET /api/notifications", { token: null });
+    const { text } = await shared.request("GET /api/notifications", { token: null });
     for (const { token } of developmentTokens) {
       expect(token).toMatch(/^hf_./);
       expect(text).toContain(token);
@@ -60,9 +65,8 @@ describe("A request without a known bearer token gets 401", () => {
 
 describe("A token with the role read", () => {
   test.each(requests.filter(({ writes }) => writes))("gets 403 for a write: $operationId", async ({ line, body }) => {
-    const hub = await openLocalHub();
     for (const name of ["acme", "nobody", unknownId]) {
-      const answer = await hub.request(line(name), { token: "hf_read", body });
+      const answer = await shared.request(line(name), { token: "hf_read", body });
       expect(answer).toMatchObject({
         status: 403,
         body: { error: "This token has read access only. Use hf_local to write." },
@@ -71,10 +75,9 @@ describe("A token with the role read", () => {
   });
 
   test.each(requests.filter(({ writes }) => !writes))("is accepted for a read: $operationId", async (request) => {
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
-    const name = jobRequests.includes(request) ? await hub.runJob() : ownRequests.includes(request) ? id : "acme";
-    const answer = await hub.request(request.line(name), { token: "hf_read" });
+    const { id } = await shared.create({ url: "http://127.0.0.1:1/" });
+    const name = jobRequests.includes(request) ? await shared.runJob() : ownRequests.includes(request) ? id : "acme";
+    const answer = await shared.request(request.line(name), { token: "hf_read" });
     // A read that requires a token with write permission.
     expect(answer.status).toBe(request.operationId === "getScimConfig" ? 403 : 200);
   });
@@ -98,8 +101,7 @@ describe("A token with the role fineGrained", () => {
   );
 
   test.each(organizationRequests)("can read organizations, but not change them: $operationId", async (request) => {
-    const hub = await openLocalHub();
-    const { status, text } = await hub.request(request.line("acme"), { token: "hf_fine", body: request.body });
+    const { status, text } = await shared.request(request.line("acme"), { token: "hf_fine", body: request.body });
     const isRefused = request.writes || request.operationId === "getScimConfig";
     expect(status, text).toBe(isRefused ? 403 : 200);
     if (isRefused) expect(text).toContain("hf_local");
@@ -142,8 +144,7 @@ describe("The plan of an organization", () => {
   test.each(cells.filter(({ isIncluded }) => !isIncluded))(
     "of $organization does not include $operationId",
     async ({ line, body, organization, names }) => {
-      const hub = await openLocalHub();
-      const answer = await hub.request(line(organization), { body });
+      const answer = await shared.request(line(organization), { body });
       const error = expect.stringMatching(
         new RegExp(`requires the ${names} plan.*${organization}.* Use the organization acme`),
       );
@@ -183,9 +184,8 @@ describe("A user", () => {
   );
 
   test.each(organizationRequests)("gets 404 for an unknown organization: $operationId", async (request) => {
-    const hub = await openLocalHub();
     for (const name of ["nobody", "Acme", "local-user", "constructor"]) {
-      const { status, text } = await hub.request(request.line(name), { body: request.body });
+      const { status, text } = await shared.request(request.line(name), { body: request.body });
       expect(status, text).toBe(404);
       expect(text).toContain(name);
     }

@@ -35,15 +35,16 @@ describe("A local Hub", () => {
     });
   });
 
-  test("can run a hundred times in one process, each with its own webhooks", { timeout: 60_000 }, async () => {
+  test("can run many times in one process, each with its own webhooks", async () => {
+    const count = process.env.SLOW_TESTS === "1" ? 100 : 20;
     const target = await openTarget();
-    const hubs = await Promise.all(Array.from({ length: 100 }, () => openLocalHub()));
+    const hubs = await Promise.all(Array.from({ length: count }, () => openLocalHub()));
     const made = await Promise.all(hubs.map((hub, index) => hub.create({ url: `${target.url}/${index}` })));
     const fired = await Promise.all(hubs.map((hub) => hub.hub.push(data)));
     expect(fired).toMatchObject(made.map(({ id }) => [{ webhookId: id, status: 200 }]));
-    expect(target.requests).toHaveLength(100);
-    expect(new Set(target.requests.map(({ line }) => line)).size).toBe(100);
-    expect(new Set(hubs.map(({ url }) => url)).size).toBe(100);
+    expect(target.requests).toHaveLength(count);
+    expect(new Set(target.requests.map(({ line }) => line)).size).toBe(count);
+    expect(new Set(hubs.map(({ url }) => url)).size).toBe(count);
   });
 
   test("is settled after the retries of all deliveries, and without deliveries", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFilter, lintFilter } from "../../src/payload/filter.ts";
-import { createPathFilter } from "../../src/payload/path-filter.ts";
+import { createFilter, createPathFilter, lintFilter } from "../../src/payload/filter.ts";
 import { webhookPayload } from "../../src/testing.ts";
 
 describe("The option paths", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isScope, parsePayload } from "../../src/index.ts";
-import { repoTypes, scopes } from "../../src/payload/schema.ts";
+import { repoTypes, scopes } from "../../src/payload/names.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { pathsIn, readFixture } from "../support/payloads.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { repoTypes } from "../../src/payload/schema.ts";
+import { repoTypes } from "../../src/payload/names.ts";
 import { parseDomain, parseWatch, watchedTypes } from "../../src/payload/watch.ts";
 
 describe("parseWatch()", () => {

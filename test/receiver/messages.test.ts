@@ -34,6 +34,8 @@ test("Invalid options of the server", async () => {
     await errorsOf({
       "empty secret": create({ secret: "" }),
       "secret that is not a string": create({ secret: 7 }),
+      "short console token": create({ consoleToken: "1234" }),
+      "console token that is not a string": create({ consoleToken: 7 }),
       "body limit": create({ bodyLimit: -1 }),
       "base path": create({ basePath: "api" }),
       app: create({ app: {} }),

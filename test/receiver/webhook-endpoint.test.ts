@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { processEnvironment } from "../support/program.ts";
 
 const entry = new URL("../../src/index.ts", import.meta.url).href;
 
@@ -41,7 +42,7 @@ async function runScript(
   const path = join(folder, `${name}.mjs`);
   await writeFile(path, [`import { webhookEndpoint } from ${JSON.stringify(entry)};`, ...lines].join("\n"));
   const child = spawn(process.execPath, [path], {
-    env: { PATH: process.env.PATH, PORT: "0", ...environment },
+    env: { ...processEnvironment, PORT: "0", ...environment },
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);

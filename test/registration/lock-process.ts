@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { withFileLock } from "../../src/registration/file-lock.ts";
+import { withFileLock } from "../../src/registration/state.ts";
 
 /** Locks a file until the process is killed. */
 await withFileLock({ file: process.argv[2] ?? "", timeoutMs: 0 }, async () => {

@@ -4,9 +4,8 @@ import { expect, test } from "vitest";
 import { HubClient, type RegisterOptions, register } from "../../src/client.ts";
 import type { EndpointOptions } from "../../src/index.ts";
 import { registerServer } from "../../src/registration/register-unavailable.ts";
-import { RegistrationFile } from "../../src/registration/registration-file.ts";
-import { validateSession } from "../../src/registration/registration-session.ts";
-import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
+import { RegistrationFile } from "../../src/registration/state.ts";
+import { TemporaryWebhooks, validateSession } from "../../src/registration/temporary.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
@@ -25,7 +24,7 @@ const withoutIds = (text: string) => maskAddresses(text).replace(/\b[0-9a-f]{24}
 test("Invalid options of a registration", async () => {
   const hub = new HubClient({ hubUrl: "https://huggingface.co", token: "hf_local" });
   const start = (options: Partial<RegisterOptions>, client = hub) =>
-    register(serverOf({ retrain }), client, { publicUrl: "https://me-bot.hf.space", ...options });
+    register(serverOf({ retrain }, { secret }), client, { publicUrl: "https://me-bot.hf.space", ...options });
   expect(
     await errorsOf({
       "no server": () => register(Object({}), hub, { publicUrl }),
@@ -85,7 +84,7 @@ test("Webhooks that are skipped", async () => {
   const byHand = await openTestHub();
   await byHand.create({ url: urlOf("retrain") });
   const both = await openTestHub();
-  await both.register(serverOf({ retrain }));
+  await both.register(serverOf({ retrain }, { secret }));
   await both.create({ url: urlOf("retrain") });
   expect({
     "endpoint removed": await skippedBy(managed, { retrain }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Webhook } from "../../src/client.ts";
-import { recordResolved, resolvePending } from "../../src/registration/pending.ts";
-import type { HubState, PendingWebhook } from "../../src/registration/registration-file.ts";
+import type { HubState, PendingWebhook } from "../../src/registration/state.ts";
+import { recordResolved, resolvePending } from "../../src/registration/webhook.ts";
 import { urlOf } from "./test-hub.ts";
 
 const [users, made, later] = ["654bbbc16f2ec14d77f109c1", "654bbbc16f2ec14d77f109c2", "654bbbc16f2ec14d77f109c3"];

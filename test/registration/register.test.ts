@@ -4,9 +4,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient, register } from "../../src/client.ts";
 import { HubError } from "../../src/core/errors.ts";
 import type { LandingInfo } from "../../src/index.ts";
-import { RegistrationFile } from "../../src/registration/registration-file.ts";
+import { RegistrationFile } from "../../src/registration/state.ts";
 import { holdsSecret } from "../support/secrets.ts";
-import { openTestHub, publicUrl, secret, serverOf, urlOf } from "./test-hub.ts";
+import { type Intercept, openTestHub, publicUrl, secret, serverOf, urlOf } from "./test-hub.ts";
 
 const retrain = { watch: "dataset:me/data", scope: "repo.content" } as const;
 const dataset = { type: "dataset", name: "me/data" };
@@ -15,10 +15,19 @@ function refusal(status: number): Response {
   return Response.json({ error: "It cannot be done." }, { status });
 }
 
+/** Changes the webhooks in the answers of the Hub. */
+function changeWebhooks(change: (webhook: Record<string, unknown>) => object): Intercept {
+  return async (request, send) => {
+    const body: unknown = await (await send(request)).json();
+    if (Array.isArray(body)) return Response.json(body.map(change));
+    return Response.json({ webhook: change(Object(body).webhook) });
+  };
+}
+
 describe("Registering a server", () => {
   test("creates a webhook for each endpoint that declares what to watch", async () => {
     const testHub = await openTestHub();
-    const server = serverOf({ retrain, all: { watch: ["org:acme", "user:me"], domains: ["discussion"] } });
+    const server = serverOf({ retrain, all: { watch: ["org:acme", "user:me"], domains: ["discussion"] } }, { secret });
     const report = await testHub.register(server);
     const webhooks = await testHub.webhooks();
     expect(webhooks).toMatchObject([
@@ -91,7 +100,7 @@ describe("Registering a server", () => {
 
   test("updates fields that differ, and reports each before and after", async () => {
     const testHub = await openTestHub();
-    await testHub.register(serverOf({ retrain }));
+    await testHub.register(serverOf({ retrain }, { secret }));
     const [before] = await testHub.webhooks();
     const server = serverOf({ retrain: { watch: ["model:me/net", "dataset:me/data"] } }, { secret: "another" });
     const { done } = await testHub.register(server, { publicUrl: "http://127.0.0.1:9000/bot/" });
@@ -117,10 +126,10 @@ describe("Registering a server", () => {
 
   test("enables a disabled webhook", async () => {
     const testHub = await openTestHub();
-    await testHub.register(serverOf({ retrain }));
+    await testHub.register(serverOf({ retrain }, { secret }));
     const [{ id } = { id: "" }] = await testHub.webhooks();
     await testHub.client.webhooks.disable(id);
-    const { done } = await testHub.register(serverOf({ retrain }));
+    const { done } = await testHub.register(serverOf({ retrain }, { secret }));
     expect(done).toEqual([{ action: "enable", endpoint: "retrain", id, reason: "the webhook was disabled" }]);
     expect(await testHub.webhooks()).toMatchObject([{ id, disabled: false, secret }]);
   });
@@ -176,7 +185,7 @@ describe("Registering a server", () => {
 describe("A dry run", () => {
   test("reports the steps without executing them, and creates no file", async () => {
     const testHub = await openTestHub();
-    const { steps, done } = await testHub.register(serverOf({ retrain }), { dryRun: true });
+    const { steps, done } = await testHub.register(serverOf({ retrain }, { secret }), { dryRun: true });
     expect(steps).toEqual([
       {
         ...{ action: "create", endpoint: "retrain", url: urlOf("retrain") },
@@ -235,12 +244,12 @@ describe("A webhook that was created elsewhere and delivers to an endpoint", () 
   test("is adopted on request, and managed from then on", async () => {
     const testHub = await openTestHub();
     const { id } = await testHub.create({ url: urlOf("retrain"), secret: "theirs" });
-    const { done } = await testHub.register(serverOf({ retrain }), { adopt: true });
+    const { done } = await testHub.register(serverOf({ retrain }, { secret }), { adopt: true });
     expect(done).toMatchObject([
       { action: "update", id, isAdopted: true, changes: [{ field: "watched" }, { field: "secret" }] },
     ]);
     expect(await testHub.webhooks()).toMatchObject([{ id, watched: [dataset], secret }]);
-    expect((await testHub.register(serverOf({ retrain }))).steps).toEqual([]);
+    expect((await testHub.register(serverOf({ retrain }, { secret }))).steps).toEqual([]);
   });
 
   test("is also reported if the endpoint already has a managed webhook", async () => {
@@ -276,39 +285,40 @@ describe("The secret", () => {
 
   test("can be set instead of the server's secret", async () => {
     const testHub = await openTestHub();
-    await testHub.register(serverOf({ retrain }), { secret: "given" });
+    await testHub.register(serverOf({ retrain }, { secret }), { secret: "given" });
     expect(await testHub.webhooks()).toMatchObject([{ secret: "given" }]);
   });
 
   test("is kept if the server no longer has one, even through an update", async () => {
     const testHub = await openTestHub();
-    await testHub.register(serverOf({ retrain }));
+    await testHub.register(serverOf({ retrain }, { secret }));
     const kept = await testHub.register(serverOf({ retrain }, { secret: false }));
     expect(kept).toMatchObject({ steps: [], failed: [], skipped: [{ reason: "secret-kept" }] });
     const updated = await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret: false }));
     expect(updated.done).toMatchObject([{ changes: [{ field: "watched" }, { field: "domains" }] }]);
     expect(await testHub.webhooks()).toMatchObject([{ secret, watched: [{ type: "model" }] }]);
-    // The state file still contains the hash of the secret.
-    const same = await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }));
-    expect(same.steps).toEqual([]);
-    expect((await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }))).steps).toEqual([]);
+    // The state file still contains the hash of the secret, which a Hub that no longer returns the secret requires.
+    testHub.intercept = changeWebhooks(({ secret: _secret, ...rest }) => rest);
+    expect((await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret }))).steps).toEqual([]);
   });
 
   test("cannot be both removed and set", async () => {
     const testHub = await openTestHub();
-    const error = await testHub.register(serverOf({ retrain }), { removeSecret: true }).catch((thrown) => thrown);
+    const error = await testHub
+      .register(serverOf({ retrain }, { secret }), { removeSecret: true })
+      .catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "OPTION_INVALID" });
     expect(testHub.calls).toEqual([]);
   });
 
   test("is removed on request, and set if the server has one again", async () => {
     const testHub = await openTestHub();
-    await testHub.register(serverOf({ retrain }));
+    await testHub.register(serverOf({ retrain }, { secret }));
     const removed = await testHub.register(serverOf({ retrain }, { secret: false }), { removeSecret: true });
     expect(removed.done).toMatchObject([{ changes: [{ field: "secret", change: "removed" }] }]);
     expect(await testHub.webhooks()).not.toMatchObject([{ secret: expect.anything() }]);
     expect((await testHub.register(serverOf({ retrain }, { secret: false }))).steps).toEqual([]);
-    const set = await testHub.register(serverOf({ retrain }));
+    const set = await testHub.register(serverOf({ retrain }, { secret }));
     expect(set.done).toMatchObject([{ changes: [{ field: "secret", change: "set" }] }]);
   });
 
@@ -318,15 +328,10 @@ describe("The secret", () => {
     ["masks it", (webhook) => ({ ...webhook, secret: "********" })],
   ])("of a Hub that %s is recognized by its hash, and sent with each update", async (_how, hide) => {
     const testHub = await openTestHub();
-    testHub.intercept = async (request, send) => {
-      const answer = await send(request);
-      const body: unknown = await answer.json();
-      if (Array.isArray(body)) return Response.json(body.map(hide));
-      return Response.json({ webhook: hide(Object(body).webhook) });
-    };
-    await testHub.register(serverOf({ retrain }));
-    expect((await testHub.register(serverOf({ retrain }))).steps).toEqual([]);
-    await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }));
+    testHub.intercept = changeWebhooks(hide);
+    await testHub.register(serverOf({ retrain }, { secret }));
+    expect((await testHub.register(serverOf({ retrain }, { secret }))).steps).toEqual([]);
+    await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret }));
     expect(await testHub.webhooks()).toMatchObject([{ secret, watched: [{ type: "model" }] }]);
     const rotated = await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret: "next" }));
     expect(rotated.done).toMatchObject([{ changes: [{ field: "secret", change: "changed" }] }]);
@@ -338,12 +343,37 @@ describe("The secret", () => {
     expect(await testHub.webhooks()).toMatchObject([{ secret: "next", watched: [{ type: "model" }] }]);
   });
 
+  test.each([
+    ["lost", () => refusal(502), "changed"],
+    ["a rejection", () => refusal(403), undefined],
+  ])(
+    "is set again after a rotation whose response was %s and that was undone, if the Hub does not return it",
+    async (_how, answer, change) => {
+      const testHub = await openTestHub();
+      const hide = changeWebhooks(({ secret: _secret, ...rest }) => ({ ...rest, hasSecret: true }));
+      testHub.intercept = hide;
+      await testHub.register(serverOf({ retrain }, { secret }));
+      testHub.intercept = async (request, send) => {
+        if (request.method === "GET") return hide(request, send);
+        const response = answer();
+        if (response.status === 502) await send(request);
+        return response;
+      };
+      expect((await testHub.register(serverOf({ retrain }, { secret: "next" }))).failed).toHaveLength(1);
+      testHub.intercept = hide;
+      const { done } = await testHub.register(serverOf({ retrain }, { secret }));
+      expect(done).toMatchObject(change === undefined ? [] : [{ changes: [{ field: "secret", change }] }]);
+      expect(await testHub.webhooks()).toMatchObject([{ secret }]);
+      expect((await testHub.register(serverOf({ retrain }, { secret }))).steps).toEqual([]);
+    },
+  );
+
   test("that was changed on the Hub is reset, if the Hub returns it", async () => {
     const testHub = await openTestHub();
-    await testHub.register(serverOf({ retrain }));
+    await testHub.register(serverOf({ retrain }, { secret }));
     const [{ id } = { id: "" }] = await testHub.webhooks();
     await testHub.client.webhooks.update(id, { secret: "by hand" });
-    const { done } = await testHub.register(serverOf({ retrain }));
+    const { done } = await testHub.register(serverOf({ retrain }, { secret }));
     expect(done).toMatchObject([{ action: "update", changes: [{ field: "secret", change: "changed" }] }]);
   });
 
@@ -351,7 +381,9 @@ describe("The secret", () => {
     "is rejected if it cannot be sent as a header: %j",
     async (unusable) => {
       const testHub = await openTestHub();
-      const error = await testHub.register(serverOf({ retrain }), { secret: unusable }).catch((thrown) => thrown);
+      const error = await testHub
+        .register(serverOf({ retrain }, { secret }), { secret: unusable })
+        .catch((thrown) => thrown);
       expect(error).toMatchObject({ code: "OPTION_INVALID" });
       if (unusable !== "") expect(error.message).not.toContain(unusable);
       expect(testHub.calls).toEqual([]);
@@ -361,9 +393,9 @@ describe("The secret", () => {
   test("appears in no report, error or state file", async () => {
     const testHub = await openTestHub();
     testHub.intercept = (request, send) => (request.method === "POST" ? Promise.resolve(refusal(403)) : send(request));
-    const failed = await testHub.register(serverOf({ retrain }));
+    const failed = await testHub.register(serverOf({ retrain }, { secret }));
     testHub.intercept = (request, send) => send(request);
-    const made = await testHub.register(serverOf({ retrain }));
+    const made = await testHub.register(serverOf({ retrain }, { secret }));
     const rotated = await testHub.register(serverOf({ retrain }, { secret: `${secret}-2` }));
     const told = [failed, made, rotated, testHub.stateText()];
     expect(holdsSecret([told, inspect(told, { depth: 9 })], secret)).toBe(false);

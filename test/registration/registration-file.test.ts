@@ -6,10 +6,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { makePrivateFolder } from "../../src/core/private-folder.ts";
-import { withFileLock } from "../../src/registration/file-lock.ts";
-import { RegistrationFile } from "../../src/registration/registration-file.ts";
-import { SecretHasher } from "../../src/registration/secret-hash.ts";
+import { makePrivateFolder } from "../../src/core/files.ts";
+import { RegistrationFile, SecretHasher, withFileLock } from "../../src/registration/state.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
 const hub = "https://hub.example";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { HubClient } from "../../src/client.ts";
-import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
+import { TemporaryWebhooks } from "../../src/registration/temporary.ts";
 
 /**
  * Runs a session that kills itself just before (`DIE=recorded`) or after (`DIE=created`) its webhook is created. Otherwise

@@ -1,4 +1,4 @@
-import { RegistrationFile } from "../../src/registration/registration-file.ts";
+import { RegistrationFile } from "../../src/registration/state.ts";
 
 /** Adds webhooks to a state file one by one. */
 const [path = "", hub = "", name, count] = process.argv.slice(2);

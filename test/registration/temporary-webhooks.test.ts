@@ -4,12 +4,12 @@ import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { RegistrationFile } from "../../src/registration/registration-file.ts";
-import type { FailedDeletion } from "../../src/registration/session-webhooks.ts";
-import { deleteStaleWebhooks } from "../../src/registration/stale-webhooks.ts";
-import { TemporaryWebhooks } from "../../src/registration/temporary-webhooks.ts";
+import { RegistrationFile } from "../../src/registration/state.ts";
+import type { FailedDeletion } from "../../src/registration/temporary.ts";
+import { deleteStaleWebhooks, TemporaryWebhooks } from "../../src/registration/temporary.ts";
 import { listen } from "../support/listen.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { processEnvironment } from "../support/program.ts";
 import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
 
 const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
@@ -49,7 +49,7 @@ async function listenWith(listener: RequestListener): Promise<string> {
 function startSession(testHub: TestHub, environment: Record<string, string>) {
   const script = fileURLToPath(new URL("session-process.ts", import.meta.url));
   const child = spawn(process.execPath, [script], {
-    env: { PATH: process.env.PATH, HUB: testHub.hub.url, STATE: testHub.state, ...environment },
+    env: { ...processEnvironment, HUB: testHub.hub.url, STATE: testHub.state, ...environment },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "exit");
@@ -251,6 +251,19 @@ describe("A webhook that a session left behind", () => {
     );
     expect(await cleanUp(testHub)).toHaveLength(2);
     expect(await testHub.webhooks()).toEqual([]);
+  });
+
+  test("is deleted without a request if its URL is on another machine, as in a file of another user", async () => {
+    const testHub = await openTestHub();
+    const { hub, state } = testHub;
+    const alive = { url: "http://bot.example/alive", answer: "it lives" };
+    await new RegistrationFile({ path: state, hubUrl: hub.url }).change(({ webhooks }) => {
+      webhooks.push({ id: "654bbbc16f2ec14d77f109c1", endpoint: "retrain", session: { id: "former", alive } });
+    });
+    const requested = vi.spyOn(globalThis, "fetch");
+    onTestFinished(() => requested.mockRestore());
+    expect(await cleanUp(testHub)).toMatchObject([{ endpoint: "retrain" }]);
+    expect(requested.mock.calls.filter(([url]) => String(url) === alive.url)).toEqual([]);
   });
 
   test("is deleted if nothing answers within 5 s", async () => {

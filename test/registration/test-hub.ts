@@ -80,7 +80,7 @@ export async function openTestHub(options: LocalHubOptions = {}): Promise<TestHu
 /** Creates a server with these endpoints. */
 export function serverOf(
   endpoints: Record<string, EndpointOptions>,
-  options: Pick<WebhooksServerOptions, "secret" | "landingPage"> = { secret },
+  options: Pick<WebhooksServerOptions, "secret" | "landingPage"> = { secret: false },
 ): WebhooksServer {
   const server = new WebhooksServer({ logger: createMemoryLogger(), ...options });
   for (const [name, declared] of Object.entries(endpoints)) server.webhook(name, declared, () => {});

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { WebhookError } from "../../src/core/errors.ts";
-import type { ServerDescription } from "../../src/receiver/lifecycle/server-control.ts";
+import type { ServerDescription } from "../../src/receiver/control.ts";
 import { describeServerFile, type OutputLine } from "../../src/server-file/server-process.ts";
 import { makeProject } from "../support/project-folder.ts";
 

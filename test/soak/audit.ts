@@ -85,7 +85,7 @@ function isAsExpected(id: string, { status, attempts }: StoredDelivery): boolean
   const counted = attempts.filter(({ error }) => error?.code !== "CLOSING");
   const failed = counted.filter(({ outcome }) => outcome === "failed").length;
   const abandoned = counted.filter(({ outcome }) => outcome === "abandoned").length;
-  // A crash counts, unless other deliveries were running. Then up to three crashes do not count (see crash-policy.ts).
+  // A crash counts, unless other deliveries were running. Then up to three crashes do not count (see retry.ts).
   const mostAttempts = maxAttempts + Math.min(abandoned, 3);
   const areAttemptsUsed = counted.length >= maxAttempts && counted.length <= mostAttempts;
   if (id.startsWith("poison")) return status === "dead" && areAttemptsUsed && failed <= maxAttempts;

@@ -2,6 +2,10 @@ import { type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 
+/** The variables of every process: where programs are, and the sources that other processes have compiled. */
+const { PATH, NODE_COMPILE_CACHE } = process.env;
+export const processEnvironment = { PATH, NODE_COMPILE_CACHE };
+
 /** The exit code and the complete output of a program. */
 export interface ProgramResult {
   code: number | null;

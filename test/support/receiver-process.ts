@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { onTestFinished } from "vitest";
 import type { LogLine } from "./memory-logger.ts";
+import { processEnvironment } from "./program.ts";
 
 const levels: Readonly<Record<number, LogLine["level"]>> = { 20: "debug", 30: "info", 40: "warn", 50: "error" };
 
@@ -92,8 +93,8 @@ export interface ProcessLimits {
 }
 
 /**
- * Runs a script that launches a receiver and kills it after the test. Its environment contains only these variables and
- * `PATH`.
+ * Runs a script that launches a receiver and kills it after the test. Its environment contains only these variables
+ * and {@link processEnvironment}.
  */
 export function startReceiverProcess(
   script: string | URL,
@@ -101,7 +102,7 @@ export function startReceiverProcess(
   { maxOpenFiles }: ProcessLimits = {},
 ): ReceiverProcess {
   const path = script instanceof URL ? script.pathname : script;
-  const env = { PATH: process.env.PATH, ...environment };
+  const env = { ...processEnvironment, ...environment };
   const limited = ["-c", `ulimit -n ${maxOpenFiles} && exec "$0" "$1"`, process.execPath, path];
   const child = maxOpenFiles === undefined ? spawn(process.execPath, [path], { env }) : spawn("sh", limited, { env });
   const receiver = new ReceiverProcess(child);

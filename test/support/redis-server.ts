@@ -23,13 +23,13 @@ export interface RedisServer extends AsyncDisposable {
   emptyDatabase(): Promise<string>;
 }
 
-/** Starts Redis, by default with a sync for each write. With `core`, it runs on this CPU core only. */
+/** Starts Redis, by default with a sync for each write, on a free port. With `core`, it runs on this CPU core only. */
 export async function startRedis(
   settings: readonly string[] = [],
-  { core }: { core?: number | undefined } = {},
+  { core, port: chosenPort }: { core?: number | undefined; port?: number } = {},
 ): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), "hub-webhooks-redis-"));
-  const port = await freePort();
+  const port = chosenPort ?? (await freePort());
   const safe = ["--appendonly", "yes", "--appendfsync", "always", "--save", "", "--maxmemory-policy", "noeviction"];
   // Sync replicas immediately. By default, Redis waits five seconds for more replicas.
   const fast = ["--repl-diskless-sync-delay", "0"];

@@ -13,7 +13,7 @@ const browserField: Plugin = {
     const manifest: { browser: Record<string, string> } = JSON.parse(
       await readFile(join(root, "package.json"), "utf8"),
     );
-    const sources = globSync("src/{console,receiver,registration}/**/*.ts", { cwd: root });
+    const sources = globSync("src/{console,payload,receiver,registration}/**/*.ts", { cwd: root });
     const sourceOf = (built: string) => {
       const [source, ...others] = sources.filter((path) => basename(path, ".ts") === basename(built, ".js"));
       if (source === undefined || others.length > 0) throw new Error(`${built} does not name exactly one file.`);

@@ -1,12 +1,8 @@
-import { execFile } from "node:child_process";
-import { cp, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { inspect, promisify } from "node:util";
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { type OpenTunnelOptions, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { type LocaltunnelServerOptions, startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { createFolder } from "../support/temporary-folder.ts";
 import { newestProcess, runningProcesses, tunnelProcesses } from "./tunnel-processes.ts";
 
 async function failureOf(options: OpenTunnelOptions): Promise<WebhookError> {
@@ -82,23 +78,5 @@ describe("Opening a tunnel fails", () => {
 
     expect(error.message).toContain(`${host.url} returned`);
     expect(inspect(error)).not.toContain("planted");
-  });
-
-  test("with the installation command if the package localtunnel is missing", async () => {
-    await using host = await startLocaltunnelServer();
-    const folder = createFolder();
-    await cp("src", join(folder, "src"), { recursive: true });
-    await writeFile(join(folder, "package.json"), `{ "type": "module" }`);
-    await writeFile(
-      join(folder, "open.ts"),
-      `import { openTunnel } from "./src/tunnel/tunnel.ts";
-       await openTunnel({ port: 1, host: ${JSON.stringify(host.url)} }).catch((error) => console.log(JSON.stringify({ code: error.code, retryable: error.retryable, message: error.message })));`,
-    );
-
-    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "open.ts")]);
-
-    expect(JSON.parse(stdout)).toMatchObject({ code: "TUNNEL_FAILED", retryable: false });
-    expect(stdout).toContain("npm install localtunnel");
-    expect(host.registrations).toEqual([]);
   });
 });

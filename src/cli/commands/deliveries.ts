@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { defaultInboxUrl } from "../../core/defaults.ts";
+import { defaultInboxUrl } from "../../core/urls.ts";
 import type { DeliveryCounts } from "../../inbox/inbox.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, helpHint, helpWithoutHubOptions } from "../usage.ts";
@@ -51,7 +51,7 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
 
 type Counts = DeliveryCounts & { total: number };
 
-const zeroCounts: Counts = { queued: 0, running: 0, succeeded: 0, dead: 0, cancelled: 0, total: 0 };
+const zeroCounts: Counts = { queued: 0, running: 0, succeeded: 0, ignored: 0, dead: 0, cancelled: 0, total: 0 };
 
 /** Adds `hub-webhooks deliveries counts`. */
 function addCounts(deliveries: Command, { invocation, access }: DeliveriesContext): void {
@@ -84,6 +84,7 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
             { key: "queued", title: "Queued" },
             { key: "running", title: "Running" },
             { key: "succeeded", title: "Succeeded" },
+            { key: "ignored", title: "Ignored" },
             { key: "dead", title: "Dead", color: (count) => (count === "0" ? undefined : statusColor("dead")) },
             { key: "cancelled", title: "Cancelled" },
             { key: "total", title: "Total" },
@@ -95,19 +96,20 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
     });
 }
 
-function add(left: Counts, { queued, running, succeeded, dead, cancelled }: DeliveryCounts): Counts {
+function add(left: Counts, { queued, running, succeeded, ignored, dead, cancelled }: DeliveryCounts): Counts {
   return {
     queued: left.queued + queued,
     running: left.running + running,
     succeeded: left.succeeded + succeeded,
+    ignored: left.ignored + ignored,
     dead: left.dead + dead,
     cancelled: left.cancelled + cancelled,
-    total: left.total + queued + running + succeeded + dead + cancelled,
+    total: left.total + queued + running + succeeded + ignored + dead + cancelled,
   };
 }
 
-function row(name: string, { queued, running, succeeded, dead, cancelled, total }: Counts): readonly string[] {
-  return [name, ...[queued, running, succeeded, dead, cancelled, total].map(String)];
+function row(name: string, { queued, running, succeeded, ignored, dead, cancelled, total }: Counts): readonly string[] {
+  return [name, ...[queued, running, succeeded, ignored, dead, cancelled, total].map(String)];
 }
 
 /** Adds `hub-webhooks deliveries compact`. */

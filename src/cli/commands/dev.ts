@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { defaultHubPort, defaultPort } from "../../core/defaults.ts";
+import { defaultHubPort, defaultPort } from "../../core/urls.ts";
 import { providerNames } from "../../tunnel/provider-names.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, parsePort } from "../usage.ts";

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { defaultHubPort, defaultPort } from "../../core/defaults.ts";
-import { messageOf } from "../../core/describe-error.ts";
+import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { plainJson } from "../../core/terminal-text.ts";
+import type { Logger } from "../../core/log.ts";
+import { plainJson } from "../../core/terminal.ts";
+import { defaultHubPort, defaultPort } from "../../core/urls.ts";
 import type { BucketVariables } from "../../local-hub/buckets/bucket-settings.ts";
 import type { LocalHub } from "../../local-hub/local-hub.ts";
 import type { Invocation } from "../invocation.ts";

@@ -1,8 +1,8 @@
 import { basename, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { toShellWord } from "../../core/escape.ts";
-import { packageVersion } from "../../core/package-version.ts";
-import { plainText } from "../../core/terminal-text.ts";
+import { packageVersion } from "../../core/files.ts";
+import { plainText } from "../../core/terminal.ts";
+import { toShellWord } from "../../core/text.ts";
 import type { Invocation } from "../invocation.ts";
 import { canPrompt } from "../prompts.ts";
 import type { Shell } from "../shell.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { plainText } from "../../core/terminal-text.ts";
+import { plainText } from "../../core/terminal.ts";
 import type { RegistrationReport, RegistrationStep } from "../../registration/report.ts";
 import { readSecretOption } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
@@ -96,7 +96,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   const mustConfirm = !dryRun && !invocation.skipsPrompts;
   if (mustConfirm) requireConfirmable(invocation, "sync --clean");
   const client = await invocation.connect();
-  const { deleteStaleWebhooks } = await import("../../registration/stale-webhooks.ts");
+  const { deleteStaleWebhooks } = await import("../../registration/temporary.ts");
   const deleteStale = ({ dryRun }: { dryRun: boolean }) =>
     deleteStaleWebhooks({
       client,
@@ -142,7 +142,7 @@ async function confirmDeletion(
  * @throws `ARGUMENT_INVALID` if no public URL is configured.
  */
 async function findPublicUrl({ publicUrl }: SyncOptions, { env }: Shell): Promise<string> {
-  const { readSpace } = await import("../../core/space.ts");
+  const { readSpace } = await import("../../core/environment.ts");
   const found = publicUrl ?? (env.PUBLIC_URL || readSpace((name) => env[name])?.url);
   if (found) return found;
   throw usageError(
@@ -171,7 +171,7 @@ function checkCleanOptions(file: string | undefined, options: SyncOptions): void
 async function printReport(output: Output, report: RegistrationReport, { dryRun }: { dryRun: boolean }): Promise<void> {
   const steps = dryRun ? report.steps.filter((step) => !isBlocked(step, report)) : report.done;
   if (output.isText) {
-    const { formatStepDetails } = await import("../../registration/step-text.ts");
+    const { formatStepDetails } = await import("../../registration/report.ts");
     const { unchanged } = report;
     const lines = [
       reportHeading(report, { dryRun }),

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { defaultLocalHubUrl } from "../../core/defaults.ts";
+import { defaultLocalHubUrl } from "../../core/urls.ts";
 import type { PayloadEdit } from "../../payload/edit.ts";
 import { checkSecretOptions } from "../input.ts";
 import type { Invocation } from "../invocation.ts";

@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { escapeHidden } from "../../core/escape.ts";
+import { escapeHidden } from "../../core/text.ts";
 import { tokens } from "../design/tokens.ts";
 import { favicon, mark } from "./mark.ts";
 import { hubFrames } from "./response.ts";

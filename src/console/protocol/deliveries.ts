@@ -88,16 +88,14 @@ export interface DeliverySummary extends DeliveryKey {
   replayOf?: string;
 }
 
-/** Which deliveries of the inbox a search did not cover. */
-export interface SearchLimits {
-  /** Set if the filters cover only the newest deliveries of the inbox. */
-  searchedNewest?: number;
-  /** The number of deliveries that the search index does not contain yet. */
-  unindexed?: number;
+/** How far a search examined the deliveries of the inbox. */
+export interface SearchProgress {
+  /** When the last examined delivery was received, in milliseconds since the epoch. Missing if all deliveries were examined. */
+  searchedUntil?: number;
 }
 
 /** The answer of `GET /api/deliveries`. */
-export interface DeliveryList extends SearchLimits {
+export interface DeliveryList extends SearchProgress {
   /** Newest first. */
   deliveries: readonly DeliverySummary[];
   /** The cursor of the next page. Missing on the last page. */
@@ -164,7 +162,7 @@ export type EditedReplay = z.infer<typeof editedReplay>;
 export type ReplayStarted = DeliveryKey;
 
 /** The answer of `POST /api/deliveries/count-dead`, whose body is a {@link DeliveryFilter}. */
-export interface DeadCount extends SearchLimits {
+export interface DeadCount extends SearchProgress {
   count: number;
   /** Whether there are more than `count`. */
   isMore: boolean;

@@ -63,9 +63,7 @@ export interface DevInfo {
   endpoints: readonly { name: string; url: string; watch: readonly string[]; trigger?: readonly string[] }[];
 }
 
-/** The body of `POST /api/dev/open-editor`. Only files below the working folder are opened. */
-export const openEditorRequest = z.strictObject({
-  file: z.string(),
-  line: z.optional(z.number()),
-  column: z.optional(z.number()),
-});
+const position = z.optional(z.int().check(z.minimum(1)));
+
+/** The body of `POST /api/dev/open-editor`. `file` is an absolute path below the working folder. */
+export const openEditorRequest = z.strictObject({ file: z.string(), line: position, column: position });

@@ -1,5 +1,5 @@
 /** The statuses whose deliveries an inbox counts, in the order of the view. */
-export const countedStatuses = ["queued", "running", "dead", "succeeded", "cancelled"] as const;
+export const countedStatuses = ["queued", "running", "dead", "succeeded", "ignored", "cancelled"] as const;
 export type CountedStatus = (typeof countedStatuses)[number];
 
 /** The location of an inbox. Contains no username, password, or other parameter of its URL. */
@@ -47,10 +47,6 @@ export interface InboxEndpoint {
 export interface InboxContents {
   /** The endpoints of this server, and then other endpoints with deliveries. */
   endpoints: readonly InboxEndpoint[];
-  /** The number of newest deliveries that a search examines, without a search index. */
-  searchedNewest?: number;
-  /** The number of deliveries and failed attempts that the search index does not contain yet. */
-  unindexed?: number;
 }
 
 /** The answer of `GET /api/inbox`. */

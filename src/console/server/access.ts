@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
 import { WebhookError } from "../../core/errors.ts";
-import { equalInConstantTime, GuessLimiter } from "../../core/guess-limiter.ts";
-import { isCrossSite } from "../../http/cross-site.ts";
+import { equalInConstantTime, PasswordGuesses } from "../../core/guesses.ts";
+import { isCrossSite } from "../../http/answer.ts";
 import type { SignInRequest } from "../protocol/session.ts";
 import { type Session, SessionTokens } from "./session-tokens.ts";
 import { SignInLinks } from "./sign-in-links.ts";
@@ -12,14 +12,13 @@ export interface ConsoleAccessOptions {
   token: string | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** The wrong tokens and codes. By default, those of this console. */
+  guesses?: PasswordGuesses | undefined;
   /** Called after a one-time link was used, for example to print a new one. */
   onLinkUsed?: (() => void) | undefined;
   /** Called for each refused sign-in and change, for the log. */
   onRefused?: ((refusal: { code: string; status: number }) => void) | undefined;
 }
-
-/** A console has one owner, who mistypes a token a few times at most. */
-const maxGuessesPerMinute = 20;
 
 /** A request that was signed in with the `Authorization` header. It needs no CSRF token, because browsers do not add the header. */
 const bearerSession: Session = { csrfToken: "", onSignOut: () => () => {}, hasExpired: () => false };
@@ -31,13 +30,13 @@ const bearerSession: Session = { csrfToken: "", onSignOut: () => () => {}, hasEx
 export class ConsoleAccess {
   readonly links: SignInLinks;
   readonly #options: ConsoleAccessOptions;
-  readonly #guesses: GuessLimiter;
+  readonly #guesses: PasswordGuesses;
   readonly #sessions: SessionTokens;
 
   constructor(options: ConsoleAccessOptions) {
     this.#options = options;
     this.links = new SignInLinks(options.now);
-    this.#guesses = new GuessLimiter(options.now, { maxGuesses: maxGuessesPerMinute });
+    this.#guesses = options.guesses ?? new PasswordGuesses(options.now);
     this.#sessions = new SessionTokens({ secret: options.token, now: options.now });
   }
 
@@ -54,10 +53,10 @@ export class ConsoleAccess {
   async sessionOf(context: Context): Promise<Session | undefined> {
     const bearer = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "")?.[1];
     if (bearer !== undefined) {
-      this.#check(this.#isToken(bearer));
+      await this.#checkToken(bearer);
       return bearerSession;
     }
-    const cookie = getCookie(context, await this.#sessions.cookieName());
+    const cookie = await this.#sentCookie(context);
     return cookie === undefined ? undefined : this.#sessions.verify(cookie);
   }
 
@@ -80,9 +79,8 @@ export class ConsoleAccess {
    */
   async signIn(context: Context, request: SignInRequest): Promise<{ session: Session; cookie: string }> {
     this.#checkOrigin(context);
-    const isLink = "code" in request;
-    this.#check(isLink ? this.links.use(request.code) : this.#isToken(request.token));
-    if (isLink) this.#options.onLinkUsed?.();
+    if ("code" in request) this.#useLink(request.code);
+    else await this.#checkToken(request.token);
     const value = await this.#sessions.create();
     const session = await this.#sessions.verify(value);
     if (!session) throw signInInvalid();
@@ -91,21 +89,27 @@ export class ConsoleAccess {
 
   /** Signs out: the session is no longer valid in this process, and its streams end. Returns the value of `Set-Cookie`. */
   async signOut(context: Context): Promise<string> {
-    const cookie = getCookie(context, await this.#sessions.cookieName());
+    const cookie = await this.#sentCookie(context);
     if (cookie !== undefined) await this.#sessions.revoke(cookie);
     return this.#cookie(context, { value: "", maxAgeSeconds: 0 });
   }
 
-  #isToken(text: string): boolean {
+  async #checkToken(text: string): Promise<void> {
     const { token } = this.#options;
-    return token !== undefined && equalInConstantTime(text.toWellFormed(), token.toWellFormed());
+    const checked = await this.#guesses.check(
+      () => token !== undefined && equalInConstantTime(text.toWellFormed(), token.toWellFormed()),
+    );
+    if (checked !== "right") throw this.#wrongSignIn(checked);
   }
 
-  /** Counts wrong guesses only, so that an attacker cannot lock out the owner. */
-  #check(isValid: boolean): void {
-    if (isValid) return;
-    const retryAfterSeconds = this.#guesses.countWrong();
-    throw this.#refused(retryAfterSeconds === undefined ? signInInvalid() : tooManyFailures(retryAfterSeconds));
+  /** Uses a one-time link. Nobody can guess its code, so guesses of the token do not delay it. */
+  #useLink(code: string): void {
+    if (!this.links.use(code)) throw this.#wrongSignIn(this.#guesses.countWrong());
+    this.#options.onLinkUsed?.();
+  }
+
+  #wrongSignIn(checked: "wrong" | number): WebhookError {
+    return this.#refused(checked === "wrong" ? signInInvalid() : tooManyFailures(checked));
   }
 
   #checkOrigin(context: Context): void {
@@ -121,13 +125,28 @@ export class ConsoleAccess {
     return error;
   }
 
-  async #cookie(context: Context, { value, maxAgeSeconds }: { value: string; maxAgeSeconds: number }): Promise<string> {
-    // A proxy that ends TLS forwards plain HTTP. A forged header only makes the browser of its sender drop the cookie.
-    const isSecure = context.req.url.startsWith("https:") || forwardedProtocol(context) === "https";
-    const name = await this.#sessions.cookieName();
-    // The path is not limited to the console, because a proxy may add a prefix that this server does not see.
-    return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${isSecure ? "; Secure" : ""}`;
+  async #sentCookie(context: Context): Promise<string | undefined> {
+    return getCookie(context, await this.#cookieName(context));
   }
+
+  async #cookie(context: Context, { value, maxAgeSeconds }: { value: string; maxAgeSeconds: number }): Promise<string> {
+    const name = await this.#cookieName(context);
+    // The path is not limited to the console, because a proxy may add a prefix that this server does not see.
+    return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${isSecure(context) ? "; Secure" : ""}`;
+  }
+
+  /** With the prefix `__Host-`, browsers accept the cookie only over HTTPS, and from no other host of the domain. */
+  async #cookieName(context: Context): Promise<string> {
+    return `${isSecure(context) ? "__Host-" : ""}${await this.#sessions.cookieName()}`;
+  }
+}
+
+/**
+ * Whether the browser uses HTTPS. A proxy that ends TLS forwards plain HTTP. A forged header only makes the browser of its sender drop
+ * the cookie.
+ */
+function isSecure(context: Context): boolean {
+  return context.req.url.startsWith("https:") || forwardedProtocol(context) === "https";
 }
 
 /** Each proxy appends a value, so the first one is that of the browser's connection. */

@@ -27,6 +27,7 @@ export class ConsoleEvents {
   readonly #changedDeliveries = new Map<string, DeliveryKey>();
   readonly #changedFeatures = new Set<ConsoleFeature>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isSending = false;
   #hasClosed = false;
 
   constructor(options: ConsoleEventsOptions = {}) {
@@ -61,7 +62,7 @@ export class ConsoleEvents {
   /** Reports that a delivery is new or has changed. */
   deliveryChanged({ endpoint, id }: DeliveryKey): void {
     if (this.#listeners.size === 0) return;
-    this.#changedDeliveries.set(`${endpoint} ${id}`, { endpoint, id });
+    if (this.#changedDeliveries.size <= maxRows) this.#changedDeliveries.set(`${endpoint} ${id}`, { endpoint, id });
     this.#schedule();
   }
 
@@ -82,12 +83,19 @@ export class ConsoleEvents {
   }
 
   #schedule(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      void this.#send();
-    }, this.#options.collectMs ?? 200);
+    // A row that is read slowly must not follow a newer state of the same row.
+    if (this.#isSending) return;
+    this.#timer ??= setTimeout(() => void this.#run(), this.#options.collectMs ?? 200);
     // Bun and edge workers have timers without this method.
     if (typeof this.#timer === "object" && "unref" in this.#timer) this.#timer.unref();
+  }
+
+  async #run(): Promise<void> {
+    this.#timer = undefined;
+    this.#isSending = true;
+    await this.#send();
+    this.#isSending = false;
+    if (this.#changedDeliveries.size + this.#changedFeatures.size > 0) this.#schedule();
   }
 
   async #send(): Promise<void> {
@@ -96,13 +104,12 @@ export class ConsoleEvents {
     const keys = [...this.#changedDeliveries.values()];
     this.#changedFeatures.clear();
     this.#changedDeliveries.clear();
-    if (keys.length > maxRows || (keys.length > 0 && !readDelivery)) features.add("deliveries");
-    else if (readDelivery) {
-      const rows = await Promise.all(keys.map((key) => readDelivery(key).catch(() => undefined)));
-      const deliveries = rows.filter((row) => row !== undefined);
-      if (deliveries.length > 0) this.publish({ type: "deliveries", deliveries });
-      if (deliveries.length < keys.length) features.add("deliveries");
-    }
+    const isReadable = readDelivery && keys.length <= maxRows;
+    const rows = isReadable ? await Promise.all(keys.map((key) => readDelivery(key).catch(() => undefined))) : [];
+    const deliveries = rows.filter((row) => row !== undefined);
+    if (deliveries.length < keys.length) features.add("deliveries");
+    // A list that lacks deliveries must not add newer ones above.
     if (features.size > 0) this.publish({ type: "changed", features: [...features] });
+    if (deliveries.length > 0) this.publish({ type: "deliveries", deliveries });
   }
 }

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { WebhookError } from "../../core/errors.ts";
-import { consolePath } from "../../core/paths.ts";
+import { consolePath } from "../../core/urls.ts";
 import { errorAnswer, toResponse } from "../../http/answer.ts";
 import { type ConsoleFeature, type ConsolePlace, type SessionInfo, signInRequest } from "../protocol/session.ts";
 import { type ConsoleAccess, signInRequired } from "./access.ts";

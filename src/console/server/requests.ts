@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import type * as z from "zod/mini";
-import { describeIssue } from "../../core/describe-issue.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { readHonoBody } from "../../http/hono-body.ts";
-import { parseJson } from "../../http/parse-json.ts";
+import { describeIssue } from "../../core/issues.ts";
+import { readHonoBody } from "../../http/body.ts";
+import { parseJson } from "../../http/json.ts";
 
 /** The maximum size of a request, in bytes. An edited payload can be as large as the largest delivery. */
 const maxRequestBytes = 11 * 1024 * 1024;

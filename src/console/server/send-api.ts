@@ -1,6 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
-import { actionsByScope } from "../../payload/known-actions.ts";
-import { scopes, type WebhookPayload } from "../../payload/schema.ts";
+import { actionsByScope, scopes } from "../../payload/names.ts";
+import type { WebhookPayload } from "../../payload/schema.ts";
 import {
   type SendDraft,
   type SendOptions,

@@ -1,7 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
-import { parseJson } from "../../http/parse-json.ts";
-import { findPayloadProblems } from "../../payload/find-problems.ts";
-import { parsePayload } from "../../payload/parse.ts";
+import { parseJson } from "../../http/json.ts";
+import { findPayloadProblems, parsePayload } from "../../payload/parse.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
 import type { FieldProblem } from "../protocol/session.ts";
 

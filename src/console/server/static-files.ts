@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { WebhookError } from "../../core/errors.ts";
-import { packageRoot } from "../../core/package-root.ts";
+import { packageRoot } from "../../core/files.ts";
 
 const mediaTypes: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",

@@ -1,4 +1,4 @@
-import { EventEmitter } from "node:events";
+import { Duplex } from "node:stream";
 import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
 import * as z from "zod/mini";
@@ -39,10 +39,16 @@ export function streamEvents(context: Context, { events, session }: StreamOption
     const ended = Promise.withResolvers<void>();
     let waiting = 0;
     let waitingLength = 0;
+    const socket = socketOf(context);
+    /** Ends the stream of a client that does not read, and discards what waits, also in the connection. */
+    const drop = () => {
+      stream.abort();
+      socket?.destroy();
+    };
     const send = async (message: StreamMessage) => {
       const data = JSON.stringify(message);
       if (waiting === maxWaiting || (waiting > 0 && waitingLength + data.length > maxWaitingLength)) {
-        return stream.abort();
+        return drop();
       }
       waiting += 1;
       waitingLength += data.length;
@@ -50,18 +56,20 @@ export function streamEvents(context: Context, { events, session }: StreamOption
       waiting -= 1;
       waitingLength -= data.length;
     };
-    const unsubscribe = events.subscribe((message) => void send(message), { onClose: ended.resolve });
     let isHeartbeatWaiting = false;
+    const unsubscribe = events.subscribe((message) => void send(message), {
+      // A client that does not read would delay the shutdown of the server.
+      onClose: () => (waiting > 0 || isHeartbeatWaiting || socket?.writableLength ? drop() : ended.resolve()),
+    });
     const beat = async () => {
-      // Unlike the end of the stream, this also discards what waits.
-      if (isHeartbeatWaiting || session.hasExpired()) return stream.abort();
+      if (isHeartbeatWaiting) return drop();
+      if (session.hasExpired()) return stream.abort();
       isHeartbeatWaiting = true;
       await stream.write(": heartbeat\n\n");
       isHeartbeatWaiting = false;
     };
     const heartbeat = setInterval(() => void beat(), heartbeatMs);
     stream.onAbort(ended.resolve);
-    const socket = socketOf(context);
     const leave = () => stream.abort();
     socket?.once("end", leave);
     const unwatch = session.onSignOut(leave);
@@ -75,13 +83,13 @@ export function streamEvents(context: Context, { events, session }: StreamOption
   });
 }
 
-const bindings = z.object({ incoming: z.object({ socket: z.instanceof(EventEmitter) }) });
+const bindings = z.object({ incoming: z.object({ socket: z.instanceof(Duplex) }) });
 
 /**
  * Returns the socket of Node, which Hono's adapter passes with a request. The server leaves its side open for clients that send
  * their whole request and then end theirs. Clients of the stream only end theirs when they leave.
  */
-function socketOf(context: Context): EventEmitter | undefined {
+function socketOf(context: Context): Duplex | undefined {
   return bindings.safeParse(context.env).data?.incoming.socket;
 }
 

@@ -1,8 +1,8 @@
 import { relative } from "node:path";
 import type { DevInfo, ReloadProblem } from "../../console/protocol/dev.ts";
 import type { WebhookError } from "../../core/errors.ts";
+import type { LoadFailure } from "../../server-file/load-failure.ts";
 import type { DevState } from "../dev-event.ts";
-import { readCodeFrame, sourceFolder } from "./code-frame.ts";
 
 export interface ConsoleStateOptions {
   /** The absolute path of the server file. */
@@ -28,7 +28,7 @@ export class ConsoleState {
   /** Sets whether the server runs. `failure`: why it does not. */
   setServer(state: DevInfo["state"], failure?: { error: WebhookError; isRestarted: boolean }): void {
     this.#server = state;
-    this.#problem = failure && describeProblem(failure, sourceFolder(this.#options.path));
+    this.#problem = failure && describeProblem(failure);
     this.#options.onChange();
   }
 
@@ -55,11 +55,8 @@ export class ConsoleState {
 }
 
 /** Describes why the server file does not run, with the source around the error. */
-function describeProblem(
-  { error, isRestarted }: { error: WebhookError; isRestarted: boolean },
-  folder: string,
-): ReloadProblem {
-  const stack = error.cause instanceof Error ? error.cause.stack : undefined;
-  const frame = readCodeFrame(`${stack ?? ""}\n${error.message}`, { folder });
-  return { message: error.message, ...(stack !== undefined && { stack }), ...(frame && { frame }), isRestarted };
+function describeProblem({ error, isRestarted }: { error: WebhookError; isRestarted: boolean }): ReloadProblem {
+  const { message, cause } = error;
+  const { stack, frame }: Partial<LoadFailure> = cause instanceof Error ? cause : {};
+  return { message, isRestarted, ...(stack !== undefined && { stack }), ...(frame && { frame }) };
 }

@@ -1,7 +1,7 @@
 import { createFilter } from "../../payload/filter.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
 import { formatWatched, parseWatch, type WatchedItem } from "../../payload/watch.ts";
-import type { EndpointDetails } from "../../receiver/lifecycle/server-control.ts";
+import type { EndpointDetails } from "../../receiver/control.ts";
 
 /**
  * Returns the reason why the filter of an endpoint ignores a payload, or `undefined` if the payload matches. Only checks scopes and

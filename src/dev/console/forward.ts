@@ -1,8 +1,9 @@
 import type { Context } from "hono";
 import type { ConsoleResource } from "../../console/server/console.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { consolePath } from "../../core/paths.ts";
-import { readHonoBody } from "../../http/hono-body.ts";
+import { directFetch } from "../../core/fetch.ts";
+import { consolePath } from "../../core/urls.ts";
+import { readHonoBody } from "../../http/body.ts";
 
 export interface ForwardOptions {
   /** Returns the current port of the server. Waits while the server is loading. @throws `SERVER_FILE_INVALID`. */
@@ -35,7 +36,7 @@ async function forward(context: Context, { serverPort, token }: ForwardOptions):
   const apiPath = path.slice(path.indexOf("/api/") + "/api".length);
   const body = method === "GET" || method === "HEAD" ? undefined : await readHonoBody(context, maxRequestBytes);
   try {
-    const response = await fetch(`${serverApiUrl(port, apiPath)}${new URL(url).search}`, {
+    const response = await directFetch(`${serverApiUrl(port, apiPath)}${new URL(url).search}`, {
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body !== undefined && { body }),

@@ -5,7 +5,7 @@ import { sendApi } from "../../console/server/send-api.ts";
 import { hubFeatures, hubResources, reportHubChanges } from "../../local-hub/console/hub-console.ts";
 import { contextOf } from "../../local-hub/contexts.ts";
 import type { LocalHub } from "../../local-hub/local-hub.ts";
-import type { EndpointDetails } from "../../receiver/lifecycle/server-control.ts";
+import type { EndpointDetails } from "../../receiver/control.ts";
 import { type DirectSendOptions, DirectSendSource } from "./direct-send-source.ts";
 import { reasonToIgnore, repositoriesOf } from "./endpoint-filter.ts";
 

@@ -1,5 +1,5 @@
 import type { LogLevel, LogLine } from "../../console/protocol/dev.ts";
-import { copyStart } from "../../core/shorten.ts";
+import { copyStart } from "../../core/text.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
 import { parseLogLine } from "../log-line.ts";
 

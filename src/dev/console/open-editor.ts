@@ -1,17 +1,18 @@
 import launchEditor from "launch-editor";
 import { WebhookError } from "../../core/errors.ts";
-import { isBelow } from "./code-frame.ts";
+import { projectFile } from "../../server-file/code-frame.ts";
 
 /**
  * Opens a file in the user's editor: the one that is running, or `LAUNCH_EDITOR`, `VISUAL`, or `EDITOR`.
  *
- * @throws `ARGUMENT_INVALID` for a file outside of `folder`; `FILE_INVALID` if no editor was found.
+ * @throws `ARGUMENT_INVALID` for anything but a file below `folder`, and if no editor was found.
  */
 export async function openEditor(
-  { file, line = 1, column = 1 }: { file: string; line?: number | undefined; column?: number | undefined },
+  { file: path, line = 1, column = 1 }: { file: string; line?: number | undefined; column?: number | undefined },
   { folder }: { folder: string },
 ): Promise<void> {
-  if (!isBelow(file, folder)) {
+  const file = projectFile(path, folder);
+  if (file === undefined) {
     throw new WebhookError("The console only opens files of the project. Open the file in your editor.", {
       code: "ARGUMENT_INVALID",
       status: 400,

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import type { DeliverySummary } from "../../console/protocol/deliveries.ts";
 import { consoleFeatures } from "../../console/protocol/session.ts";
 import type { StreamMessage } from "../../console/protocol/stream.ts";
+import { directFetch } from "../../core/fetch.ts";
 import { readEvents } from "../../hub/transport/event-stream.ts";
 import { serverApiUrl } from "./forward.ts";
 
@@ -46,11 +47,11 @@ export async function relayStream(options: RelayOptions): Promise<void> {
 }
 
 async function readMessages({ port, token, publish, onConnected, signal }: RelayOptions): Promise<void> {
-  const response = await fetch(serverApiUrl(port, "/stream"), {
+  const response = await directFetch(serverApiUrl(port, "/stream"), {
     headers: { authorization: `Bearer ${token}` },
     signal,
   });
-  if (!response.ok || !response.body) return;
+  if (!response.ok || !response.body) return response.body?.cancel();
   onConnected();
   for await (const event of readEvents(response, { signal, timeoutMs: maxSilenceMs, maxLineChars: maxMessageLength })) {
     const message = relayed.safeParse(event).data;

@@ -1,5 +1,5 @@
-import { messageOf } from "../../core/describe-error.ts";
-import { type Duration, toMilliseconds } from "../../core/duration.ts";
+import { messageOf } from "../../core/describe.ts";
+import { type Duration, toMilliseconds } from "../../core/options.ts";
 import { accountOperations } from "../account.ts";
 import type { CallOptions } from "../operation.ts";
 import { Pages } from "../pages.ts";

@@ -66,7 +66,10 @@ export const memberOperations = {
     path: "/api/organizations/{name}/members/{username}/role",
     operationId: "setMemberRole",
     summary: "Change the role of a member",
-    request: { params: z.extend(organizationName, { username: z.string() }), body: jsonBody(memberRoleChange) },
+    request: {
+      params: z.object({ ...organizationName.shape, username: z.string() }),
+      body: jsonBody(memberRoleChange),
+    },
     response: undocumentedBody,
   },
 } as const satisfies Operations;

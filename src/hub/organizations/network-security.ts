@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { repoTypes } from "../../payload/schema.ts";
+import { repoTypes } from "../../payload/names.ts";
 import { type CallOptions, jsonBody, type Operations } from "../operation.ts";
 import { organizationName, requestEnum, responseEnum } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -30,15 +30,16 @@ export const networkSecurity = z.strictObject({
 });
 
 const expectedRange = "expected an IPv4 or IPv6 range such as 192.0.2.0/24 or 2001:db8::/32";
-const group = "(?:[0-9a-fA-F]{1,4}:)";
+// Zod's patterns do not accept IPv6 addresses that end in an IPv4 address, and would bring all patterns of zod into a bundle.
+const byte = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+const ipv4 = `(?:${byte}\\.){3}${byte}`;
+const digits = "[0-9a-fA-F]{1,4}";
+const group = `(?:${digits}:)`;
+/** The first 96 bits of an IPv6 address, of which `::` can replace some. */
 const groups = [`${group}{6}`, `::${group}{0,5}`, ...[1, 2, 3, 4, 5].map((n) => `${group}{${n}}:${group}{0,${5 - n}}`)];
-/** IPv6 ranges that end in an IPv4 address, such as `::ffff:192.0.2.0/120`, which zod does not accept. */
-const cidrv6EndingInIpv4 = `^(?:${groups.join("|")})${z.regexes.ipv4.source.slice(1, -1)}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$`;
-const ipRange = z
-  .string()
-  .check(
-    z.regex(new RegExp(`${z.regexes.cidrv4.source}|${z.regexes.cidrv6.source}|${cidrv6EndingInIpv4}`), expectedRange),
-  );
+const ipv6 = `(?:(?:${groups.join("|")})(?:${digits}:${digits}|${ipv4})|(?::|${group}{1,6}):${digits}|(?::|${group}{1,7}):)`;
+const range = `^(?:${ipv4}/(?:3[0-2]|[12]?[0-9])|${ipv6}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))$`;
+const ipRange = z.string().check(z.regex(new RegExp(range), expectedRange));
 
 const content = z.object({ resource: requestEnum(contentResources), scope });
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { repoTypes } from "../../payload/schema.ts";
+import { repoTypes } from "../../payload/names.ts";
 import type { CallOptions, Operations } from "../operation.ts";
 import { jsonBody } from "../operation.ts";
 import { objectId, organizationName, organizationRole, repoRef, requestEnum, responseEnum } from "../schemas.ts";

@@ -35,7 +35,7 @@ export const tokenOperations = {
     path: "/api/organizations/{name}/settings/tokens/{tokenId}/revoke",
     operationId: "revokeOrganizationTokenById",
     summary: "Revoke the access of a token to the organization",
-    request: { params: z.extend(organizationName, { tokenId: z.string() }) },
+    request: { params: z.object({ ...organizationName.shape, tokenId: z.string() }) },
     response: undocumentedBody,
   },
 } as const satisfies Operations;

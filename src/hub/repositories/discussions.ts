@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { discussionStatuses } from "../../payload/schema.ts";
+import { discussionStatuses } from "../../payload/names.ts";
 import { jsonBody, type Operations } from "../operation.ts";
 import { type RepoRef, repoRef, responseEnum, timestamp, undocumentedBody, wholeNumber } from "../schemas.ts";
 import { repositoryPath } from "./repository-path.ts";

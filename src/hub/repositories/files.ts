@@ -40,7 +40,9 @@ export const pathsInfoRequest = z.object({
   expand: z._default(z.boolean(), false),
 });
 
-const filePath = z.object({ ...revisionPath.shape, path: z.string() });
+const { namespace, repo, rev } = revisionPath.shape;
+const modelFilePath = z.object({ namespace, repo, rev, path: z.string() });
+const filePath = z.object({ repoType: z.enum(["datasets", "spaces"]), ...modelFilePath.shape });
 const folderPath = z.object({ ...revisionPath.shape, path: z._default(z.string(), "") });
 const count = z.codec(z.string().check(z.regex(/^[1-9]\d{0,15}$/)), z.int().check(z.positive()), {
   decode: Number,
@@ -82,7 +84,7 @@ export const fileOperations = {
     path: "/{namespace}/{repo}/resolve/{rev}/{path}",
     operationId: "downloadModelFile",
     summary: "Download a file",
-    request: { params: z.omit(filePath, { repoType: true }) },
+    request: { params: modelFilePath },
     response: undocumentedBody,
   },
   /** Only for datasets and Spaces. */
@@ -91,7 +93,7 @@ export const fileOperations = {
     path: "/{repoType}/{namespace}/{repo}/resolve/{rev}/{path}",
     operationId: "downloadFile",
     summary: "Download a file",
-    request: { params: z.extend(filePath, { repoType: z.enum(["datasets", "spaces"]) }) },
+    request: { params: filePath },
     response: undocumentedBody,
   },
 } as const satisfies Operations;

@@ -1,5 +1,5 @@
+import { readOwnField } from "../../core/describe.ts";
 import { HubError, type WebhookErrorCode } from "../../core/errors.ts";
-import { readOwnField } from "../../core/read-field.ts";
 import type { Redact } from "./request-secrets.ts";
 import { isWebPage, readText } from "./response-body.ts";
 import { readRetryAfterSeconds } from "./retry.ts";

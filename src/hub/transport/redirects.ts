@@ -1,3 +1,4 @@
+import { isOnThisMachine } from "../../core/urls.ts";
 import type { HubRequest } from "./request.ts";
 
 /** The Hub needs at most two redirects: to the new name of a repository, and to the server that stores the file. */
@@ -42,18 +43,32 @@ function targetOf({ status, headers }: Response, { from, hubUrl }: { from: strin
   return target !== null && isAllowed(target, new URL(hubUrl)) ? target : undefined;
 }
 
-/**
- * Whether to send a request to this URL. A Hub on another machine must not choose targets on this machine, or connections that
- * others can read.
- */
+/** Whether to send a request to this URL: not over connections that others can read, and only {@link isWithinReach}. */
 function isAllowed(target: URL, hub: URL): boolean {
   if (target.username !== "" || target.password !== "") return false;
   if (target.origin === hub.origin) return true;
-  const isLocal = isLoopback(target.hostname);
-  return isLocal ? isLoopback(hub.hostname) : target.protocol === "https:";
+  const isReadable = target.protocol !== "https:" && reachOf(target.hostname) !== "machine";
+  return !isReadable && isWithinReach(target, hub);
 }
 
-/** Like `isLoopbackHost` of the core, which requires Node. URL parsers normalize IPv4 addresses. */
-function isLoopback(hostname: string): boolean {
-  return hostname === "[::1]" || /^(?:127(?:\.\d+){3}|(?:.*\.)?localhost)$/.test(hostname);
+const reaches = ["machine", "network", "internet"] as const;
+
+/**
+ * Whether a server may choose the target of a request: a server on the internet must not choose targets in this network, such as the
+ * metadata service of a cloud, and a server on another machine must not choose targets on this machine.
+ *
+ * Names are not resolved. A public name can have a private address, but with HTTPS, only a server with a certificate for the name
+ * receives the request.
+ */
+export function isWithinReach(target: URL, server: URL): boolean {
+  return reaches.indexOf(reachOf(target.hostname)) >= reaches.indexOf(reachOf(server.hostname));
+}
+
+/** Returns from where a host can be reached. Public servers redirect to names, so every IP address counts as one of this network. */
+function reachOf(hostname: string): (typeof reaches)[number] {
+  const name = hostname.replace(/\.$/, "");
+  if (isOnThisMachine(name)) return "machine";
+  const isAddress = name.startsWith("[") || /(?:^|\.)\d+$/.test(name);
+  const isPublicName = name.includes(".") && !/\.(?:local|internal|home\.arpa)$/.test(name);
+  return isPublicName && !isAddress ? "internet" : "network";
 }

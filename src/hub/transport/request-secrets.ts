@@ -1,5 +1,5 @@
-import { redacted } from "../../core/log-redaction.ts";
-import { secretForms } from "../../core/secret-matcher.ts";
+import { redacted } from "../../core/log.ts";
+import { secretForms } from "../../core/secrets.ts";
 import { secretsInUrl } from "../../core/urls.ts";
 
 /**

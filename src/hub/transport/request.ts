@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { describeIssue } from "../../core/describe-issue.ts";
+import { describeIssue } from "../../core/issues.ts";
 import type { Operation } from "../operation.ts";
 import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
 import { fieldProblems } from "../validation/field-problems.ts";
@@ -115,7 +115,10 @@ function segmentsOf(name: string, value: string): string[] {
 function queryOf({ request }: Operation, value: Record<string, unknown> | undefined): URLSearchParams {
   const query = new URLSearchParams();
   if (!request?.query || value === undefined) return query;
-  const { data, error } = z.safeEncode(acceptUnknown(z.partial(request.query)), value, { error: describeIssue });
+  const parts = Object.entries(request.query.shape).map(([name, part]) => [name, z.optional(part)]);
+  const { data, error } = z.safeEncode(acceptUnknown(z.object(Object.fromEntries(parts))), value, {
+    error: describeIssue,
+  });
   if (error) throw argumentInvalid(fieldProblems(error, { name: "search" }));
   for (const [name, part] of Object.entries(data)) {
     // The schema has no codec for unknown parameters.

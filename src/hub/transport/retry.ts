@@ -1,4 +1,4 @@
-import { exponentialBackoff } from "../../core/backoff.ts";
+import { exponentialBackoff } from "../../core/time.ts";
 
 const backoff = { firstMs: 500, maxMs: 20_000 };
 /**

@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
-import { describeIssue } from "../../core/describe-issue.ts";
 import { HubError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
+import { describeIssue } from "../../core/issues.ts";
+import type { Logger } from "../../core/log.ts";
 import type { CallOptions, InputOf, Operation, ResponseOf } from "../operation.ts";
 import { packageVersion } from "../package-version.ts";
 import { undocumentedBody } from "../schemas.ts";

@@ -1,6 +1,6 @@
 import * as core from "zod/v4/core";
-import type { Logger } from "../../core/logger.ts";
-import { suggest } from "../../core/suggest.ts";
+import type { Logger } from "../../core/log.ts";
+import { suggest } from "../../core/options.ts";
 import { packageVersion } from "../package-version.ts";
 import type { Redact } from "../transport/request-secrets.ts";
 import { fieldName } from "./field-problems.ts";

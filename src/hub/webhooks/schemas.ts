@@ -155,7 +155,7 @@ export const webhookOperations = {
     path: "/api/settings/webhooks/{webhookId}/{action}",
     operationId: "setWebhookState",
     summary: "Enable or disable a webhook",
-    request: { params: z.extend(webhookId, { action: z.enum(["enable", "disable"]) }) },
+    request: { params: z.object({ ...webhookId.shape, action: z.enum(["enable", "disable"]) }) },
     response: oneWebhook,
   },
   replay: {
@@ -163,7 +163,7 @@ export const webhookOperations = {
     path: "/api/settings/webhooks/{webhookId}/replay/{logId}",
     operationId: "replayWebhookDelivery",
     summary: "Replay a delivery",
-    request: { params: z.extend(webhookId, { logId: z.string() }) },
+    request: { params: z.object({ ...webhookId.shape, logId: z.string() }) },
     response: z.strictObject({ status: z.number() }),
   },
 } as const satisfies Operations;

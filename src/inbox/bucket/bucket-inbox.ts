@@ -1,70 +1,144 @@
-import { withDeadline } from "../../core/deadline.ts";
-import { formatDuration } from "../../core/duration.ts";
-import type { WebhookError } from "../../core/errors.ts";
+import { messageOf } from "../../core/describe.ts";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/log.ts";
+import { formatDuration } from "../../core/options.ts";
+import { withDeadline } from "../../core/time.ts";
+import { inboxTakenOver, inboxUnavailable, RepeatedErrors } from "../errors.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
   EndpointQueue,
   Inbox,
-  InboxDescription,
   InboxProblem,
   IncomingDelivery,
   ListOptions,
+  OwnActions,
   StoredDelivery,
 } from "../inbox.ts";
-import { inboxUnavailable } from "../inbox-errors.ts";
-import type { OwnActions } from "../own-actions.ts";
 import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
-import type { LogWriter } from "./log-writer.ts";
-import type { OwnerHeartbeat } from "./ownership.ts";
-import type { RepairedGap } from "./repair.ts";
-import type { SnapshotSchedule } from "./snapshot-schedule.ts";
+import type { LogWriter, Wait } from "./log.ts";
+import { accessHint, ObjectStoreError } from "./object-store.ts";
+import { type Heartbeat, InboxInUseError } from "./ownership.ts";
+import type { YieldGate } from "./take-over.ts";
+import type { RepairedGap } from "./working-database.ts";
 
-export interface BucketInboxOptions {
-  /** The URL of the inbox without credentials, for messages. */
-  name: string;
+/** An inbox that this process owns. */
+export interface OwnedInbox {
   /** The working store. Its changes are stored in the log. */
   inbox: SqliteInbox;
   writer: LogWriter;
-  heartbeat: OwnerHeartbeat;
-  snapshots: SnapshotSchedule;
+  gate: YieldGate;
+  /** Resolves with the ID of the writer that has taken over the inbox. */
+  fenced: Promise<string>;
   /** Returns the numbers of the records whose changes are missing. */
   readOpenGaps: () => readonly number[];
   /** See {@link BucketInbox.repair}. */
   repair: () => Promise<RepairedGap[]>;
-  /** Removes the working file. */
-  removeFile: () => void;
+  /** See `Inbox.close`. Releases the inbox after the last record was stored. */
+  close: (graceMs: number) => Promise<{ interrupted: number }>;
+}
+
+/** An attempt to open an inbox. */
+export interface Opening {
+  /** A UUID that no other process uses. */
+  writerId: string;
+  /** Whether this process has not owned the inbox yet. Otherwise, it must wait until its owner stops. */
+  isFirst: boolean;
+  /** The ID of the writer that has taken over the inbox from this process. */
+  fencedBy: string | undefined;
+  /** Stops the attempt. */
+  signal: AbortSignal;
+  /** Called when this process has become the owner. */
+  onOwned: () => void;
+}
+
+export interface BucketInboxOptions {
+  /** The URL of the inbox without credentials, for messages. */
+  name: string;
+  open: (opening: Opening) => Promise<OwnedInbox>;
+  log: Logger;
+  /** Milliseconds of a monotonic clock. */
+  monotonicNow: () => number;
+  wait: Wait;
+  /** Whether to try again after an error before the inbox is open for the first time. Default: if the error can heal. */
+  canRetry?: (error: unknown) => boolean;
+  /** Called when the inbox cannot be opened, and is not retried. */
+  onFailure?: (error: unknown) => void;
   /**
    * How long a delivery waits for the bucket, in milliseconds. Default `20_000`, so that the Hub receives a response before its
    * timeout of 30 s.
    */
-  maxWaitMs?: number;
+  maxWaitMs?: number | undefined;
   /** The maximum size of the deliveries that wait for the bucket, in bytes. Default 32 MiB. */
-  maxWaitingBytes?: number;
+  maxWaitingBytes?: number | undefined;
 }
 
-/** How long the last records may take when the inbox closes, in milliseconds. */
-const maxReleaseMs = 5_000;
+/** The pause before an attempt to open the inbox is repeated, in milliseconds. The pause doubles with each repetition. */
+const firstPauseMs = 1_000;
+const maxPauseMs = 10_000;
+/** The pause after an attempt while another process owns the inbox, in milliseconds. */
+const inUsePauseMs = 5_000;
+/** How long an attempt to open the inbox may take when the inbox closes, in milliseconds. */
+const maxStopMs = 5_000;
 
-/** Stores deliveries in a bucket. A SQLite file on the local disk is the working store. */
+/**
+ * Stores deliveries in a bucket. A SQLite file on the local disk is the working store.
+ *
+ * The inbox is opened in the background. If another process takes over the inbox, and later stops, the inbox is opened again. In the
+ * meantime, deliveries are rejected.
+ */
 export class BucketInbox implements Inbox {
-  readonly ownActions: OwnActions;
+  readonly ownActions: OwnActions = {
+    add: (keys) => this.#change(({ inbox }) => inbox.ownActions.add(keys)),
+    find: async (keys) => this.#readable().inbox.ownActions.find(keys),
+  };
   readonly bucket?: string;
-  readonly #options: Required<BucketInboxOptions>;
+  /** Resolves when the inbox is open for the first time. Rejects if it cannot be opened, or was closed before. */
+  readonly opened: Promise<void>;
+  /** Resolves when the inbox is open, or the first attempt has failed and will be repeated. */
+  readonly #tried: Promise<void>;
+  readonly #options: BucketInboxOptions;
+  readonly #maxWaitMs: number;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+  readonly #queues = new Map<string, EndpointQueue>();
+  /** The inbox that this process owns, or owned before another process took it over. */
+  #owned: OwnedInbox | undefined;
+  /** Closes the inboxes that were replaced. */
+  #replaced: Promise<unknown> = Promise.resolve();
+  /** Why the inbox is not open. */
+  #problem: InboxProblem;
   #waitingBytes = 0;
   #closed: Promise<{ interrupted: number }> | undefined;
 
   constructor(options: BucketInboxOptions) {
-    this.#options = { maxWaitMs: 20_000, maxWaitingBytes: 32 * 2 ** 20, ...options };
-    this.ownActions = options.inbox.ownActions;
+    this.#options = options;
+    this.#maxWaitMs = options.maxWaitMs ?? 20_000;
     const bucket = /^hf:\/\/buckets\/([^/]+\/[^/]+)/.exec(options.name)?.[1];
     if (bucket !== undefined) this.bucket = bucket;
+    this.#problem = unavailable(`The inbox ${options.name} is being opened.`);
+    const [opened, tried] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    [this.opened, this.#tried] = [opened.promise, tried.promise];
+    this.opened.catch(() => {});
+    this.#running = this.#run({ onOpened: opened.resolve, onTried: tried.resolve }).catch(opened.reject);
+  }
+
+  /**
+   * Waits until the inbox is open, the first attempt has failed, or the time in milliseconds is over.
+   *
+   * @throws the error of the first attempt if it cannot heal.
+   */
+  async settled(maxMs: number): Promise<void> {
+    const over = new AbortController();
+    const late = this.#options.wait(maxMs, over.signal).catch(() => {});
+    await Promise.race([this.opened, this.#tried, late]);
+    over.abort();
   }
 
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
-    const { inbox, maxWaitMs, maxWaitingBytes } = this.#options;
-    this.#throwIfAway();
+    const { maxWaitingBytes = 32 * 2 ** 20 } = this.#options;
+    const { inbox } = this.#writable();
     const bytes = Buffer.byteLength(delivery.body);
     // A single delivery is always accepted, because its body can be larger than the limit.
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > maxWaitingBytes) {
@@ -76,70 +150,65 @@ export class BucketInbox implements Inbox {
     const accepted = inbox.accept(delivery).finally(() => {
       this.#waitingBytes -= bytes;
     });
-    return withDeadline(accepted, maxWaitMs, notStoredInTime);
+    return withDeadline(accepted, this.#maxWaitMs, notStoredInTime);
   }
 
   startWorker(queue: EndpointQueue): void {
-    this.#options.inbox.startWorker(queue);
+    if (this.#queues.has(queue.endpoint)) return;
+    this.#queues.set(queue.endpoint, queue);
+    this.#owned?.inbox.startWorker(queue);
   }
 
-  list(options?: ListOptions): Promise<DeliveryPage> {
-    return this.#options.inbox.list(options);
+  async list(options?: ListOptions): Promise<DeliveryPage> {
+    return this.#readable().inbox.list(options);
   }
 
-  get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#options.inbox.get(key);
+  async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
+    return this.#readable().inbox.get(key);
   }
 
   replay(key: DeliveryKey): Promise<void> {
-    return this.#change(() => this.#options.inbox.replay(key));
+    return this.#change(({ inbox }) => inbox.replay(key));
   }
 
   replayDead(endpoint: string): Promise<number> {
-    return this.#change(() => this.#options.inbox.replayDead(endpoint));
+    return this.#change(({ inbox }) => inbox.replayDead(endpoint));
   }
 
   discard(key: DeliveryKey): Promise<void> {
-    return this.#change(() => this.#options.inbox.discard(key));
+    return this.#change(({ inbox }) => inbox.discard(key));
   }
 
   pause(endpoint: string): Promise<void> {
-    return this.#change(() => this.#options.inbox.pause(endpoint));
+    return this.#change(({ inbox }) => inbox.pause(endpoint));
   }
 
   resume(endpoint: string): Promise<void> {
-    return this.#change(() => this.#options.inbox.resume(endpoint));
+    return this.#change(({ inbox }) => inbox.resume(endpoint));
   }
 
-  pausedEndpoints(): Promise<readonly string[]> {
-    return this.#options.inbox.pausedEndpoints();
+  async pausedEndpoints(): Promise<readonly string[]> {
+    return this.#readable().inbox.pausedEndpoints();
   }
 
-  counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#options.inbox.counts();
+  async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
+    return this.#readable().inbox.counts();
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
-    const { name, writer, readOpenGaps, inbox } = this.#options;
-    if (writer.fencedBy) {
-      return [
-        {
-          code: "INBOX_TAKEN_OVER",
-          severity: "unavailable",
-          message: `Another process has taken over the inbox ${name}, so this process rejects deliveries. Stop this process.`,
-        },
-      ];
-    }
+    const { name } = this.#options;
+    const owned = this.#owned;
+    if (owned === undefined || owned.writer.fencedBy) return [this.#problem];
+    const { writer, gate, readOpenGaps, inbox } = owned;
     // While a record is being retried, a storage check would wait for it.
     if (writer.outage) {
       return [
-        {
-          code: "INBOX_UNAVAILABLE",
-          severity: "unavailable",
-          message: `The bucket of the inbox ${name} has not stored a record for ${formatDuration(writer.outage.forMs)}. Check the status of the bucket and the access key.`,
-        },
+        unavailable(
+          `The bucket of the inbox ${name} has not stored a record for ${formatDuration(writer.outage.forMs)}. Check the status of the bucket and the access key.`,
+        ),
       ];
     }
+    if (gate.isYielding) return [unavailable(`A new process of this Space is taking over the inbox ${name}.`)];
     const gaps = readOpenGaps();
     if (gaps.length === 0) return inbox.problems();
     const gap: InboxProblem = {
@@ -150,17 +219,13 @@ export class BucketInbox implements Inbox {
     return [...(await inbox.problems()), gap];
   }
 
-  describe(): Promise<InboxDescription> {
-    return this.#options.inbox.describe();
-  }
-
-  prune(): Promise<number> {
-    return this.#options.inbox.prune();
+  async prune(): Promise<number> {
+    return this.#writable().inbox.prune();
   }
 
   /** Repairs the gaps of the log (see `repairGaps`). @throws `INBOX_UNAVAILABLE`, `ObjectStoreError` */
-  repair(): Promise<RepairedGap[]> {
-    return this.#options.repair();
+  async repair(): Promise<RepairedGap[]> {
+    return this.#writable().repair();
   }
 
   close(graceMs: number): Promise<{ interrupted: number }> {
@@ -169,30 +234,156 @@ export class BucketInbox implements Inbox {
   }
 
   async #close(graceMs: number): Promise<{ interrupted: number }> {
-    const { inbox, writer, heartbeat, snapshots, removeFile } = this.#options;
-    await snapshots.close();
-    // If the bucket does not store the last results in time, they are lost, and their deliveries run again.
-    const timer = setTimeout(() => writer.close(), graceMs + maxReleaseMs);
-    const result = await inbox.close(graceMs);
-    clearTimeout(timer);
-    writer.close();
-    await heartbeat.stop();
-    removeFile();
+    this.#closing.abort();
+    const late = new AbortController();
+    await Promise.race([this.#running, this.#options.wait(maxStopMs, late.signal).catch(() => {})]);
+    late.abort();
+    const result = (await this.#owned?.close(graceMs)) ?? { interrupted: 0 };
+    await this.#replaced;
     return result;
   }
 
+  /** Opens the inbox, and opens it again after another process took it over and stopped. Rejects if the inbox cannot be opened. */
+  async #run({ onOpened, onTried }: { onOpened: () => void; onTried: () => void }): Promise<void> {
+    const { name, log } = this.#options;
+    let fencedBy: string | undefined;
+    while (!this.#closing.signal.aborted) {
+      const owned = await this.#open(fencedBy, onTried);
+      if (owned === undefined) break;
+      const replaced = this.#owned;
+      this.#owned = owned;
+      for (const queue of this.#queues.values()) owned.inbox.startWorker(queue);
+      if (replaced) this.#replaced = Promise.all([this.#replaced, replaced.close(0)]);
+      log.info({ inbox: name }, "Opened the inbox for background deliveries.");
+      onOpened();
+      fencedBy = await Promise.race([owned.fenced, whenAborted(this.#closing.signal)]);
+      this.#problem = {
+        code: "INBOX_TAKEN_OVER",
+        severity: "unavailable",
+        message: `Another process has taken over the inbox ${name}, so this process rejects deliveries until the other process stops.`,
+      };
+    }
+    throw inboxClosed();
+  }
+
+  /** Tries to open the inbox until it is open. Returns `undefined` if the inbox is closed. @throws an error that cannot heal. */
+  async #open(fencedBy: string | undefined, onTried: () => void): Promise<OwnedInbox | undefined> {
+    const { open, wait, monotonicNow, onFailure } = this.#options;
+    const { signal } = this.#closing;
+    const failures = new RepeatedErrors(monotonicNow);
+    const watch = new OwnerWatch(monotonicNow);
+    let opening = { writerId: crypto.randomUUID(), isFirst: fencedBy === undefined };
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      const onOwned = () => {
+        // A later attempt is not the first one, so that two processes of a Space cannot take over from each other forever.
+        opening = { writerId: crypto.randomUUID(), isFirst: false };
+      };
+      try {
+        const owned = await open({ ...opening, fencedBy, signal, onOwned });
+        if (!signal.aborted) return owned;
+        await owned.close(0);
+        return undefined;
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        const { canRetry = (thrown) => canHeal(thrown) && !watch.hasRenewed(thrown) } = this.#options;
+        if (opening.isFirst ? !canRetry(error) : !canHeal(error)) {
+          this.#reportFailure(error);
+          onFailure?.(error);
+          throw error;
+        }
+        if (fencedBy === undefined || !(error instanceof InboxInUseError)) this.#reportPause(error, failures);
+        onTried();
+        await wait(error instanceof InboxInUseError ? inUsePauseMs : pauseMs, signal).catch(() => {});
+      }
+    }
+  }
+
+  #reportPause(error: unknown, failures: RepeatedErrors): void {
+    const { name, log } = this.#options;
+    const code = error instanceof InboxInUseError ? error.code : "INBOX_UNAVAILABLE";
+    const hint = error instanceof ObjectStoreError && error.isRefused ? ` ${accessHint}` : "";
+    const message = `The inbox ${name} cannot be opened yet, so deliveries are rejected: ${messageOf(error)}${hint}`;
+    this.#problem = { code, severity: "unavailable", message };
+    if (failures.shouldLog(error)) log.error({ code }, `${message} The server tries again until the inbox is open.`);
+  }
+
+  #reportFailure(error: unknown): void {
+    const code = WebhookError.isInstance(error) ? error.code : "INBOX_UNUSABLE";
+    this.#problem = { code, severity: "unavailable", message: messageOf(error) };
+  }
+
   /** Makes a change and waits until it is stored. @throws `INBOX_UNAVAILABLE` if the change is not stored in time. */
-  async #change<Result>(change: () => Promise<Result>): Promise<Result> {
-    this.#throwIfAway();
-    return withDeadline(change(), this.#options.maxWaitMs, notStoredInTime);
+  async #change<Result>(change: (owned: OwnedInbox) => Promise<Result>): Promise<Result> {
+    return withDeadline(change(this.#writable()), this.#maxWaitMs, notStoredInTime);
+  }
+
+  /** @throws `INBOX_UNAVAILABLE` before the inbox is open for the first time. */
+  #readable(): OwnedInbox {
+    if (this.#owned) return this.#owned;
+    throw inboxUnavailable(new Error(this.#problem.message));
   }
 
   /** Rejects deliveries immediately while the bucket is away, so that they do not fill the memory. */
-  #throwIfAway(): void {
-    const { writer, maxWaitMs } = this.#options;
+  #writable(): OwnedInbox {
+    const owned = this.#readable();
+    const { writer, gate } = owned;
     writer.throwIfTakenOver();
-    if (writer.outage && writer.outage.forMs >= maxWaitMs) throw inboxUnavailable(writer.outage.error);
+    if (gate.isYielding) throw inboxTakenOver();
+    if (writer.outage && writer.outage.forMs >= this.#maxWaitMs) throw inboxUnavailable(writer.outage.error);
+    return owned;
   }
+}
+
+/**
+ * Detects that another owner still runs: its heartbeat was renewed twice while this process waited. A store can apply the last
+ * heartbeat of a process that has died up to a minute late, so one renewal proves nothing.
+ */
+class OwnerWatch {
+  readonly #monotonicNow: () => number;
+  #last: { heartbeat: Heartbeat; at: number } | undefined;
+  #renewals = 0;
+
+  constructor(monotonicNow: () => number) {
+    this.#monotonicNow = monotonicNow;
+  }
+
+  hasRenewed(error: unknown): boolean {
+    if (!(error instanceof InboxInUseError)) return false;
+    const { heartbeat } = error;
+    const last = this.#last;
+    this.#last = { heartbeat, at: this.#monotonicNow() };
+    if (last?.heartbeat.writerId !== heartbeat.writerId) {
+      this.#renewals = 0;
+      return false;
+    }
+    // Ages are in whole seconds.
+    if (heartbeat.ageMs < last.heartbeat.ageMs + (this.#last.at - last.at) - 3_000) this.#renewals += 1;
+    return this.#renewals >= 2;
+  }
+}
+
+/** Whether the inbox can be opened later without a change of its configuration or a restart. */
+function canHeal(error: unknown): boolean {
+  // 501: the store does not support a request.
+  if (error instanceof ObjectStoreError) return error.status !== 501;
+  const codes: readonly string[] = ["INBOX_IN_USE", "INBOX_TAKEN_OVER", "INBOX_UNAVAILABLE"];
+  return WebhookError.isInstance(error) && codes.includes(error.code);
+}
+
+/** Resolves with `undefined` when a signal is aborted. */
+function whenAborted(signal: AbortSignal): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  if (signal.aborted) resolve(undefined);
+  else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  return promise;
+}
+
+function unavailable(message: string): InboxProblem {
+  return { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
+}
+
+function inboxClosed(): WebhookError {
+  return new WebhookError("The inbox was closed before it was open.", { code: "CLOSING" });
 }
 
 function notStoredInTime(): WebhookError {

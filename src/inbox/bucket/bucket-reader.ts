@@ -1,6 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { readFilter } from "../delivery-filter.ts";
+import type { Logger } from "../../core/log.ts";
+import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -13,8 +13,9 @@ import type {
 import { DeliveryTable } from "../sqlite/delivery-table.ts";
 import { LogReplay } from "./log-replay.ts";
 import type { ObjectStore } from "./object-store.ts";
+import { snapshotFile } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
-import { createWorkingFolder, type WorkingFolder } from "./working-folder.ts";
+import { createWorkingFolder, WorkingDatabase, type WorkingFolder } from "./working-database.ts";
 
 /** The minimum time between two reads of new records, in milliseconds. */
 const refreshMs = 1_000;
@@ -29,6 +30,7 @@ export interface BucketReaderOptions {
 /** A copy of the inbox, and the records that were applied to it. */
 interface InboxCopy {
   folder: WorkingFolder;
+  working: WorkingDatabase;
   replay: LogReplay;
   table: DeliveryTable;
 }
@@ -55,8 +57,7 @@ export class BucketReader implements Inbox {
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
     const filter = readFilter(options);
     const { reader, search } = await this.#refreshed();
-    // An index would take longer than the searches of a short-lived reader.
-    return filter ? search.list(filter, options, undefined) : reader.list(options);
+    return filter ? search.page(search.find({ filter, options, maxMs: maxSearchMs })) : reader.list(options);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
@@ -124,10 +125,7 @@ export class BucketReader implements Inbox {
   }
 
   async #refresh(): Promise<void> {
-    const { replay } = this.#copy;
-    await replay.catchUp();
-    // The owner deletes records after two snapshots. A reader that has not read them starts again with a snapshot.
-    if (replay.newGaps.length > 0) {
+    if (!(await this.#copy.replay.catchUp())) {
       const outdated = this.#copy;
       this.#copy = await copyInbox(this.#options);
       removeCopy(outdated);
@@ -136,28 +134,37 @@ export class BucketReader implements Inbox {
   }
 }
 
-async function copyInbox({ store, log }: BucketReaderOptions): Promise<InboxCopy> {
+async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
+  const { store, log } = options;
   const folder = createWorkingFolder();
+  let working: WorkingDatabase | undefined;
   try {
-    await restoreSnapshot({ store, file: folder.file, log });
-    const replay = new LogReplay({ store, file: folder.file, log, isReadOnly: true });
-    await replay.catchUp();
-    if (replay.next === 1) {
+    const snapshot = await restoreSnapshot({ store, target: snapshotFile(folder.file), log });
+    working = new WorkingDatabase(folder.file, store.name);
+    const replay = new LogReplay({ store, target: working, snapshot, log, isReadOnly: true });
+    const isCurrent = await replay.catchUp();
+    if (isCurrent && replay.next > 1) {
+      working.prepareToRead();
+      return { folder, working, replay, table: new DeliveryTable(working.database) };
+    }
+    if (isCurrent) {
       throw new WebhookError(
         `There is no inbox at ${store.name}. Set INBOX_URL to the inbox of the server. The server creates the inbox when it first starts.`,
         { code: "INBOX_UNUSABLE" },
       );
     }
-    replay.prepareToRead();
-    return { folder, replay, table: new DeliveryTable(replay.database) };
   } catch (error) {
+    working?.close();
     folder[Symbol.dispose]();
     throw error;
   }
+  working.close();
+  folder[Symbol.dispose]();
+  return copyInbox(options);
 }
 
-function removeCopy({ folder, replay }: InboxCopy): void {
-  replay.database.close();
+function removeCopy({ folder, working }: InboxCopy): void {
+  working.close();
   folder[Symbol.dispose]();
 }
 

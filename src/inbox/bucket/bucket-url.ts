@@ -1,5 +1,5 @@
 import { WebhookError } from "../../core/errors.ts";
-import { optionError } from "../../core/option-error.ts";
+import { optionError } from "../../core/options.ts";
 import { readBaseUrl } from "../../core/urls.ts";
 
 /** Where an inbox is stored. */

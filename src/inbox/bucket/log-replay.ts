@@ -1,61 +1,69 @@
-import type { DatabaseSync } from "node:sqlite";
-import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { migrateDatabase, openPrivateDatabase, schemaVersionOf } from "../sqlite/database.ts";
-import { schemaVersion } from "../sqlite/migrations.ts";
-import { applyChanges, applyPossibleChanges, dropTriggers } from "./apply-changes.ts";
-import { type Gap, readGapNumbers } from "./gaps.ts";
-import { quarantineKey, recordKey, recordNumber, recordPrefix } from "./log-keys.ts";
-import { decodeRecord, type LogRecord } from "./log-record.ts";
-import type { ObjectStore } from "./object-store.ts";
+import type { Logger } from "../../core/log.ts";
+import { decodeRecord, type LogRecord, quarantineKey, recordKey, recordNumber, recordPrefix } from "./log.ts";
+import { type ObjectStore, type ReadObject, readObject } from "./object-store.ts";
+import { isCoveredBySnapshot, noReadableSnapshot, type RestoredSnapshot } from "./snapshots.ts";
+
+/** A record of the log whose changes are missing. */
+export interface Gap {
+  /** The number of the record. */
+  number: number;
+  /**
+   * `missing`: the object does not exist. `unreadable`: the object is not a complete record. `conflict`: the changes do not fit the
+   * earlier changes.
+   */
+  reason: "missing" | "unreadable" | "conflict";
+}
+
+/** What the records of a log are applied to. */
+export interface LogTarget {
+  /** The number of the last record whose changes the target contains. */
+  readonly position: number;
+  /** The numbers of the gaps that the target contains, including repaired ones. */
+  readonly gapNumbers: ReadonlySet<number>;
+  /** Updates the schema for a record. @throws `INBOX_UNUSABLE` if a newer release has written the record. */
+  prepare(record: LogRecord): void;
+  /** Applies all changes of a record, or none. Returns whether they were applied. */
+  apply(changes: Uint8Array): boolean;
+  /** Applies as many changes as possible, because earlier changes are missing. */
+  applyPossible(changes: Uint8Array): void;
+}
 
 export interface LogReplayOptions {
   store: ObjectStore;
-  /** The path of a file with a restored snapshot, or of a file that does not exist. */
-  file: string;
+  target: LogTarget;
+  /** The snapshot that the target contains. */
+  snapshot: RestoredSnapshot;
   log: Logger;
   /** Whether the log must not be changed. Default `false`: unreadable records are copied to another key. */
   isReadOnly?: boolean;
-}
-
-/** A record that could not be read. */
-interface UnreadableRecord {
-  number: number;
-  reason: "missing" | "unreadable";
 }
 
 /** The number of records that are read at the same time. */
 const maxReads = 16;
 
 /**
- * Builds the working file of an inbox from its log.
+ * Applies the records of a log that can grow, and whose beginning can be deleted, while it is read.
  *
  * The changes of each record contain the position of the previous changes. If a record cannot be read, but the next changes apply
  * without a conflict, the record contained no changes of this log. Otherwise, the record is a gap: its changes are lost, and later
  * changes are applied as far as possible.
+ *
+ * A record is no gap if a snapshot contains its changes: its owner deletes records after two snapshots. The target is then outdated,
+ * and must be restored from the newest snapshot.
  */
 export class LogReplay {
-  readonly database: DatabaseSync;
   readonly #options: LogReplayOptions;
   #next: number;
-  #createTriggers: () => void;
-  #unreadable: UnreadableRecord[] = [];
+  #lastWriter: string | undefined;
+  #unreadable: Gap[] = [];
   readonly #fences: number[] = [];
   #found = new Map<number, Gap["reason"]>();
-  /** Whether the database lacks the changes of a gap that no later record describes. */
+  /** Whether the target lacks the changes of a gap that no later record describes. */
   #isIncomplete = false;
 
   constructor(options: LogReplayOptions) {
     this.#options = options;
-    this.database = openPrivateDatabase(options.file);
-    try {
-      this.#checkVersion(schemaVersionOf(this.database));
-    } catch (error) {
-      this.database.close();
-      throw error;
-    }
-    this.#next = readPosition(this.database) + 1;
-    this.#createTriggers = dropTriggers(this.database);
+    this.#next = options.target.position + 1;
   }
 
   /** The number of the next record. */
@@ -63,79 +71,153 @@ export class LogReplay {
     return this.#next;
   }
 
-  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `migrations.ts`. */
+  /** The writer of the last readable record that was read. */
+  get lastWriter(): string | undefined {
+    return this.#lastWriter;
+  }
+
+  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/database.ts`. */
   get fences(): readonly number[] {
     return this.#fences;
   }
 
   /** The gaps that no record of the log describes. */
-  get newGaps(): Pick<Gap, "number" | "reason">[] {
-    const known = readGapNumbers(this.database);
-    return [...this.#found].filter(([number]) => !known.has(number)).map(([number, reason]) => ({ number, reason }));
+  get newGaps(): Gap[] {
+    const known = this.#options.target.gapNumbers;
+    const found = [...this.#found].map(([number, reason]) => ({ number, reason }));
+    // No later changes prove that the last records contained none.
+    return [...found, ...this.#unreadable].filter(({ number }) => !known.has(number));
   }
 
   /**
-   * Applies all records that the log contains.
+   * Applies all records that the log contains. Returns `false` if the target is outdated.
    *
    * @param lastKnown the number of the last record by the heartbeat of its writer. If the log ends earlier, records are missing.
+   * @throws `INBOX_UNUSABLE` if a newer release has written a record, `ObjectStoreError`.
    */
-  async catchUp(lastKnown = 0): Promise<void> {
-    const { store } = this.#options;
+  async catchUp(lastKnown = 0): Promise<boolean> {
+    const { store, snapshot } = this.#options;
     const listed = await store.list(recordPrefix, { after: recordKey(this.#next - 1) });
-    const numbers = new Set(listed.map(({ key }) => recordNumber(key)).filter((number) => number !== undefined));
-    const last = Math.max(lastKnown, [...numbers].at(-1) ?? 0);
-    const reads: Promise<Uint8Array | undefined>[] = [];
+    const sizes = new Map(listed.map(({ key, bytes }) => [recordNumber(key) ?? 0, bytes]));
+    const last = await this.#findLast(
+      Math.max(lastKnown, snapshot.newest, this.#next - 1, recordNumber(listed.at(-1)?.key ?? "") ?? 0),
+    );
+    const reads: Promise<ReadObject<LogRecord>>[] = [];
     for (let number = this.#next; number <= last; number += 1) {
       while (reads.length < maxReads && number + reads.length <= last) {
-        const read = this.#read(number + reads.length, numbers);
+        const read = this.#read(number + reads.length, sizes.get(number + reads.length));
         // The error is thrown when the record is applied.
         read.catch(() => {});
         reads.push(read);
       }
-      await this.#apply(number, await reads.shift());
+      const read = await reads.shift();
+      if (read === undefined || read.state === "obsolete") return false;
+      await this.#apply(number, read);
       this.#next = number + 1;
     }
-    if (this.#unreadable.length > 0) this.#recordGaps();
+    this.#checkSnapshots();
+    return true;
   }
 
-  /** Finishes the replay. After that, the database can be used as the working file. */
-  finish(): void {
-    this.#createTriggers();
-    migrateDatabase(this.database);
+  /** A start from the first record may only replace damaged snapshots if all of the records exist. */
+  #checkSnapshots(): void {
+    const { number: restored, damaged, newest } = this.#options.snapshot;
+    const isRequired = restored === 0 && damaged.size > 0;
+    if (isRequired && this.newGaps.some(({ number }) => number <= newest)) throw noReadableSnapshot();
   }
 
-  /** Updates the schema, so that the database can be read between calls of `catchUp`. */
-  prepareToRead(): void {
-    this.finish();
-    this.#createTriggers = dropTriggers(this.database);
+  /**
+   * Applies the records that directly follow, up to the first one that is missing or unreadable. Does not list the log, because the
+   * owner could store further records faster than they are listed and read. Returns the writer of the first record.
+   */
+  async follow(): Promise<string | undefined> {
+    const numbers = Array.from({ length: maxReads / 2 }, (_, index) => this.#next + index);
+    const found = await Promise.all(numbers.map((number) => this.#options.store.get(recordKey(number))));
+    let first: string | undefined;
+    for (const [index, number] of numbers.entries()) {
+      const object = found[index];
+      const record = object && (await decodeRecord(object.body));
+      if (record?.number !== number) break;
+      await this.#apply(number, { state: "readable", content: record });
+      this.#next = number + 1;
+      first ??= record.writer;
+    }
+    return first;
   }
 
-  async #read(number: number, listed: ReadonlySet<number>): Promise<Uint8Array | undefined> {
-    return listed.has(number) ? (await this.#options.store.get(recordKey(number)))?.body : undefined;
+  /**
+   * Whether the takeover at a number is the last record, and the target contains all earlier records. A free number proves neither:
+   * while this process was paused, the records from this number on can have been stored and deleted.
+   */
+  async isComplete(takeover: number): Promise<boolean> {
+    const { store } = this.#options;
+    // Neither this process nor the previous owner accepts deliveries in the meantime.
+    const [later, next, isOutdated] = await Promise.all([
+      store.list(recordPrefix, { after: recordKey(takeover) }),
+      store.get(recordKey(takeover + 1)),
+      this.#isOutdated(Math.min(takeover, ...this.newGaps.map(({ number }) => number))),
+    ]);
+    return later.length === 0 && next === undefined && !isOutdated;
   }
 
-  async #apply(number: number, bytes: Uint8Array | undefined): Promise<void> {
-    const record = bytes && (await decodeRecord(bytes));
-    if (record === undefined || record.kind === "takeover") this.#fences.push(number);
-    if (record === undefined || record.number !== number) {
-      this.#unreadable.push({ number, reason: bytes === undefined ? "missing" : "unreadable" });
-      if (bytes !== undefined && !this.#options.isReadOnly) await this.#options.store.put(quarantineKey(number), bytes);
-    } else {
-      this.#migrate(record);
-      if (record.kind !== "takeover") this.#applyRecord(record);
+  /** Returns the number of the last record. A list can hide the newest records, so the next numbers are read. */
+  async #findLast(listed: number): Promise<number> {
+    for (let [last, width] = [listed, 1]; ; width = Math.min(2 * width, maxReads)) {
+      const numbers = Array.from({ length: width }, (_, index) => last + 1 + index);
+      const found = await Promise.all(numbers.map((number) => this.#options.store.get(recordKey(number))));
+      const newest = numbers[found.findLastIndex((object) => object !== undefined)];
+      if (newest === undefined) return last;
+      // A loaded owner stores records as fast as they are read, so this must not wait until none is found.
+      if (newest !== numbers.at(-1)) return newest;
+      last = newest;
     }
   }
 
-  #applyRecord({ number, kind, body }: LogRecord): void {
-    if (!this.#isIncomplete && applyChanges(this.database, body)) {
+  #read(number: number, bytes: number | undefined): Promise<ReadObject<LogRecord>> {
+    return readObject(this.#options.store, recordKey(number), {
+      decode: async (body) => {
+        const record = await decodeRecord(body);
+        return record?.number === number ? record : undefined;
+      },
+      bytes,
+      isObsolete: () => this.#isOutdated(number),
+    });
+  }
+
+  /** Whether a newer snapshot than that of the target contains the changes of a record. */
+  #isOutdated(number: number): Promise<boolean> {
+    const { store, snapshot } = this.#options;
+    return isCoveredBySnapshot(store, number, snapshot);
+  }
+
+  async #apply(number: number, read: ReadObject<LogRecord>): Promise<void> {
+    const { store, target, isReadOnly = false } = this.#options;
+    if (read.state === "readable") {
+      const { content: record } = read;
+      this.#lastWriter = record.writer;
+      target.prepare(record);
+      if (record.kind === "takeover") this.#fences.push(number);
+      else this.#applyChanges(record);
+      return;
+    }
+    this.#fences.push(number);
+    this.#unreadable.push({ number, reason: read.state === "unreadable" ? "unreadable" : "missing" });
+    if (read.state === "unreadable" && !isReadOnly) await store.put(quarantineKey(number), read.body);
+  }
+
+  #applyChanges({ number, kind, body }: LogRecord): void {
+    const { target } = this.#options;
+    if (!this.#isIncomplete && target.apply(body)) {
       // A gap record names the records whose changes are missing. It also fits if these records were at the end of the log.
       if (kind === "gap") this.#unreadable = [];
       this.#skipUnreadable();
       return;
     }
     if (!this.#isIncomplete && this.#unreadable.length === 0) this.#found.set(number, "conflict");
-    this.#recordGaps();
-    applyPossibleChanges(this.database, body);
+    for (const unreadable of this.#unreadable) this.#found.set(unreadable.number, unreadable.reason);
+    this.#unreadable = [];
+    this.#isIncomplete = true;
+    target.applyPossible(body);
     // The changes of this record describe the state after all earlier gaps.
     if (kind === "gap") this.#isIncomplete = false;
   }
@@ -150,36 +232,4 @@ export class LogReplay {
     );
     this.#unreadable = [];
   }
-
-  #recordGaps(): void {
-    for (const { number, reason } of this.#unreadable) this.#found.set(number, reason);
-    this.#unreadable = [];
-    this.#isIncomplete = true;
-  }
-
-  /**
-   * Updates the database to the schema of the process that wrote the record. SQLite would ignore changes of tables and columns that
-   * the database does not have. The takeover of that process can be unreadable, so each record contains the version.
-   */
-  #migrate({ schemaVersion: version = 0 }: LogRecord): void {
-    this.#checkVersion(version);
-    if (version <= schemaVersionOf(this.database)) return;
-    this.#createTriggers();
-    migrateDatabase(this.database, version);
-    this.#createTriggers = dropTriggers(this.database);
-  }
-
-  #checkVersion(version: number): void {
-    if (version > schemaVersion) {
-      throw new WebhookError(
-        `The inbox ${this.#options.store.name} was written by a newer release of hub-webhooks. Update hub-webhooks, or set INBOX_URL to another inbox.`,
-        { code: "INBOX_UNUSABLE" },
-      );
-    }
-  }
-}
-
-function readPosition(database: DatabaseSync): number {
-  if (schemaVersionOf(database) === 0) return 0;
-  return Number(database.prepare("SELECT number FROM log_position").get()?.number);
 }

@@ -1,7 +1,13 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { WebhookError } from "../../core/errors.ts";
+import type { BucketCredentials, BucketLocation } from "./bucket-url.ts";
+
 /** Objects below a prefix of a bucket. Keys are relative to the prefix. */
 export interface ObjectStore {
   /** The URL of the inbox without credentials and without its query, for messages. */
   readonly name: string;
+  /** The options with which a thread can open the same store. Missing if the store exists only in this thread. */
+  readonly connection?: StoreConnection;
   /**
    * Stores an object. With `ifAbsent`, the store decides atomically: of several concurrent requests for a key, only one resolves
    * with `stored`, and the others resolve with `exists`.
@@ -19,6 +25,16 @@ export interface ObjectStore {
   list(prefix: string, options?: { after?: string }): Promise<readonly ListedObject[]>;
   /** Deletes an object. A missing object is no error. @throws {@link ObjectStoreError} */
   delete(key: string): Promise<void>;
+  /** Waits before an object is read again. */
+  wait(ms: number): Promise<void>;
+}
+
+/** How to connect to a store. Contains a secret. */
+export interface StoreConnection {
+  location: BucketLocation;
+  credentials: BucketCredentials;
+  /** The timeout of each request, in milliseconds. Large transfers may take longer. Default `10_000`. */
+  timeoutMs?: number;
 }
 
 /** An object with its content. */
@@ -33,6 +49,10 @@ export interface ListedObject {
   key: string;
   bytes: number;
 }
+
+/** What to check if a store refuses requests. */
+export const accessHint =
+  "Check that the bucket exists, and that the access key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY can read, write, list, and delete its objects.";
 
 /** A failed request to an object store. The message contains no keys or signatures. */
 export class ObjectStoreError extends Error {
@@ -65,4 +85,188 @@ export class ObjectStoreError extends Error {
     this.s3Code = s3Code;
     this.retryAfterMs = retryAfterMs;
   }
+}
+
+/** The pauses between the reads of an object that is missing or unreadable, in milliseconds. */
+const readPausesMs = [100, 300, 1_000, 2_500];
+
+export interface ReadOptions<Content> {
+  /** Returns the content, or `undefined` if the body is not complete and correct. */
+  decode: (body: Uint8Array, ageMs: number) => Content | undefined | Promise<Content | undefined>;
+  /** The size of the object by a list. */
+  bytes?: number | undefined;
+  /** Whether the first read decides that the object is missing. Default `false`. */
+  isOptional?: boolean;
+  /** Called after each unsuccessful read. Returns whether the object is no longer needed, so that it can have been deleted. */
+  isObsolete?: () => Promise<boolean>;
+}
+
+/** An object that was read as often as necessary. */
+export type ReadObject<Content> =
+  | { state: "readable"; content: Content }
+  | { state: "unreadable"; body: Uint8Array }
+  | { state: "missing" | "obsolete" };
+
+/**
+ * Reads an object until its content is correct. One read proves nothing: a store can return a part of an object, a changed object, or
+ * no object although there is one. An object counts as missing or unreadable only if several reads have the same result, and a list
+ * does not contradict.
+ *
+ * @throws {@link ObjectStoreError}, also if the results of the reads contradict each other.
+ */
+export async function readObject<Content>(
+  store: ObjectStore,
+  key: string,
+  { decode, bytes, isOptional = false, isObsolete = async () => false }: ReadOptions<Content>,
+): Promise<ReadObject<Content>> {
+  const bodies: (Uint8Array | undefined)[] = [];
+  for (const pauseMs of [...readPausesMs, undefined]) {
+    const stored = await store.get(key);
+    const body = stored?.body;
+    const content = stored && (await decode(stored.body, stored.ageMs));
+    if (content !== undefined) return { state: "readable", content };
+    if (body === undefined && isOptional && bodies.length === 0) return { state: "missing" };
+    if (await isObsolete()) return { state: "obsolete" };
+    bodies.push(body);
+    if (pauseMs !== undefined) await store.wait(pauseMs);
+  }
+  const [body] = bodies;
+  const isCertain = bodies.every((other) => isSameBody(body, other)) && (bytes === undefined || bytes === body?.length);
+  if (!isCertain) {
+    throw new ObjectStoreError("The bucket does not return the whole content of an object.", { isRefused: false });
+  }
+  return body === undefined ? { state: "missing" } : { state: "unreadable", body };
+}
+
+function isSameBody(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : Buffer.compare(one, other) === 0;
+}
+
+/** Returns the body of an object with a JSON value. */
+export function encodeJson(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+/** Returns the JSON value of a body, or `undefined` if the body is not JSON. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The prefix of the keys of the objects with which stores are checked. */
+export const checkPrefix = "check/";
+
+const requests = 8;
+const maxAttempts = 3;
+/** A store is unsupported only if so many checks in a row prove it, because a single response can be wrong. */
+const maxViolations = 3;
+
+interface StoreCheckOptions {
+  /** Waits before a request is repeated. Default: a timer. */
+  wait?: (ms: number) => Promise<void>;
+}
+
+/**
+ * Checks that a store decides atomically between concurrent conditional requests. Without this property, two processes could both
+ * own an inbox, and deliveries could be lost.
+ *
+ * @throws `INBOX_UNUSABLE` if the store does not have this property, {@link ObjectStoreError} if the store cannot be checked, such as
+ *   during an outage.
+ * @example
+ * ```ts
+ * const store = await openS3ObjectStore({ location, credentials });
+ * await checkObjectStore(store);
+ * ```
+ */
+export async function checkObjectStore(
+  store: ObjectStore,
+  { wait = (ms) => delay(ms) }: StoreCheckOptions = {},
+): Promise<void> {
+  for (let violations = 0; ; ) {
+    const reason = await findViolation(store, wait);
+    if (reason === undefined) return;
+    violations += 1;
+    if (violations === maxViolations) throw unsupported(store, reason);
+    await wait(200);
+  }
+}
+
+/**
+ * Returns the reason why a store is unsupported, or `undefined` if exactly one of several concurrent requests has stored its object.
+ *
+ * @throws {@link ObjectStoreError}
+ */
+async function findViolation(store: ObjectStore, wait: (ms: number) => Promise<void>): Promise<string | undefined> {
+  const key = `${checkPrefix}${crypto.randomUUID()}`;
+  const bodies = Array.from({ length: requests }, (_, index) => new TextEncoder().encode(`${index}`));
+  try {
+    // Waits for all requests, so that none of them stores the object after it was deleted.
+    const settled = await Promise.allSettled(bodies.map((body) => putRepeatedly(store, { key, body, wait })));
+    const results = settled.map((result) => {
+      if (result.status === "rejected") throw result.reason;
+      return result.value;
+    });
+    const stored = await store.get(key);
+    return explainViolation({ bodies, results, stored: stored?.body });
+  } catch (error) {
+    if (error instanceof ObjectStoreError && error.status === 501) {
+      throw unsupported(store, "the request is not implemented", error);
+    }
+    throw error;
+  } finally {
+    await store.delete(key).catch(() => {});
+  }
+}
+
+/** The result of a request. `unknown`: the object existed when the request was repeated, so the first request can have stored it. */
+type PutResult = "stored" | "exists" | "unknown";
+
+/** Stores may respond with an error to some of several concurrent requests for a key, such as 409. */
+async function putRepeatedly(
+  store: ObjectStore,
+  { key, body, wait }: { key: string; body: Uint8Array } & Required<StoreCheckOptions>,
+): Promise<PutResult> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const result = await store.put(key, body, { ifAbsent: true });
+      return result === "exists" && attempt > 1 ? "unknown" : result;
+    } catch (error) {
+      if (!(error instanceof ObjectStoreError) || error.isRefused || attempt === maxAttempts) throw error;
+      await wait(attempt * 200);
+    }
+  }
+}
+
+/** @throws {@link ObjectStoreError} if all requests were rejected, because the response to the successful one can be wrong. */
+function explainViolation({
+  bodies,
+  results,
+  stored,
+}: {
+  bodies: readonly Uint8Array[];
+  results: readonly PutResult[];
+  stored: Uint8Array | undefined;
+}): string | undefined {
+  const winners = bodies.filter((_, index) => results[index] === "stored");
+  if (winners.length > 1) {
+    return `${winners.length} of ${requests} concurrent requests for one new object succeeded instead of 1`;
+  }
+  const candidates = winners.length === 1 ? winners : bodies.filter((_, index) => results[index] === "unknown");
+  if (candidates.length === 0) {
+    throw new ObjectStoreError("The bucket has rejected all of several concurrent requests for a new object.", {
+      isRefused: false,
+    });
+  }
+  const isWinner = stored !== undefined && candidates.some((body) => Buffer.compare(body, stored) === 0);
+  return isWinner ? undefined : "the stored object is not that of the successful request";
+}
+
+function unsupported({ name }: ObjectStore, reason: string, cause?: ObjectStoreError): WebhookError {
+  return new WebhookError(
+    `The store of the inbox ${name} does not support conditional writes (If-None-Match): ${reason}. Use a store that supports them, such as a Storage Bucket of the Hub.`,
+    { code: "INBOX_UNUSABLE", cause },
+  );
 }

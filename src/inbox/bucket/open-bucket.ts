@@ -1,21 +1,207 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { readEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
+import type { Logger } from "../../core/log.ts";
 import type { Inbox } from "../inbox.ts";
-import type { BucketInbox } from "./bucket-inbox.ts";
+import type { SqliteInboxOptions } from "../sqlite/sqlite-inbox.ts";
+import { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
+import { BucketInbox, type BucketInboxOptions, type Opening, type OwnedInbox } from "./bucket-inbox.ts";
 import { BucketReader } from "./bucket-reader.ts";
 import { parseBucketUrl, readBucketCredentials } from "./bucket-url.ts";
-import { type ObjectStore, ObjectStoreError } from "./object-store.ts";
-import { openBucketInbox } from "./open-bucket-inbox.ts";
-import { openS3ObjectStore } from "./s3-object-store.ts";
-import { checkObjectStore } from "./store-check.ts";
+import { type Wait, waitWithTimer } from "./log.ts";
+import { LogReplay } from "./log-replay.ts";
+import { accessHint, checkObjectStore, type ObjectStore, ObjectStoreError } from "./object-store.ts";
+import { describeProcess, type OwnerHeartbeat } from "./ownership.ts";
+import { openS3ObjectStore } from "./s3.ts";
+import { SnapshotSchedule, snapshotFile } from "./snapshot-schedule.ts";
+import { restoreSnapshot } from "./snapshots.ts";
+import { checkOwner, takeOverLog } from "./take-over.ts";
+import {
+  addGaps,
+  BucketChangeLog,
+  createWorkingFolder,
+  readOpenGaps,
+  repairGaps,
+  WorkingDatabase,
+} from "./working-database.ts";
 
-/** How long an unavailable bucket is retried when the inbox is opened, and the pause between two attempts, in milliseconds. */
+export interface OpenBucketInboxOptions
+  extends Pick<SqliteInboxOptions, "pollMs" | "maxQueued" | "monotonicNow">,
+    Pick<BucketInboxOptions, "maxWaitMs" | "maxWaitingBytes" | "canRetry" | "onFailure"> {
+  store: ObjectStore;
+  /** The Space in which this process runs, such as `me/receiver`. */
+  spaceId: string | undefined;
+  /** Whether to take over the inbox although its owner still runs. */
+  takeOver: boolean;
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Default: a timer. */
+  wait?: Wait;
+  /** Checks the store before its first use. */
+  checkStore?: () => Promise<void>;
+  /** See `SnapshotScheduleOptions.minRecords`. */
+  minSnapshotRecords?: number;
+  /** See `OwnerHeartbeatOptions.intervalMs`. */
+  heartbeatMs?: number;
+  /** The folder in which the folder of the working file is created. Default: the folder for temporary files. */
+  parentFolder?: string;
+}
+
+/** How long the last records may take when the inbox closes, in milliseconds. */
+const maxReleaseMs = 5_000;
+
+/**
+ * Opens an inbox in a bucket. Resolves when the inbox is open.
+ *
+ * @throws `INBOX_IN_USE` if another process owns the inbox, `INBOX_UNUSABLE` if a newer release has written the inbox, and
+ *   `ObjectStoreError` if the bucket cannot be read or written.
+ */
+export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<BucketInbox> {
+  const inbox = startBucketInbox({ canRetry: () => false, ...options });
+  await inbox.opened;
+  return inbox;
+}
+
+/** Starts to open an inbox in a bucket. */
+export function startBucketInbox(options: OpenBucketInboxOptions): BucketInbox {
+  const { store, monotonicNow = () => performance.now(), wait = waitWithTimer } = options;
+  let hasChecked = false;
+  const checkStore = async () => {
+    if (!hasChecked) await options.checkStore?.();
+    hasChecked = true;
+  };
+  const complete = { ...options, monotonicNow, wait, checkStore };
+  return new BucketInbox({
+    ...complete,
+    name: store.name,
+    open: (opening) => openOwnedInbox({ ...complete, ...opening }),
+  });
+}
+
+/**
+ * Takes over an inbox: builds the working file from the newest snapshot and the records since then, takes over the log, and starts to
+ * send heartbeats.
+ */
+async function openOwnedInbox(
+  options: OpenBucketInboxOptions &
+    Opening &
+    Required<Pick<OpenBucketInboxOptions, "monotonicNow" | "wait" | "checkStore">>,
+): Promise<OwnedInbox> {
+  const { store, spaceId, log, now, monotonicNow, parentFolder, isFirst, writerId, signal, onOwned, ...rest } = options;
+  const owner = describeProcess({ spaceId, now: now() });
+  const fenced = Promise.withResolvers<string>();
+  const taking = {
+    ...options,
+    owner,
+    rules: { isForced: isFirst && options.takeOver, mayReplace: isFirst },
+    onTakenOver: (by: string) => {
+      // The new owner runs these deliveries again.
+      opened?.abortRuns();
+      void heartbeat?.stop();
+      fenced.resolve(by);
+    },
+  };
+  // Before the snapshot is read, because this check is repeated while another process owns the inbox.
+  await checkOwner(taking);
+  const folder = createWorkingFolder(parentFolder);
+  const { file } = folder;
+  let working: WorkingDatabase | undefined;
+  let opened: SqliteInbox | undefined;
+  let heartbeat: OwnerHeartbeat | undefined;
+  let taken: Awaited<ReturnType<typeof takeOverLog>>;
+  try {
+    const [snapshot] = await Promise.all([
+      restoreSnapshot({ store, target: snapshotFile(file), log }),
+      options.checkStore(),
+    ]);
+    signal.throwIfAborted();
+    working = new WorkingDatabase(file, store.name);
+    const replay = new LogReplay({ store, target: working, snapshot, log });
+    taken = await takeOverLog({ ...taking, replay });
+    if (taken === undefined) {
+      working.close();
+      folder[Symbol.dispose]();
+      log.warn({}, "The log of the inbox has changed while it was read. The inbox is restored again.");
+      return openOwnedInbox(options);
+    }
+    onOwned();
+    const { writer, gate, earlier } = taken;
+    heartbeat = taken.heartbeat;
+    working.finish();
+    const { database } = working;
+    const { newGaps } = replay;
+    const snapshots = new SnapshotSchedule({
+      store,
+      file,
+      log,
+      monotonicNow,
+      records: replay.next - snapshot.number,
+      snapshotBytes: snapshot.bytes,
+      ...(options.minSnapshotRecords !== undefined && { minRecords: options.minSnapshotRecords }),
+    });
+    const changes = new BucketChangeLog({
+      database,
+      writer,
+      fences: [...replay.fences, writer.next - 1],
+      onRecord: (bytes) => snapshots.countRecord(bytes),
+    });
+    if (newGaps.length > 0) {
+      log.error(
+        { code: "INBOX_DAMAGED", gaps: newGaps },
+        "Some records of the inbox are missing or unreadable, so deliveries can be missing. New deliveries are stored. To restore what is readable, run: npx hub-webhooks deliveries repair",
+      );
+      database.exec("BEGIN IMMEDIATE");
+      changes.begin(database);
+      addGaps(database, newGaps, now());
+      await changes.store("gap");
+      database.exec("COMMIT");
+      changes.end("committed");
+      // With a snapshot, the next start does not find the gaps again.
+      snapshots.start();
+    }
+    const inbox = new SqliteInbox({ ...rest, log, now, file, monotonicNow, logged: { database, changes } });
+    opened = inbox;
+    heartbeat.start(earlier);
+    void gate.watch(writer);
+    return {
+      inbox,
+      writer,
+      gate,
+      fenced: fenced.promise,
+      readOpenGaps: () => readOpenGaps(database),
+      repair: () => repairGaps({ store, database, inbox, now }),
+      close: async (graceMs) => {
+        const stopped = snapshots.close();
+        const stop = () => {
+          gate.close();
+          writer.close();
+        };
+        // If the bucket does not store the last results in time, they are lost, and their deliveries run again.
+        const timer = setTimeout(stop, graceMs + maxReleaseMs);
+        const result = await inbox.close(graceMs);
+        clearTimeout(timer);
+        stop();
+        await taken?.heartbeat.stop();
+        await stopped;
+        folder[Symbol.dispose]();
+        return result;
+      },
+    };
+  } catch (error) {
+    await heartbeat?.stop();
+    working?.close();
+    folder[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** How long commands wait for an unavailable bucket, in milliseconds. */
 const maxOpenMs = 120_000;
-const pauseMs = 2_000;
+/** A server starts to listen after this time in milliseconds, although its inbox is not open yet. */
+const maxStartMs = 10_000;
 
-export interface OpenBucketOptions {
+export interface OpenBucketOptions
+  extends Pick<OpenBucketInboxOptions, "maxWaitMs" | "minSnapshotRecords" | "pollMs" | "heartbeatMs"> {
   url: string;
   log: Logger;
   /** Milliseconds since the epoch. */
@@ -28,37 +214,57 @@ export interface OpenBucketOptions {
   signal?: AbortSignal;
   /** Whether to fail if the bucket contains no inbox, instead of creating one. */
   mustExist: boolean;
+  /** See `OpenInboxOptions`. */
+  onFailure?: (error: unknown) => void;
 }
 
 /**
- * Opens the inbox at an `hf://` or `s3://` URL, and takes it over. Retries for 2 minutes while the bucket is unavailable, because a
- * Space whose program exits does not start again by itself.
+ * Opens the inbox at an `hf://` or `s3://` URL, and takes it over. While the bucket is unavailable, retries for 2 minutes. With
+ * `onFailure`, the inbox can be returned before it is open, and is opened in the background without a limit.
  *
  * @throws `OPTION_INVALID`, `INBOX_IN_USE`, `INBOX_UNUSABLE`, `AbortError`.
  */
 export async function openBucket({
   url,
-  log,
-  now,
   readVariable = readEnvironment,
   takeOver = readVariable("INBOX_TAKE_OVER") === "1",
   mustExist,
-  signal,
+  signal = new AbortController().signal,
+  ...options
 }: OpenBucketOptions): Promise<BucketInbox> {
   const store = await openStore(url, readVariable);
   const giveUpAt = performance.now() + maxOpenMs;
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      if (mustExist) await (await BucketReader.open({ store, log })).close();
+  const isTemporary = (error: unknown) =>
+    error instanceof ObjectStoreError && !error.isRefused && performance.now() < giveUpAt;
+  // Until then, a failure rejects the promise of this function instead.
+  const returned = Promise.withResolvers<void>();
+  const inbox = startBucketInbox({
+    ...options,
+    onFailure: (error) => void returned.promise.then(() => options.onFailure?.(error)),
+    store,
+    spaceId: readVariable("SPACE_ID"),
+    takeOver,
+    checkStore: async () => {
+      if (mustExist) await (await BucketReader.open({ store, log: options.log })).close();
       await checkObjectStore(store);
-      return await openBucketInbox({ store, spaceId: readVariable("SPACE_ID"), takeOver, log, now });
-    } catch (error) {
-      if (!(error instanceof ObjectStoreError)) throw error;
-      if (error.isRefused || performance.now() >= giveUpAt) throw bucketUnusable(store, error);
-      if (isFirst)
-        log.warn({ err: error }, "The bucket of the inbox is unavailable. The server retries for 2 minutes.");
-    }
-    await wait(pauseMs, undefined, { ...(signal && { signal }) });
+    },
+    ...(options.onFailure === undefined && { canRetry: isTemporary }),
+  });
+  const isOpen = options.onFailure === undefined ? inbox.opened : inbox.settled(maxStartMs);
+  const stop = () => void inbox.close(0);
+  signal.addEventListener("abort", stop);
+  try {
+    signal.throwIfAborted();
+    await isOpen;
+    signal.throwIfAborted();
+    returned.resolve();
+    return inbox;
+  } catch (error) {
+    await inbox.close(0);
+    signal.throwIfAborted();
+    throw error instanceof ObjectStoreError ? bucketUnusable(store, error) : error;
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 
@@ -86,8 +292,8 @@ function openStore(url: string, readVariable: (name: string) => string | undefin
 }
 
 function bucketUnusable({ name }: ObjectStore, cause: ObjectStoreError): WebhookError {
-  return new WebhookError(
-    `The inbox ${name} cannot be opened: ${cause.message} Check that the bucket exists, and that the access key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY can read, write, list, and delete its objects.`,
-    { code: "INBOX_UNUSABLE", cause },
-  );
+  return new WebhookError(`The inbox ${name} cannot be opened: ${cause.message} ${accessHint}`, {
+    code: "INBOX_UNUSABLE",
+    cause,
+  });
 }

@@ -1,18 +1,111 @@
 import { hostname } from "node:os";
+import { Worker } from "node:worker_threads";
 import * as z from "zod";
-import { formatDuration } from "../../core/duration.ts";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { RepeatedErrors } from "../repeated-errors.ts";
-import { heartbeatKey, heartbeatPrefix } from "./log-keys.ts";
-import { type Owner, ownerSchema } from "./log-record.ts";
-import type { LogWriter } from "./log-writer.ts";
-import type { ObjectStore } from "./object-store.ts";
+import { programUrl } from "../../core/files.ts";
+import type { Logger } from "../../core/log.ts";
+import { formatDuration } from "../../core/options.ts";
+import { RepeatedErrors } from "../errors.ts";
+import { createLoopCounter, defaultMaxBlockedMs, type LoopCounter } from "../loop-monitor.ts";
+import {
+  heartbeatKey,
+  heartbeatPrefix,
+  type LogWriter,
+  type Owner,
+  ownerSchema,
+  type Wait,
+  yieldPrefix,
+} from "./log.ts";
+import {
+  checkPrefix,
+  encodeJson,
+  type ObjectStore,
+  parseJson,
+  type ReadOptions,
+  readObject,
+  type StoreConnection,
+} from "./object-store.ts";
+
+/** The `workerData` of the thread. */
+export interface HeartbeatSenderData {
+  /** The store that the thread opens. */
+  connection: StoreConnection;
+  /** The key of the heartbeat. */
+  key: string;
+  /** The fields of the heartbeat, except its position. */
+  heartbeat: object;
+  /** The interval of heartbeats, in milliseconds. */
+  intervalMs: number;
+  /** The interval in which the event loop increments the loop counter and the thread reads the counter, in milliseconds. */
+  countIntervalMs: number;
+  maxBlockedMs: number;
+  loopCounter: LoopCounter;
+  /** A shared number: the position in the heartbeat. */
+  position: BigInt64Array<SharedArrayBuffer>;
+}
+
+interface HeartbeatSenderOptions extends Pick<HeartbeatSenderData, "connection" | "key" | "heartbeat" | "intervalMs"> {
+  /** Returns the current position. */
+  readPosition: () => number;
+  /** Called when a heartbeat could not be stored, or the thread has failed. */
+  onError: (error: unknown) => void;
+}
+
+/**
+ * Sends heartbeats from a thread while a handler blocks the event loop. After the event loop has been blocked for a quarter of the
+ * interval, the thread opens the store and sends heartbeats until the event loop runs again or counts as hung.
+ */
+export class HeartbeatSender {
+  readonly #thread: Worker;
+  readonly #timer: NodeJS.Timeout;
+  readonly #exited: Promise<void>;
+
+  constructor({ readPosition, onError, ...options }: HeartbeatSenderOptions) {
+    const loopCounter = createLoopCounter();
+    const position = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
+    const update = () => {
+      Atomics.store(position, 0, BigInt(readPosition()));
+      Atomics.add(loopCounter, 0, 1);
+    };
+    update();
+    const countIntervalMs = options.intervalMs / 8;
+    const workerData: HeartbeatSenderData = {
+      ...options,
+      countIntervalMs,
+      maxBlockedMs: defaultMaxBlockedMs,
+      loopCounter,
+      position,
+    };
+    this.#thread = new Worker(programUrl("heartbeat-sender-thread", import.meta.url), { workerData, execArgv: [] });
+    const exited = Promise.withResolvers<void>();
+    this.#exited = exited.promise;
+    this.#thread.on("message", onError);
+    this.#thread.on("exit", () => exited.resolve());
+    this.#thread.on("error", (cause) => {
+      const message =
+        "The thread that sends heartbeats has failed. Another process can take over the inbox while a handler blocks the event loop for more than 30 s. Restart the server.";
+      onError(new Error(message, { cause }));
+    });
+    this.#thread.unref();
+    this.#timer = setInterval(update, countIntervalMs).unref();
+  }
+
+  /** Resolves after the heartbeat in flight was stored, and no further one is sent. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#thread.postMessage("stop");
+    await this.#exited;
+  }
+}
 
 /** The interval between heartbeats of an owner, in milliseconds. */
-const heartbeatMs = 20_000;
+const defaultIntervalMs = 20_000;
 /** If the last heartbeat of an owner is older than this time in milliseconds, another process may take over the inbox. */
 const maxHeartbeatAgeMs = 60_000;
+/** How long the heartbeat in flight may take when the inbox closes, in milliseconds. */
+const maxReleaseMs = 5_000;
+/** Objects of processes that have died while opening the inbox are deleted after this time in milliseconds. */
+const minLeftoverAgeMs = 600_000;
 
 const heartbeatSchema = z.object({
   owner: ownerSchema,
@@ -38,38 +131,92 @@ export function describeProcess({ spaceId, now }: { spaceId: string | undefined;
   };
 }
 
-/** Returns the last heartbeats of all processes since the last takeover. @throws `ObjectStoreError` */
-export async function readHeartbeats(store: ObjectStore): Promise<Heartbeat[]> {
-  const listed = await store.list(heartbeatPrefix);
-  const found = await Promise.all(
-    listed.map(async ({ key }) => {
-      const stored = await store.get(key);
-      const heartbeat = stored && heartbeatSchema.safeParse(parseJson(stored.body)).data;
-      return heartbeat && { ...heartbeat, writerId: key.slice(heartbeatPrefix.length), ageMs: stored.ageMs };
-    }),
-  );
+/**
+ * Returns the last heartbeats of all processes since the last takeover.
+ *
+ * @param known the IDs of writers whose heartbeats are read although a list of a store can omit them.
+ * @throws `ObjectStoreError`
+ */
+export async function readHeartbeats(store: ObjectStore, known: readonly string[] = []): Promise<Heartbeat[]> {
+  const listed = await listHeartbeats(store);
+  const others = known.map(heartbeatKey).filter((key) => !listed.has(key));
+  const isDeleted = async (key: string) => !(await listHeartbeats(store)).has(key);
+  const found = await Promise.all([
+    ...[...listed].map((key) => readHeartbeat(store, key, { isObsolete: () => isDeleted(key) })),
+    ...others.map((key) => readHeartbeat(store, key, { isOptional: true })),
+  ]);
   return found.filter((heartbeat) => heartbeat !== undefined);
 }
 
+async function listHeartbeats(store: ObjectStore): Promise<ReadonlySet<string>> {
+  return new Set((await store.list(heartbeatPrefix)).map(({ key }) => key));
+}
+
+/** An owner whose heartbeat is not found would lose the inbox, so one read does not decide. */
+async function readHeartbeat(
+  store: ObjectStore,
+  key: string,
+  options: Pick<ReadOptions<Heartbeat>, "isObsolete" | "isOptional">,
+): Promise<Heartbeat | undefined> {
+  const read = await readObject(store, key, {
+    decode: (body, ageMs) => {
+      const heartbeat = heartbeatSchema.safeParse(parseJson(body)).data;
+      return heartbeat && { ...heartbeat, writerId: key.slice(heartbeatPrefix.length), ageMs };
+    },
+    ...options,
+  });
+  return read.state === "readable" ? read.content : undefined;
+}
+
+/** Another process owns the inbox (`INBOX_IN_USE`). */
+export class InboxInUseError extends WebhookError {
+  /** The last heartbeat of the owner. */
+  readonly heartbeat: Heartbeat;
+
+  constructor(name: string, heartbeat: Heartbeat) {
+    const { owner, ageMs } = heartbeat;
+    const place =
+      owner.spaceId === undefined ? `process ${owner.pid} on "${owner.host}"` : `the Space "${owner.spaceId}"`;
+    super(
+      `The inbox ${name} is in use by ${place}, which started at ${owner.startedAt} and sent its last heartbeat ${formatDuration(ageMs)} ago. Stop that process, or set INBOX_URL to another inbox. To take over the inbox anyway, set INBOX_TAKE_OVER=1. The other process then rejects all deliveries. If the process no longer runs, the inbox is free 60 s after its last heartbeat.`,
+      { code: "INBOX_IN_USE", retryable: true },
+    );
+    this.heartbeat = heartbeat;
+  }
+}
+
+/** Whether the process that sent a heartbeat still owns the inbox, or owned it when the heartbeat was sent. */
+export function isLive({ isReleased, ageMs }: Heartbeat): boolean {
+  return !isReleased && ageMs <= maxHeartbeatAgeMs;
+}
+
+export function isSameSpace(one: Owner, other: Owner): boolean {
+  return one.spaceId !== undefined && one.spaceId === other.spaceId;
+}
+
 /**
- * Checks that no other process owns the inbox. A process of the same Space may take over, because a new version of a Space starts
- * before the old one stops. Other processes may take over 60 s after the last heartbeat.
+ * Checks that no other process owns the inbox. Other processes may take over 60 s after the last heartbeat.
  *
- * @throws `INBOX_IN_USE` if another process owns the inbox.
+ * @param options.mayReplace whether a process of the same Space may take over at any time, because a new version of a Space starts
+ *   before the old one stops.
+ * @throws {@link InboxInUseError} if another process owns the inbox.
  */
-export function checkTakeover(heartbeats: readonly Heartbeat[], { name, self }: { name: string; self: Owner }): void {
+export function checkTakeover(
+  heartbeats: readonly Heartbeat[],
+  { name, self, mayReplace }: { name: string; self: Owner; mayReplace: boolean },
+): void {
   const other = heartbeats.find(
-    ({ owner, ageMs, isReleased }) =>
-      !isReleased && ageMs <= maxHeartbeatAgeMs && (owner.spaceId === undefined || owner.spaceId !== self.spaceId),
+    (heartbeat) => isLive(heartbeat) && !(mayReplace && isSameSpace(heartbeat.owner, self)),
   );
-  if (other === undefined) return;
-  const { owner, ageMs } = other;
-  const place =
-    owner.spaceId === undefined ? `process ${owner.pid} on "${owner.host}"` : `the Space "${owner.spaceId}"`;
-  throw new WebhookError(
-    `The inbox ${name} is in use by ${place}, which started at ${owner.startedAt} and sent its last heartbeat ${formatDuration(ageMs)} ago. Stop that process, or set INBOX_URL to another inbox. To take over the inbox anyway, set INBOX_TAKE_OVER=1. The other process then rejects all deliveries. If the process no longer runs, start again 60 s after its last heartbeat.`,
-    { code: "INBOX_IN_USE", retryable: true },
-  );
+  if (other !== undefined) throw new InboxInUseError(name, other);
+}
+
+/** Stores a heartbeat. @throws `ObjectStoreError` */
+export async function storeHeartbeat(
+  store: ObjectStore,
+  { writerId, ...heartbeat }: z.infer<typeof heartbeatSchema> & { writerId: string },
+): Promise<void> {
+  await store.put(heartbeatKey(writerId), encodeJson(heartbeat));
 }
 
 export interface OwnerHeartbeatOptions {
@@ -79,50 +226,66 @@ export interface OwnerHeartbeatOptions {
   log: Logger;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
+  wait: Wait;
+  /** Default 20 s. */
+  intervalMs?: number | undefined;
 }
 
 /** Sends the heartbeats of the owner, and detects that another process has taken over the inbox. */
 export class OwnerHeartbeat {
   readonly #options: OwnerHeartbeatOptions;
   readonly #failures: RepeatedErrors;
-  #timer: NodeJS.Timeout | undefined;
-  #sending: Promise<void> = Promise.resolve();
+  readonly #stopped = new AbortController();
+  /** Sends the heartbeats while the event loop is blocked. Missing if no thread can open the store. */
+  #sender: HeartbeatSender | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #stopping: Promise<void> | undefined;
 
   constructor(options: OwnerHeartbeatOptions) {
     this.#options = options;
     this.#failures = new RepeatedErrors(options.monotonicNow);
   }
 
-  /** Sends a heartbeat every 20 s, and removes the heartbeats of earlier owners. */
+  /** Sends a heartbeat every 20 s, and removes the heartbeats of earlier owners and the objects of processes that have died. */
   start(earlier: readonly Heartbeat[]): void {
-    this.#sending = this.#remove(earlier);
-    this.#timer = setInterval(() => {
-      this.#sending = this.#sendOrLog();
-    }, heartbeatMs).unref();
+    const { store, writer, owner, intervalMs = defaultIntervalMs } = this.#options;
+    if (store.connection) {
+      this.#sender = new HeartbeatSender({
+        connection: store.connection,
+        key: heartbeatKey(writer.writerId),
+        heartbeat: { owner, isReleased: false },
+        intervalMs,
+        readPosition: () => writer.next - 1,
+        onError: (error) => this.#logFailure(error),
+      });
+    }
+    this.#running = this.#run(intervalMs);
+    void removeLeftovers(store, earlier);
   }
 
-  /** Sends a heartbeat. @throws `ObjectStoreError` */
-  send(): Promise<void> {
-    return this.#store({ isReleased: false });
+  /**
+   * Stops the heartbeats and releases the inbox, so that another process can take over immediately. Call this method after the last
+   * record was stored. Never rejects.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
   }
 
-  async #store({ isReleased }: { isReleased: boolean }): Promise<void> {
-    const { store, writer, owner } = this.#options;
-    const heartbeat: z.infer<typeof heartbeatSchema> = { owner, position: writer.next - 1, isReleased };
-    await store.put(heartbeatKey(writer.writerId), new TextEncoder().encode(JSON.stringify(heartbeat)));
-  }
-
-  /** Stops the heartbeats and releases the inbox, so that another process can take over immediately. */
-  async stop(): Promise<void> {
-    const { store, writer, log } = this.#options;
-    clearInterval(this.#timer);
-    await this.#sending;
+  async #stop(): Promise<void> {
+    const { store, writer, owner, log } = this.#options;
+    const { writerId } = writer;
+    this.#stopped.abort();
+    // A heartbeat in flight could otherwise be stored after the inbox was released.
+    const settled = Promise.all([this.#running, this.#sender?.stop()]).then(() => true);
+    const isSettled = await Promise.race([settled, isLate(maxReleaseMs)]);
     // While the store is away, the shutdown must not wait for the timeouts of further requests.
     if (writer.outage) return;
     try {
+      if (!isSettled) throw new Error("The last heartbeat was not stored in time.");
       // After a takeover, only the heartbeat of the new owner counts.
-      if (writer.fencedBy) await store.delete(heartbeatKey(writer.writerId));
-      else await this.#store({ isReleased: true });
+      if (writer.fencedBy) await store.delete(heartbeatKey(writerId));
+      else await storeHeartbeat(store, { writerId, owner, position: writer.next - 1, isReleased: true });
     } catch (error) {
       log.warn(
         { err: error },
@@ -131,27 +294,47 @@ export class OwnerHeartbeat {
     }
   }
 
-  async #sendOrLog(): Promise<void> {
-    const { writer, log } = this.#options;
-    try {
-      // Without new deliveries, this is the only way to detect that another process has taken over.
-      await writer.detectTakeover();
-      if (!writer.fencedBy) await this.send();
-    } catch (error) {
-      if (!this.#failures.shouldLog(error)) return;
-      log.warn({ err: error }, "A heartbeat of the inbox could not be stored. Heartbeats are sent every 20 s.");
+  async #run(intervalMs: number): Promise<void> {
+    const { store, writer, owner, wait } = this.#options;
+    const { writerId } = writer;
+    const { signal } = this.#stopped;
+    for (;;) {
+      await wait(intervalMs, signal, { ref: false }).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        // Without new deliveries, this is the only way to detect that another process has taken over.
+        await writer.detectTakeover();
+        if (signal.aborted || writer.fencedBy) return;
+        await storeHeartbeat(store, { writerId, owner, position: writer.next - 1, isReleased: false });
+      } catch (error) {
+        this.#logFailure(error);
+      }
     }
   }
 
-  async #remove(heartbeats: readonly Heartbeat[]): Promise<void> {
-    for (const { writerId } of heartbeats) await this.#options.store.delete(heartbeatKey(writerId)).catch(() => {});
+  #logFailure(error: unknown): void {
+    if (!this.#failures.shouldLog(error)) return;
+    this.#options.log.warn(
+      { err: error },
+      "A heartbeat of the inbox could not be stored. Heartbeats are sent every 20 s.",
+    );
   }
 }
 
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
+/** Resolves with `false` after a time. */
+function isLate(ms: number): Promise<false> {
+  return new Promise((resolve) => void setTimeout(() => resolve(false), ms).unref());
+}
+
+/** Never rejects: what could not be removed is removed after the next start. */
+async function removeLeftovers(store: ObjectStore, earlier: readonly Heartbeat[]): Promise<void> {
+  const remove = (key: string) => store.delete(key).catch(() => {});
+  for (const { writerId } of earlier) await remove(heartbeatKey(writerId));
+  for (const prefix of [checkPrefix, yieldPrefix]) {
+    for (const { key } of await store.list(prefix).catch(() => [])) {
+      // Another process that is starting now can still need its object.
+      const stored = await store.get(key).catch(() => undefined);
+      if (stored && stored.ageMs >= minLeftoverAgeMs) await remove(key);
+    }
   }
 }

@@ -1,6 +1,97 @@
-import type { Logger } from "../../core/logger.ts";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
+import { gunzip, gzip } from "node:zlib";
+import { programUrl } from "../../core/files.ts";
+import type { Logger } from "../../core/log.ts";
 import type { ObjectStore } from "./object-store.ts";
-import { storeSnapshot } from "./snapshots.ts";
+import { type DatabaseCopy, type SnapshotTarget, storeSnapshot } from "./snapshots.ts";
+
+/** The size of a part before compression, in bytes. A part is in memory as a whole. */
+const partBytes = 8 * 2 ** 20;
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+/** The `workerData` of the thread that copies a database. */
+export interface SnapshotThreadData {
+  /** The database to copy. */
+  file: string;
+  /** The path of the copy. */
+  copy: string;
+}
+
+/** The message of the thread. */
+export type CopiedDatabase = Pick<DatabaseCopy, "number" | "fences">;
+
+/** Copies a database that is in use. Dispose of the copy after use. `signal`: stops the copy. */
+async function copyDatabase(file: string, signal: AbortSignal): Promise<DatabaseCopy & AsyncDisposable> {
+  const copy = `${file}.snapshot-${crypto.randomUUID()}`;
+  const remove = () => rm(copy, { force: true });
+  try {
+    const copied = await runThread({ file, copy }, signal);
+    const handle = await open(copy, "r");
+    const { size } = await handle.stat();
+    return {
+      ...copied,
+      bytes: size,
+      parts: readParts(handle, size),
+      [Symbol.asyncDispose]: async () => {
+        await handle.close();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Copies a database in a thread, because a copy of a large database would block the event loop. */
+async function runThread(workerData: SnapshotThreadData, signal: AbortSignal): Promise<CopiedDatabase> {
+  const thread = new Worker(programUrl("snapshot-thread", import.meta.url), {
+    workerData,
+    env: {},
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+  });
+  return new Promise((resolve, reject) => {
+    thread.on("message", resolve);
+    thread.on("error", reject);
+    thread.on("exit", () => reject(new Error("The thread exited before the snapshot was written.")));
+    thread.unref();
+    const stop = () => void thread.terminate();
+    signal.addEventListener("abort", stop);
+    thread.on("exit", () => signal.removeEventListener("abort", stop));
+  });
+}
+
+async function* readParts(handle: FileHandle, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < size; at += partBytes) {
+    yield await compress(await readPart(handle, { at, bytes: Math.min(partBytes, size - at) }), { level: 1 });
+  }
+}
+
+async function readPart(handle: FileHandle, { at, bytes }: { at: number; bytes: number }): Promise<Uint8Array> {
+  const buffer = Buffer.alloc(bytes);
+  for (let read = 0; read < bytes; ) {
+    const { bytesRead } = await handle.read(buffer, read, bytes - read, at + read);
+    if (bytesRead === 0) throw new Error("The snapshot ended early.");
+    read += bytesRead;
+  }
+  return buffer;
+}
+
+/** Returns a target that restores a snapshot to a file. */
+export function snapshotFile(file: string): SnapshotTarget {
+  return {
+    async write(parts) {
+      await rm(file, { force: true });
+      await using handle = await open(file, "wx", 0o600);
+      for await (const part of parts) await handle.writeFile(await decompress(part, { maxOutputLength: partBytes }));
+      return (await handle.stat()).size;
+    },
+  };
+}
 
 /** A snapshot is due after this number of records if the records are large, and after `maxRecords` in any case. */
 const minRecords = 1_000;
@@ -11,7 +102,7 @@ const minShare = 0.25;
 /** The pause after a failed snapshot, in milliseconds. */
 const retryMs = 60_000;
 
-export interface SnapshotScheduleOptions {
+interface SnapshotScheduleOptions {
   store: ObjectStore;
   /** The working file. */
   file: string;
@@ -69,8 +160,9 @@ export class SnapshotSchedule {
     const { store, file, log, monotonicNow } = this.#options;
     const [records, recordBytes] = [this.#records, this.#recordBytes];
     try {
-      const { bytes } = await storeSnapshot({ store, file, signal: this.#closed.signal });
-      this.#snapshotBytes = bytes;
+      const { signal } = this.#closed;
+      await using copy = await copyDatabase(file, signal);
+      this.#snapshotBytes = await storeSnapshot(store, { copy, signal });
       this.#records -= records;
       this.#recordBytes -= recordBytes;
     } catch (error) {

@@ -2,7 +2,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import type { CopiedDatabase, SnapshotThreadData } from "./snapshots.ts";
+import type { CopiedDatabase, SnapshotThreadData } from "./snapshot-schedule.ts";
 
 const { file, copy }: SnapshotThreadData = workerData;
 

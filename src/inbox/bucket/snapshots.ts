@@ -1,20 +1,26 @@
 import { createHash } from "node:crypto";
-import { type FileHandle, open, rm, stat } from "node:fs/promises";
-import { promisify } from "node:util";
-import { Worker } from "node:worker_threads";
-import { gunzip, gzip } from "node:zlib";
 import * as z from "zod";
-import type { Logger } from "../../core/logger.ts";
-import { programUrl } from "../../core/package-root.ts";
-import { padded, recordNumber, recordPrefix } from "./log-keys.ts";
-import type { ObjectStore } from "./object-store.ts";
+import type { Logger } from "../../core/log.ts";
+import { padded, recordNumber, recordPrefix } from "./log.ts";
+import {
+  encodeJson,
+  type ObjectStore,
+  ObjectStoreError,
+  parseJson,
+  type ReadOptions,
+  readObject,
+} from "./object-store.ts";
 
-/** The size of a part before compression, in bytes. A part is in memory as a whole. */
-const partBytes = 8 * 2 ** 20;
 const snapshotPrefix = "snapshots/";
+/**
+ * The key of the number of the newest snapshot. A list can hide the newest snapshots. A process that no longer owns the inbox can
+ * store an older number here, so this number is only a lower limit.
+ */
+const newestKey = `${snapshotPrefix}newest`;
 /** The number of snapshots that are kept. If the newest one is damaged, the older one and more records are used. */
 const keptSnapshots = 2;
 const maxDeletes = 8;
+const newline = 0x0a;
 
 const manifestSchema = z.object({
   /** The number of the last record whose changes the snapshot contains. */
@@ -27,173 +33,182 @@ const manifestSchema = z.object({
 
 type Manifest = z.infer<typeof manifestSchema>;
 
-const compress = promisify(gzip);
-const decompress = promisify(gunzip);
+const newestSchema = z.object({ number: z.number() });
 
-/** The `workerData` of the thread that copies a database. */
-export interface SnapshotThreadData {
-  /** The database to copy. */
-  file: string;
-  /** The path of the copy. */
-  copy: string;
-}
-
-/** The message of the thread. */
-export interface CopiedDatabase {
+/** A copy of the database of an inbox. */
+export interface DatabaseCopy {
   /** The number of the last record whose changes the copy contains. */
   number: number;
   /** The numbers of the records that must not be deleted. */
   fences: readonly number[];
+  /** The size of the database, in bytes. */
+  bytes: number;
+  /** The compressed parts of the database. */
+  parts: AsyncIterable<Uint8Array>;
+}
+
+/** Where a snapshot is restored. */
+export interface SnapshotTarget {
+  /** Replaces the database with the content of compressed parts. Returns the size of the database, in bytes. */
+  write(parts: AsyncIterable<Uint8Array>): Promise<number>;
+}
+
+/** The snapshot that a database was restored from. */
+export interface RestoredSnapshot {
+  /** The number of the last record whose changes the snapshot contains. 0: there is no snapshot. */
+  number: number;
+  /** The size of the stored parts, in bytes. */
+  bytes: number;
+  /** The number of the newest snapshot, which can be damaged. */
+  newest: number;
+  /** The numbers of the newer snapshots that are damaged. */
+  damaged: ReadonlySet<number>;
 }
 
 /**
- * Stores a snapshot of a database that is in use, and deletes older snapshots and records that are no longer needed. Returns the
- * number of the last record in the snapshot and the size of the stored parts in bytes.
+ * Stores a snapshot, and deletes older snapshots and records that are no longer needed. Returns the size of the stored parts in bytes.
  *
- * @throws if the snapshot cannot be written, stored, or read back. The older snapshots and records are then unchanged.
+ * @param options.signal stops the snapshot.
+ * @throws if the snapshot cannot be stored or read back. The older snapshots and records are then unchanged.
  */
-export async function storeSnapshot({
-  store,
-  file,
-  signal,
-}: {
-  store: ObjectStore;
-  /** The working file. */
-  file: string;
-  /** Stops the snapshot. */
-  signal: AbortSignal;
-}): Promise<{ number: number; bytes: number }> {
-  const copy = `${file}.snapshot-${crypto.randomUUID()}`;
-  try {
-    const { number, fences } = await copyDatabase({ file, copy }, signal);
-    const manifest = await storeParts({ store, copy, number, signal });
-    const key = manifestKey(number);
-    await store.put(key, new TextEncoder().encode(JSON.stringify(manifest)));
-    if ((await readManifest(store, number)) === undefined) throw new Error("The stored manifest is not readable.");
-    await deleteObsolete(store, { number, fences: new Set(fences) });
-    return { number, bytes: storedBytes(manifest) };
-  } finally {
-    await rm(copy, { force: true });
-  }
+export async function storeSnapshot(
+  store: ObjectStore,
+  { copy, signal }: { copy: DatabaseCopy; signal: AbortSignal },
+): Promise<number> {
+  const { number, fences } = copy;
+  const manifest = await storeParts(store, { copy, signal });
+  await store.put(manifestKey(number), encodeManifest(manifest));
+  if ((await readManifest(store, number)).state !== "readable") throw new Error("The stored manifest is not readable.");
+  await store.put(newestKey, encodeJson({ number }));
+  signal.throwIfAborted();
+  await deleteObsolete(store, { number, fences: new Set(fences) });
+  return storedBytes(manifest);
 }
 
-/** Copies a database in a thread, because a copy of a large database would block the event loop. */
-async function copyDatabase(workerData: SnapshotThreadData, signal: AbortSignal): Promise<CopiedDatabase> {
-  const thread = new Worker(programUrl("snapshot-thread", import.meta.url), {
-    workerData,
-    env: {},
-    execArgv: ["--disable-warning=ExperimentalWarning"],
-  });
-  return new Promise((resolve, reject) => {
-    thread.on("message", resolve);
-    thread.on("error", reject);
-    thread.on("exit", () => reject(new Error("The thread exited before the snapshot was written.")));
-    thread.unref();
-    const stop = () => void thread.terminate();
-    signal.addEventListener("abort", stop);
-    thread.on("exit", () => signal.removeEventListener("abort", stop));
-  });
-}
-
-async function storeParts({
-  store,
-  copy,
-  number,
-  signal,
-}: {
-  store: ObjectStore;
-  copy: string;
-  number: number;
-  signal: AbortSignal;
-}): Promise<Manifest> {
-  await using handle = await open(copy, "r");
-  const { size } = await handle.stat();
+async function storeParts(
+  store: ObjectStore,
+  { copy, signal }: { copy: DatabaseCopy; signal: AbortSignal },
+): Promise<Manifest> {
+  const { number, bytes } = copy;
   const parts: Manifest["parts"] = [];
-  for (let at = 0; at < size; at += partBytes) {
+  for await (const content of copy.parts) {
     signal.throwIfAborted();
-    const content = await compress(await readPart(handle, { at, bytes: Math.min(partBytes, size - at) }), { level: 1 });
     const sha256 = hash(content);
     const key = partKey(number, parts.length);
     await store.put(key, content);
-    const stored = await store.get(key);
-    if (stored === undefined || hash(stored.body) !== sha256)
+    if ((await readPart(store, key, { sha256 })).state !== "readable")
       throw new Error("A stored part of a snapshot is damaged.");
     parts.push({ sha256, bytes: content.length });
   }
-  return { number, bytes: size, parts };
-}
-
-async function readPart(handle: FileHandle, { at, bytes }: { at: number; bytes: number }): Promise<Uint8Array> {
-  const buffer = Buffer.alloc(bytes);
-  for (let read = 0; read < bytes; ) {
-    const { bytesRead } = await handle.read(buffer, read, bytes - read, at + read);
-    if (bytesRead === 0) throw new Error("The snapshot ended early.");
-    read += bytesRead;
-  }
-  return buffer;
+  return { number, bytes, parts };
 }
 
 /**
- * Writes the newest snapshot that is complete to a file. Returns its number and the size of its stored parts in bytes, or
- * `undefined` if no snapshot is complete. The file is then missing.
+ * Restores the newest snapshot that is complete. The owner can store and delete snapshots in the meantime.
+ *
+ * @throws {@link ObjectStoreError} if the newest snapshot is known, but missing.
  */
 export async function restoreSnapshot({
   store,
-  file,
+  target,
   log,
 }: {
   store: ObjectStore;
-  file: string;
+  target: SnapshotTarget;
   log: Logger;
-}): Promise<{ number: number; bytes: number } | undefined> {
-  for (const number of await listSnapshots(store)) {
-    const manifest = await readManifest(store, number);
-    if (manifest && (await restoreParts(manifest, { store, file }))) return { number, bytes: storedBytes(manifest) };
+}): Promise<RestoredSnapshot> {
+  const damaged = new Set<number>();
+  for (let newest = 0; ; ) {
+    const { numbers, sizes } = await listSnapshots(store);
+    const isCandidate = (candidate: number) => !damaged.has(candidate);
+    const number = numbers.find(isCandidate);
+    newest = Math.max(newest, numbers[0] ?? 0);
+    if (number === undefined) {
+      await target.write(noParts());
+      return { number: 0, bytes: 0, newest, damaged };
+    }
+    const result = await restore({ store, target, number, sizes, isCandidate });
+    if (typeof result === "object") return { number, bytes: storedBytes(result), newest, damaged };
+    if (result === "obsolete") continue;
+    damaged.add(number);
     log.error(
       { code: "INBOX_DAMAGED", snapshot: number },
       "A snapshot of the inbox is damaged. An older snapshot and the records since then are used.",
     );
   }
-  return undefined;
 }
 
-async function restoreParts(
-  manifest: Manifest,
-  { store, file }: { store: ObjectStore; file: string },
+/** Whether a snapshot contains the changes of a record, and was not known when the database was restored. */
+export async function isCoveredBySnapshot(
+  store: ObjectStore,
+  record: number,
+  { damaged }: RestoredSnapshot,
 ): Promise<boolean> {
-  await rm(file, { force: true });
-  {
-    await using handle = await open(file, "wx", 0o600);
-    for (const [index, { sha256 }] of manifest.parts.entries()) {
-      const stored = await store.get(partKey(manifest.number, index));
-      if (stored === undefined || hash(stored.body) !== sha256) return remove(file);
-      await handle.writeFile(await decompress(stored.body, { maxOutputLength: partBytes }));
+  const { numbers } = await listSnapshots(store);
+  return numbers.some((number) => number >= record && !damaged.has(number));
+}
+
+/** Returns the manifest of the restored snapshot. `obsolete`: there is another candidate now. */
+async function restore({
+  store,
+  target,
+  number,
+  sizes,
+  isCandidate,
+}: {
+  store: ObjectStore;
+  target: SnapshotTarget;
+  number: number;
+  sizes: ReadonlyMap<string, number>;
+  isCandidate: (number: number) => boolean;
+}): Promise<Manifest | "damaged" | "obsolete"> {
+  const isObsolete = async () => (await listSnapshots(store)).numbers.find(isCandidate) !== number;
+  const manifest = await readManifest(store, number, { bytes: sizes.get(manifestKey(number)), isObsolete });
+  if (manifest.state === "missing") throw noReadableSnapshot();
+  if (manifest.state !== "readable") return manifest.state === "obsolete" ? "obsolete" : "damaged";
+  const { content } = manifest;
+  let problem: "damaged" | "obsolete" | undefined;
+  async function* readParts() {
+    for (const [index, expected] of content.parts.entries()) {
+      const key = partKey(number, index);
+      const part = await readPart(store, key, { ...expected, bytes: sizes.get(key), isObsolete });
+      if (part.state === "readable") yield part.content;
+      else {
+        problem = part.state === "obsolete" ? "obsolete" : "damaged";
+        return;
+      }
     }
   }
-  return (await stat(file)).size === manifest.bytes || remove(file);
+  const bytes = await target.write(readParts());
+  return problem ?? (bytes === content.bytes ? content : "damaged");
 }
 
-async function remove(file: string): Promise<false> {
-  await rm(file, { force: true });
-  return false;
-}
-
-/** Returns the numbers of the snapshots with a manifest, newest first. */
-async function listSnapshots(store: ObjectStore): Promise<number[]> {
-  return (await store.list(snapshotPrefix))
+/** Returns the numbers of the snapshots, newest first, and the sizes of their objects by key. */
+async function listSnapshots(store: ObjectStore): Promise<{ numbers: number[]; sizes: ReadonlyMap<string, number> }> {
+  const [listed, newest] = await Promise.all([store.list(snapshotPrefix), readNewest(store)]);
+  const found = listed
     .map(({ key }) => Number(/^snapshots\/(\d{16})\/manifest$/.exec(key)?.[1]))
-    .filter((number) => !Number.isNaN(number))
-    .reverse();
+    .filter((number) => !Number.isNaN(number));
+  const numbers = [...new Set(newest > (found.at(-1) ?? 0) ? [...found, newest] : found)].reverse();
+  return { numbers, sizes: new Map(listed.map(({ key, bytes }) => [key, bytes])) };
 }
 
-async function readManifest(store: ObjectStore, number: number): Promise<Manifest | undefined> {
-  const stored = await store.get(manifestKey(number));
-  if (stored === undefined) return undefined;
-  try {
-    return manifestSchema.safeParse(JSON.parse(new TextDecoder().decode(stored.body))).data;
-  } catch {
-    return undefined;
-  }
+async function readNewest(store: ObjectStore): Promise<number> {
+  const read = await readObject(store, newestKey, {
+    decode: (body) => newestSchema.safeParse(parseJson(body)).data,
+    isOptional: true,
+  });
+  return read.state === "readable" ? read.content.number : 0;
+}
+
+type SnapshotReadOptions = Pick<ReadOptions<unknown>, "bytes" | "isObsolete">;
+
+function readManifest(store: ObjectStore, number: number, options: SnapshotReadOptions = {}) {
+  return readObject(store, manifestKey(number), { decode: decodeManifest, ...options });
+}
+
+function readPart(store: ObjectStore, key: string, { sha256, ...options }: { sha256: string } & SnapshotReadOptions) {
+  return readObject(store, key, { decode: (body) => (hash(body) === sha256 ? body : undefined), ...options });
 }
 
 /**
@@ -207,20 +222,46 @@ async function deleteObsolete(
   store: ObjectStore,
   { number: ownSnapshot, fences }: { number: number; fences: ReadonlySet<number> },
 ): Promise<void> {
-  const kept = (await listSnapshots(store)).slice(0, keptSnapshots);
-  const oldest = kept.at(-1);
-  if (oldest === undefined || kept.length < keptSnapshots) return;
-  const [snapshots, records] = await Promise.all([store.list(snapshotPrefix), store.list(recordPrefix)]);
-  const obsolete = [
-    ...snapshots.filter(({ key }) => key < `${snapshotPrefix}${padded(oldest)}`),
-    ...records.filter(({ key }) => {
+  const oldest = await findOldestKept(store);
+  if (oldest === undefined) return;
+  const [listed, records] = await Promise.all([store.list(snapshotPrefix), store.list(recordPrefix)]);
+  const snapshots = listed.map(({ key }) => key).filter((key) => key < `${snapshotPrefix}${padded(oldest)}`);
+  const isManifest = (key: string) => key.endsWith("/manifest");
+  const obsolete = records
+    .map(({ key }) => key)
+    .filter((key) => {
       const number = recordNumber(key);
       return number !== undefined && number <= Math.min(oldest, ownSnapshot) && !fences.has(number);
-    }),
-  ];
-  for (let from = 0; from < obsolete.length; from += maxDeletes) {
-    await Promise.all(obsolete.slice(from, from + maxDeletes).map(({ key }) => store.delete(key)));
+    });
+  // A process that restores a snapshot finds out by the manifest that the snapshot is being deleted.
+  await deleteAll(store, snapshots.filter(isManifest));
+  await deleteAll(store, [...snapshots.filter((key) => !isManifest(key)), ...obsolete]);
+}
+
+/** Returns the number of the oldest snapshot to keep, or `undefined` if there are too few snapshots to delete any. */
+async function findOldestKept(store: ObjectStore): Promise<number | undefined> {
+  let kept = 0;
+  for (const number of (await listSnapshots(store)).numbers) {
+    if ((await readManifest(store, number)).state === "readable") kept += 1;
+    if (kept === keptSnapshots) return number;
   }
+  return undefined;
+}
+
+async function deleteAll(store: ObjectStore, keys: readonly string[]): Promise<void> {
+  for (let from = 0; from < keys.length; from += maxDeletes) {
+    await Promise.all(keys.slice(from, from + maxDeletes).map((key) => store.delete(key)));
+  }
+}
+
+async function* noParts(): AsyncGenerator<Uint8Array> {}
+
+/** The error of a start that needs a snapshot, because the records that the snapshot contains were deleted. */
+export function noReadableSnapshot(): ObjectStoreError {
+  return new ObjectStoreError(
+    "No snapshot of the inbox is readable. If this error remains, restore the objects below snapshots/ from a backup. To continue with the remaining records only, and lose the other deliveries, delete all objects below snapshots/.",
+    { isRefused: false },
+  );
 }
 
 function storedBytes({ parts }: Manifest): number {
@@ -237,4 +278,20 @@ function partKey(number: number, index: number): string {
 
 function hash(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** The first line is the checksum of the rest: a changed manifest would make the parts look damaged. */
+function encodeManifest(manifest: Manifest): Uint8Array {
+  const json = encodeJson(manifest);
+  return Buffer.concat([Buffer.from(`${hash(json)}\n`), json]);
+}
+
+function decodeManifest(body: Uint8Array): Manifest | undefined {
+  // Earlier manifests have no checksum.
+  if (body[0] === "{".charCodeAt(0)) return manifestSchema.safeParse(parseJson(body)).data;
+  const start = body.indexOf(newline) + 1;
+  const json = body.subarray(start);
+  return hash(json) === Buffer.from(body.subarray(0, start - 1)).toString()
+    ? manifestSchema.safeParse(parseJson(json)).data
+    : undefined;
 }

@@ -1,8 +1,9 @@
-import { withDeadline } from "../../core/deadline.ts";
-import { describeError } from "../../core/describe-error.ts";
+import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { readFilter } from "../delivery-filter.ts";
+import type { Logger } from "../../core/log.ts";
+import { withDeadline } from "../../core/time.ts";
+import { deliveryUnknown, inboxUnavailable } from "../errors.ts";
+import { type DeliveryFilter, readFilter } from "../filter.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -13,21 +14,18 @@ import type {
   InboxProblem,
   IncomingDelivery,
   ListOptions,
+  OwnActions,
   StoredDelivery,
 } from "../inbox.ts";
 import { pageSize } from "../inbox.ts";
-import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
-import type { OwnActions } from "../own-actions.ts";
-import { defaultRetention, retentionOf } from "../retention.ts";
-import { ClockSkew } from "./clock-skew.ts";
-import { isComplete, isKept, merge, readCursor, writeCursor } from "./delivery-pages.ts";
-import { listMatching, searchedNewest } from "./delivery-search.ts";
+import { defaultRetention, retentionOf } from "../retry.ts";
+import { findMatching, isComplete, isKept, merge, type Part, readCursor, writeCursor } from "./delivery-pages.ts";
 import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";
+import { RunGate } from "./handler-runs.ts";
+import { ClockSkew, DataLoss, StallDetector } from "./health.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { openQueue, type QueueServer } from "./queue-server.ts";
-import { RunGate } from "./run-gate.ts";
-import { StallDetector } from "./stall-detector.ts";
 import { StoredEndpoints } from "./stored-endpoints.ts";
 import { listNames, StoredQueue } from "./stored-queue.ts";
 
@@ -62,7 +60,9 @@ export interface BullmqInboxOptions {
 }
 
 const hourMs = 3_600_000;
-const clockCheckMs = 5 * 60_000;
+const checkMs = 15_000;
+/** The maximum number of reads per page. Each read examines as many deliveries as are missing on the page. */
+const maxPageReads = 20;
 /** The timeout of the storage check, in milliseconds. */
 const storageCheckMs = 2_500;
 
@@ -80,6 +80,7 @@ export class BullmqInbox implements Inbox {
   readonly #options: Required<BullmqInboxOptions>;
   readonly #endpoints: StoredEndpoints;
   readonly #clockSkew: ClockSkew;
+  readonly #dataLoss: DataLoss;
   readonly #gate = new RunGate();
   readonly #stalls: StallDetector;
   #leases: LeaseRenewer | undefined;
@@ -87,6 +88,9 @@ export class BullmqInbox implements Inbox {
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #accepting = new Set<Promise<unknown>>();
   readonly #timers: readonly NodeJS.Timeout[];
+  /** Whether a clock was set back, and the times in the inbox are not corrected yet. */
+  #needsCorrection = false;
+  #checking: Promise<void> | undefined;
   #closed: Promise<{ interrupted: number }> | undefined;
 
   constructor(options: BullmqInboxOptions) {
@@ -102,13 +106,14 @@ export class BullmqInbox implements Inbox {
     const { server, log, onError } = options;
     this.#endpoints = new StoredEndpoints(server);
     this.#clockSkew = new ClockSkew(options);
+    this.#dataLoss = new DataLoss(log);
     this.#stalls = new StallDetector(this.#options.stalledMs);
     for (const warning of server.warnings) log.warn(warning);
-    const checkClock = () => void this.#checkStorage().catch(onError);
-    checkClock();
+    const check = () => void this.#checkStorage().catch(onError);
+    check();
     this.#timers = [
       setInterval(() => void this.prune().catch(onError), hourMs).unref(),
-      setInterval(checkClock, clockCheckMs).unref(),
+      setInterval(check, checkMs).unref(),
     ];
   }
 
@@ -142,13 +147,45 @@ export class BullmqInbox implements Inbox {
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
     const filter = readFilter(options);
-    const readPage = (page: ListOptions) => this.#list(page);
-    return this.#reading(filter ? listMatching(filter, options, readPage) : readPage(options));
+    return this.#reading(filter ? this.#search(filter, options) : this.#readPage(options));
+  }
+
+  /** Reads until the page is full, because a page of succeeded deliveries is read from a list that also contains ignored ones. */
+  async #readPage(options: ListOptions): Promise<DeliveryPage> {
+    const deliveries: StoredDelivery[] = [];
+    let next = options.cursor;
+    for (let reads = 0; reads < maxPageReads; reads += 1) {
+      const page = await this.#list({
+        ...options,
+        limit: pageSize(options) - deliveries.length,
+        ...(next && { cursor: next }),
+      });
+      deliveries.push(...page.deliveries);
+      next = page.next;
+      if (next === undefined || deliveries.length === pageSize(options)) break;
+    }
+    return { deliveries, ...(next !== undefined && { next }) };
   }
 
   async #list(options: ListOptions): Promise<DeliveryPage> {
     const limit = pageSize(options);
-    const { endpoint, status, cursor } = options;
+    const { parts, hasMore } = await this.#readParts(options, { cursor: options.cursor, limit });
+    const deliveries = merge(parts, limit);
+    return { deliveries, ...(hasMore() && { next: writeCursor(parts) }) };
+  }
+
+  #search(filter: DeliveryFilter, options: ListOptions): Promise<DeliveryPage> {
+    const withDetails = filter.words.length > 0;
+    return findMatching(filter, { limit: pageSize(options), cursor: options.cursor }, (cursor, limit) =>
+      this.#readParts(options, { cursor, limit, withDetails }),
+    );
+  }
+
+  /** Reads the next deliveries of each list. `hasMore`: whether deliveries are left when the parts are taken up to their position. */
+  async #readParts(
+    { endpoint, status }: ListOptions,
+    { cursor, limit, withDetails = false }: { cursor: string | undefined; limit: number; withDetails?: boolean },
+  ): Promise<{ parts: readonly Part[]; hasMore: () => boolean }> {
     const offsets = readCursor(cursor);
     const named = endpoint === undefined ? undefined : await this.#find(endpoint);
     const queues =
@@ -163,14 +200,13 @@ export class BullmqInbox implements Inbox {
     const parts = await Promise.all(
       lists.map(async ({ queue, list, key }) => {
         const from = offsets[key] ?? 0;
-        return { key, from, taken: 0, found: await queue.read(list, { from, limit }) };
+        const found = await queue.read(list, { from, limit, withDetails });
+        return { key, from, taken: 0, found, ...(status && { status }) };
       }),
     );
-    const deliveries = merge(parts, limit);
-    const hasMore = parts.some(({ taken, found }) =>
-      isComplete(found, limit) ? found.slice(taken).some(isKept) : true,
-    );
-    return { deliveries, ...(hasMore && { next: writeCursor(parts) }) };
+    const hasMore = () =>
+      parts.some(({ taken, found }) => (isComplete(found, limit) ? found.slice(taken).some(isKept) : true));
+    return { parts, hasMore };
   }
 
   get({ endpoint, id }: DeliveryKey): Promise<StoredDelivery | undefined> {
@@ -226,7 +262,7 @@ export class BullmqInbox implements Inbox {
   async problems(): Promise<readonly InboxProblem[]> {
     try {
       const stall = await withDeadline(this.#findStall(), storageCheckMs, notResponding);
-      return [stall, this.#clockSkew.problem].filter((problem) => problem !== undefined);
+      return [stall, this.#dataLoss.problem, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
       const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that the inbox server is running, accepts writes, and is reachable from this machine.`;
       return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
@@ -240,12 +276,12 @@ export class BullmqInbox implements Inbox {
   }
 
   async describe(): Promise<InboxDescription> {
-    return { searchedNewest, warnings: this.#options.server.warnings };
+    return { warnings: this.#options.server.warnings };
   }
 
   async prune(): Promise<number> {
     // The retentions are not stored yet if the inbox server was unavailable when this process started.
-    for (const [endpoint, worker] of this.#workers) await this.#endpoints.setRetention(endpoint, worker.retention);
+    await this.#storeEndpoints();
     const now = this.#options.now();
     let count = 0;
     for (const [endpoint, stored] of await this.#endpoints.read()) {
@@ -309,9 +345,41 @@ export class BullmqInbox implements Inbox {
     return withDeadline(promise, this.#options.readMs, () => inboxUnavailable(notResponding()));
   }
 
+  /** Stores the endpoints of this process and their retentions, unless they are stored. */
+  async #storeEndpoints(): Promise<void> {
+    await this.#endpoints.read();
+    for (const [endpoint, worker] of this.#workers) await this.#endpoints.setRetention(endpoint, worker.retention);
+  }
+
   /** Compares the clocks, and checks that the server can store deliveries. @throws if the server cannot store deliveries. */
   #checkStorage(): Promise<void> {
-    return this.#clockSkew.measure(() => this.#options.server.checkStorage());
+    this.#checking ??= this.#checkOnce().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  async #checkOnce(): Promise<void> {
+    const { server, onError } = this.#options;
+    const wasSetBack = await this.#clockSkew.measure(async () => {
+      const { time, history } = await server.checkStorage();
+      if (history && this.#dataLoss.observe(history)) this.#storeEndpoints().catch(onError);
+      return time;
+    });
+    if (wasSetBack) this.#needsCorrection = true;
+    // Commands that only read the inbox have no workers, and need no correct times.
+    if (!this.#needsCorrection || this.#workers.size === 0 || this.#closed) return;
+    this.#needsCorrection = false;
+    this.#correctTimes().catch((error) => {
+      this.#needsCorrection = true;
+      onError(error);
+    });
+  }
+
+  async #correctTimes(): Promise<void> {
+    const { now, leaseMs } = this.#options;
+    const endpoints = [...(await this.#endpoints.read()).keys()];
+    for (const name of endpoints) await this.#queue(name).correctTimes({ now: now(), leaseMs });
   }
 }
 

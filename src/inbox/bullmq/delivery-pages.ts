@@ -1,6 +1,7 @@
 import * as z from "zod";
-import type { StoredDelivery } from "../inbox.ts";
-import { cursorInvalid } from "../inbox-errors.ts";
+import { cursorInvalid } from "../errors.ts";
+import { type DeliveryFilter, matchesFilter, maxSearchMs } from "../filter.ts";
+import type { DeliveryPage, DeliveryStatus, StoredDelivery } from "../inbox.ts";
 
 /** A range of one BullMQ list, newest deliveries first. Several parts are merged into a page. */
 export interface Part {
@@ -11,9 +12,14 @@ export interface Part {
   /** The number of deliveries from `found` that are on this page or were skipped. */
   taken: number;
   found: readonly StoredDelivery[];
+  /** The only status of deliveries on the page. The list of succeeded deliveries also contains ignored ones. */
+  status?: DeliveryStatus;
 }
 
-/** Returns up to `limit` of the newest deliveries of all parts, and updates `taken`. Skips deliveries whose body was removed. */
+/**
+ * Returns up to `limit` of the newest deliveries of all parts, and updates `taken`. Skips deliveries whose body was removed, and
+ * deliveries with another status.
+ */
 export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
   const deliveries: StoredDelivery[] = [];
   while (deliveries.length < limit) {
@@ -22,7 +28,7 @@ export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
     const delivery = newest?.found[newest.taken];
     if (!newest || !delivery) break;
     newest.taken += 1;
-    if (isKept(delivery)) deliveries.push(delivery);
+    if (isKept(delivery) && (newest.status ?? delivery.status) === delivery.status) deliveries.push(delivery);
   }
   return deliveries;
 }
@@ -59,4 +65,45 @@ export function readCursor(cursor: string | undefined): z.infer<typeof cursorSch
 export function writeCursor(parts: readonly Part[]): string {
   const offsets = parts.map(({ key, from, taken }) => [key, from + taken] as const).filter(([, offset]) => offset > 0);
   return Buffer.from(JSON.stringify(Object.fromEntries(offsets))).toString("base64url");
+}
+
+/** The number of deliveries per read. It is small, because a body can have up to 10 MiB by default. */
+const readSize = 100;
+
+/**
+ * Finds deliveries that match filters. Examines the deliveries one by one, newest first, until the page is full or the time is over.
+ *
+ * @param readParts reads the next deliveries with their details, which are only filtered by endpoint and status.
+ */
+export async function findMatching(
+  filter: DeliveryFilter,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+  readParts: (cursor: string | undefined, limit: number) => Promise<{ parts: readonly Part[]; hasMore: () => boolean }>,
+): Promise<DeliveryPage> {
+  const stopAt = performance.now() + maxSearchMs;
+  const deliveries: StoredDelivery[] = [];
+  for (let from = cursor; ; ) {
+    const { parts, hasMore } = await readParts(from, readSize);
+    let last: StoredDelivery | undefined;
+    for (let examined = 0; examined < readSize && deliveries.length < limit; examined += 1) {
+      const [delivery] = merge(parts, 1);
+      if (!delivery) break;
+      last = delivery;
+      if (matches(filter, delivery)) deliveries.push(withoutDetails(delivery));
+    }
+    if (!hasMore()) return { deliveries };
+    from = writeCursor(parts);
+    if (deliveries.length === limit || performance.now() >= stopAt) {
+      return { deliveries, next: from, ...(last && { searchedUntil: last.receivedAt }) };
+    }
+  }
+}
+
+function matches(filter: DeliveryFilter, { id, receivedAt, body, attempts }: StoredDelivery): boolean {
+  return matchesFilter(filter, { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts });
+}
+
+/** A list contains no details. */
+function withoutDetails({ headers: _, attempts, ...delivery }: StoredDelivery): StoredDelivery {
+  return { ...delivery, attempts: attempts.map(({ details: _details, ...attempt }) => attempt) };
 }

@@ -1,44 +1,46 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { toError } from "../../core/describe-error.ts";
-import type { Logger } from "../../core/logger.ts";
-import { countsAsAttempt } from "../crash-policy.ts";
+import { toError } from "../../core/describe.ts";
+import type { Logger } from "../../core/log.ts";
+import { storedClosingError, storedCrashError } from "../errors.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
-import { storedClosingError, storedCrashError } from "../inbox-errors.ts";
 import { nextStep } from "../next-step.ts";
-import { type Retention, retentionOf } from "../retention.ts";
+import { countsAsAttempt, type Retention, retentionOf } from "../retry.ts";
+import type { RunGate, RunPermit } from "./handler-runs.ts";
 import { type HandlerRun, HandlerRuns } from "./handler-runs.ts";
+import type { WorkProgress } from "./health.ts";
+import type { HeldLease, LeaseRenewer } from "./lease-renewer.ts";
+import type { Bullmq, DeliveryWorker, QueueServer } from "./queue-server.ts";
 import {
   attemptEntry,
   attemptsIn,
+  bodyOf,
   countedAttempts,
   crashedClaims,
   crashesIn,
-  hasSucceeded,
+  type DeliveryJob,
+  finalOutcome,
   isSuspect,
   type JobHistory,
+  type JobResult,
+  jobDataSchema,
   readHistory,
   replayEntry,
   runStateEntry,
   skippedEntry,
+  toJobResult,
   wasReplayed,
-} from "./job-history.ts";
-import type { LeaseRenewer } from "./lease-renewer.ts";
-import type { Bullmq } from "./optional-packages.ts";
-import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
-import type { RunGate, RunPermit } from "./run-gate.ts";
-import type { WorkProgress } from "./stall-detector.ts";
-import { bodyOf, type DeliveryJob, jobDataSchema } from "./stored-job.ts";
+} from "./stored-job.ts";
 
 /** The errors that a job processor throws to report that a job was queued again, was delayed, or must be marked as failed. */
 export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
 export interface EndpointWorkerOptions {
   queue: EndpointQueue;
-  server: QueueServer;
+  server: Pick<QueueServer, "openWorker">;
   bullmqErrors: BullmqErrors;
   /** Shared by all endpoints in the process. */
   gate: RunGate;
-  leases: LeaseRenewer;
+  leases: Pick<LeaseRenewer, "hold">;
   leaseMs: number;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -48,6 +50,9 @@ export interface EndpointWorkerOptions {
 
 /** The pause before a worker reads the queue again after an error, in milliseconds. BullMQ's default is 15 s. */
 const retryMs = 3_000;
+
+/** How many times per lease duration the leases of running deliveries are renewed. */
+const renewalsPerLease = 3;
 
 /** The interval and the time limit for retrying a failed write to the history, in milliseconds. */
 const recordRetryMs = 500;
@@ -68,15 +73,23 @@ class RetryError extends Error {
   }
 }
 
+/** Whether BullMQ failed because a job is not stored. */
+function isJobMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === -1;
+}
+
 /** What `#recover` would return for the first claim of a job, which has no history yet. */
 const firstClaim = { history: [], hasCrashed: false };
 
-/** Runs the deliveries of one endpoint with a BullMQ worker. See `job-history.ts` for the term "claim". */
+/** Runs the deliveries of one endpoint with a BullMQ worker. See `stored-job.ts` for the term "claim". */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   readonly #worker: DeliveryWorker;
   readonly #runs: HandlerRuns;
   readonly #closing = new AbortController();
+  /** The lease of each running job. A job that was claimed again after its lease was lost has the lease of the new claim. */
+  readonly #leases = new Map<string, HeldLease>();
+  readonly #renewal: NodeJS.Timeout;
   /** The number of deliveries that this worker has claimed so far. */
   #claimed = 0;
   /** The number of claimed deliveries that are not finished. */
@@ -92,17 +105,16 @@ export class EndpointWorker {
       lockDuration: leaseMs,
       stalledInterval: leaseMs,
       maxStalledCount: unlimitedStalls,
+      // BullMQ would stop the renewal for an hour if the clock of this machine is set back by an hour.
+      skipLockRenewal: true,
       runRetryDelay: retryMs,
       settings: {
         backoffStrategy: (_attempts, _type, error) =>
           error instanceof RetryError ? Math.max(0, error.dueAt.getTime() - now()) : 0,
       },
     });
-    this.#worker.on("error", (error) => {
-      // `#recordLate` logs the lost lease when the run ends.
-      if (!error.message.startsWith("could not renew lock for job")) onError(error);
-    });
-    this.#worker.on("lockRenewalFailed", (jobIds) => this.#runs.abortLost(jobIds));
+    this.#worker.on("error", onError);
+    this.#renewal = setInterval(() => void this.#renewLeases().catch(onError), leaseMs / renewalsPerLease).unref();
     const reportEnd = (job: DeliveryJob | undefined) => {
       const data = jobDataSchema.safeParse(job?.data);
       if (data.success) queue.onAttemptStored?.({ endpoint: queue.endpoint, id: data.data.id });
@@ -133,26 +145,47 @@ export class EndpointWorker {
     const timer = setTimeout(() => this.#runs.giveUp(), graceMs);
     await closed;
     clearTimeout(timer);
+    clearInterval(this.#renewal);
   }
 
-  async #process(job: DeliveryJob, token: string): Promise<undefined> {
+  /** Renews the leases of running deliveries. Aborts the runs whose leases were lost. */
+  async #renewLeases(): Promise<void> {
+    const held = new Map(this.#leases);
+    if (held.size === 0) return;
+    const tokens = [...held.values()].map(({ token }) => token);
+    const backend = this.#worker.getBackend();
+    const refused = await backend.extendLocks([...held.keys()], tokens, this.#options.leaseMs);
+    for (const jobId of refused) {
+      // No other process can run a delivery that is no longer stored, so its run continues.
+      if ((await backend.getState(jobId)) === "unknown") continue;
+      // The run may have ended in the meantime, or this worker may have claimed the delivery again.
+      if (this.#leases.get(jobId) !== held.get(jobId)) continue;
+      this.#leases.delete(jobId);
+      this.#runs.abortLost([jobId]);
+    }
+  }
+
+  async #process(job: DeliveryJob, token: string): Promise<JobResult> {
     const { queue, leases } = this.#options;
     this.#claimed += 1;
     this.#active += 1;
-    const endLease = leases.hold({ endpoint: queue.endpoint, jobId: job.id ?? "", token });
+    const lease: HeldLease = { endpoint: queue.endpoint, jobId: job.id ?? "", token };
+    this.#leases.set(lease.jobId, lease);
+    const endLease = leases.hold(lease);
     try {
       return await this.#runAttempt(job, token);
     } finally {
       endLease();
+      if (this.#leases.get(lease.jobId) === lease) this.#leases.delete(lease.jobId);
       this.#active -= 1;
     }
   }
 
   /**
-   * Runs one attempt. Returns only if the delivery has succeeded. Otherwise, throws an error that makes BullMQ requeue,
-   * delay, or fail the job.
+   * Runs one attempt. Returns only if the delivery has succeeded or was ignored. Otherwise, throws an error that makes BullMQ
+   * requeue, delay, or fail the job.
    */
-  async #runAttempt(job: DeliveryJob, token: string): Promise<undefined> {
+  async #runAttempt(job: DeliveryJob, token: string): Promise<JobResult> {
     const { queue, bullmqErrors, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
     // Another program or another release wrote the job, so retries cannot succeed.
@@ -162,7 +195,8 @@ export class EndpointWorker {
     if (this.#closing.signal.aborted) return this.#release(job, token);
     const fields = { endpoint: queue.endpoint, deliveryId: id };
     const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstClaim;
-    if (hasSucceeded(history)) return this.#skip(job);
+    const earlier = finalOutcome(history);
+    if (earlier) return this.#skip(job, earlier);
     if (countedAttempts(history) >= queue.policy.maxAttempts) {
       await job.log(skippedEntry(job));
       log.error(
@@ -174,7 +208,7 @@ export class EndpointWorker {
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
     const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
     if (permit === "closing") return this.#release(job, token);
-    if (permit === "already succeeded") return this.#skip(job);
+    if (permit === "succeeded" || permit === "ignored") return this.#skip(job, permit);
     const counted = countedAttempts(history) + 1;
     const claimed: ClaimedDelivery = {
       id,
@@ -196,23 +230,23 @@ export class EndpointWorker {
   }
 
   /**
-   * Completes a job without running the handler, because an earlier run has recorded a success. The process of that run
+   * Completes a job without running the handler, because an earlier run has recorded a final outcome. The process of that run
    * lost its lease or crashed before BullMQ completed the job.
    */
-  async #skip(job: DeliveryJob): Promise<undefined> {
+  async #skip(job: DeliveryJob, outcome: "succeeded" | "ignored"): Promise<JobResult> {
     await job.log(skippedEntry(job));
-    return undefined;
+    return toJobResult(outcome);
   }
 
   /**
-   * Records the result of a run. Returns only if the delivery has succeeded. Otherwise, throws an error that makes
-   * BullMQ requeue, delay, or fail the job.
+   * Records the result of a run. Returns only if the delivery has succeeded or was ignored. Otherwise, throws an error that
+   * makes BullMQ requeue, delay, or fail the job.
    */
   async #end(
     job: DeliveryJob,
     token: string,
     { run, claimed }: { run: HandlerRun; claimed: ClaimedDelivery },
-  ): Promise<undefined> {
+  ): Promise<JobResult> {
     const { bullmqErrors, now } = this.#options;
     const claim = job.attemptsStarted;
     const { outcome, isInterrupted, hasLostLease } = run;
@@ -224,6 +258,7 @@ export class EndpointWorker {
     const dueAt = next.status === "queued" ? new Date(next.dueAt) : undefined;
     const entry = attemptEntry({ claim, attempt: run.attempt, counts: true, dueAt });
     const entryCount = await this.#record(job, entry);
+    outcome.onStored?.(next);
     // Read the history only if a replay or an earlier claim has also added entries.
     const history = entryCount > 1 ? await this.#history(job) : [];
     if (wasReplayed(history, job)) {
@@ -231,7 +266,9 @@ export class EndpointWorker {
       await job.log(replayEntry(job));
       return this.#requeue(job, token);
     }
-    if (outcome.status !== "failed" || hasSucceeded(history)) return undefined;
+    const earlier = finalOutcome(history);
+    if (earlier) return toJobResult(earlier);
+    if (outcome.status !== "failed") return toJobResult(outcome.status);
     const { code } = outcome.error;
     throw dueAt ? new RetryError(code, dueAt) : new bullmqErrors.UnrecoverableError(code);
   }
@@ -241,6 +278,9 @@ export class EndpointWorker {
     this.#interrupted += 1;
     const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: false }));
+    if (run.outcome !== "unfinished") {
+      run.outcome.onStored?.({ status: "queued", dueAt: this.#options.now(), counts: false });
+    }
     return this.#requeue(job, token);
   }
 
@@ -256,6 +296,7 @@ export class EndpointWorker {
       try {
         return await job.log(entry);
       } catch (error) {
+        if (isJobMissing(error)) throw this.#reportMissing(job);
         if (signal.aborted || performance.now() > deadline) throw error;
         onError(toError(error));
       }
@@ -264,14 +305,24 @@ export class EndpointWorker {
     }
   }
 
+  /** Logs that the result of a run is not recorded. Returns the error that makes BullMQ leave the job alone. */
+  #reportMissing(job: DeliveryJob): Error {
+    const { queue, bullmqErrors, log } = this.#options;
+    log.error(
+      { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
+      "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
+    );
+    return new bullmqErrors.WaitingError();
+  }
+
   /**
    * Waits for a permit to run the handler. Instead of a permit, returns a reason if the inbox is closing or if an
-   * earlier run of the delivery succeeded during the wait.
+   * earlier run of the delivery recorded a final outcome during the wait.
    */
   async #waitForPermit(
     job: DeliveryJob,
     { isSuspect }: { isSuspect: boolean },
-  ): Promise<RunPermit | "closing" | "already succeeded"> {
+  ): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
     const { gate, onError } = this.#options;
     const immediate = isSuspect ? undefined : gate.tryEnter();
     if (immediate) return immediate;
@@ -284,7 +335,8 @@ export class EndpointWorker {
     let isReturned = false;
     try {
       if (signal.aborted) return "closing";
-      if (hasSucceeded(await this.#history(job))) return "already succeeded";
+      const earlier = finalOutcome(await this.#history(job));
+      if (earlier) return earlier;
       await job.log(runStateEntry(job, permit.isAlone ? "alone" : "shared"));
       isReturned = true;
       return permit;
@@ -303,7 +355,7 @@ export class EndpointWorker {
   }
 
   /**
-   * Records the result of a run that lost its lease. A success counts, even if the delivery has become dead or is
+   * Records the result of a run that lost its lease. A final outcome counts, even if the delivery has become dead or is
    * running again.
    */
   async #recordLate(job: DeliveryJob, { outcome, attempt }: HandlerRun): Promise<never> {
@@ -313,8 +365,9 @@ export class EndpointWorker {
     if (outcome !== "unfinished" && outcome.status !== "failed") {
       log.warn(
         fields,
-        `A delivery succeeded after its lease had expired. Another process may have run the delivery too. ${leaseHint}`,
+        `A delivery ${outcome.status === "ignored" ? "was ignored" : "succeeded"} after its lease had expired. Another process may have run the delivery too. ${leaseHint}`,
       );
+      outcome.onStored?.({ status: outcome.status });
       await this.#makeDue(job);
     } else {
       log.warn(
@@ -327,7 +380,7 @@ export class EndpointWorker {
   }
 
   /**
-   * Makes a dead or delayed delivery due immediately, so that a worker claims it, finds the recorded success, and
+   * Makes a dead or delayed delivery due immediately, so that a worker claims it, finds the recorded outcome, and
    * completes the job.
    */
   async #makeDue(job: DeliveryJob): Promise<void> {
@@ -353,12 +406,12 @@ export class EndpointWorker {
   }
 
   /**
-   * Reads the history. Unless the delivery has succeeded, records an abandoned attempt for each claim that a crash
+   * Reads the history. Unless the delivery has a final outcome, records an abandoned attempt for each claim that a crash
    * interrupted.
    */
   async #recover(job: DeliveryJob): Promise<{ history: JobHistory; hasCrashed: boolean }> {
     let history = await this.#history(job);
-    const crashes = hasSucceeded(history) ? [] : crashedClaims(history, job);
+    const crashes = finalOutcome(history) ? [] : crashedClaims(history, job);
     for (const { claim, wasAlone } of crashes) {
       // The start time is omitted, because BullMQ has replaced it with the start time of the current claim.
       const number = attemptsIn(history).length + 1;

@@ -1,6 +1,163 @@
 import { WebhookError } from "../../core/errors.ts";
+import { attemptOutcome, inboxClosing, leaseLost } from "../errors.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
-import { inboxClosing, leaseLost, toAttemptError } from "../inbox-errors.ts";
+import { maxHoldMs as defaultMaxHoldMs } from "../retry.ts";
+
+/** Permission to run a delivery. */
+export interface RunPermit {
+  /** Whether no other delivery is running in this process when the delivery starts. */
+  readonly isAlone: boolean;
+  /** Returns the permit. Call this method when the delivery has ended. */
+  leave(): void;
+}
+
+interface Waiter {
+  /** Aborted when the delivery no longer needs a permit. */
+  signal: AbortSignal;
+  admit: (permit: RunPermit) => void;
+}
+
+interface SuspectWaiter extends Waiter {
+  /** Called when the suspect no longer holds back other deliveries, although it is still running. */
+  onShared: () => void;
+}
+
+/**
+ * Grants permits to run deliveries, so that suspects run alone if possible. See `retry.ts` for the terms "suspect" and
+ * "alone".
+ *
+ * Only one suspect runs at a time. Other deliveries can start between two suspects. A suspect holds back other deliveries for up to
+ * a minute while it waits, and for up to another minute while it runs. After that, the other deliveries run at the same time. The
+ * SQLite inbox has a different `RunGate`, because its workers check the gate before they claim deliveries. BullMQ claims a delivery
+ * before the worker can check the gate.
+ */
+export class RunGate {
+  readonly #maxHoldMs: number;
+  /** The number of running deliveries, not counting a suspect. */
+  #running = 0;
+  /** Whether a suspect is running. */
+  #hasSuspect = false;
+  /** Whether a suspect holds back other deliveries. */
+  #isHeld = false;
+  #holdTimer: NodeJS.Timeout | undefined;
+  /** The first waiting suspect, which holds back other deliveries until all running deliveries end. */
+  #next: SuspectWaiter | undefined;
+  readonly #suspects: SuspectWaiter[] = [];
+  readonly #others: Waiter[] = [];
+
+  /** @param maxHoldMs how long a suspect holds back other deliveries while it waits, and again while it runs, in milliseconds. */
+  constructor(maxHoldMs = defaultMaxHoldMs) {
+    this.#maxHoldMs = maxHoldMs;
+  }
+
+  /** Returns a permit for a delivery that is not a suspect, or `undefined` if the delivery must wait. */
+  tryEnter(): RunPermit | undefined {
+    return this.#isHeld ? undefined : this.#admitOther();
+  }
+
+  /** Waits for a permit for a delivery that is not a suspect. Resolves with `undefined` if the signal is aborted first. */
+  enter(signal: AbortSignal): Promise<RunPermit | undefined> {
+    const permit = this.tryEnter();
+    return permit ? Promise.resolve(permit) : this.#waitIn(this.#others, signal, {});
+  }
+
+  /**
+   * Waits for a permit for a suspect. Resolves with `undefined` if the signal is aborted first.
+   *
+   * @param onShared called when the suspect no longer holds back other deliveries, although it is still running.
+   */
+  enterAlone(signal: AbortSignal, onShared: () => void): Promise<RunPermit | undefined> {
+    const waiting = this.#waitIn(this.#suspects, signal, { onShared });
+    this.#advance();
+    return waiting;
+  }
+
+  #admitOther(): RunPermit {
+    this.#running += 1;
+    return {
+      isAlone: false,
+      leave: () => {
+        this.#running -= 1;
+        this.#advance();
+      },
+    };
+  }
+
+  /** Grants a permit to the next suspect if possible. Otherwise, holds back other deliveries until the suspect can run. */
+  #advance(): void {
+    if (this.#hasSuspect) return;
+    const suspect = this.#suspects[0];
+    if (suspect !== this.#next) {
+      this.#release();
+      this.#next = suspect;
+      if (suspect) this.#hold(() => this.#admitSuspect(suspect, { isAlone: false }));
+    }
+    if (suspect && this.#running === 0) this.#admitSuspect(suspect, { isAlone: true });
+  }
+
+  #admitSuspect(suspect: SuspectWaiter, { isAlone }: { isAlone: boolean }): void {
+    this.#suspects.shift();
+    this.#next = undefined;
+    this.#hasSuspect = true;
+    if (isAlone) {
+      this.#hold(() => {
+        suspect.onShared();
+        this.#release();
+      });
+    } else {
+      this.#release();
+    }
+    suspect.admit({
+      isAlone,
+      leave: () => {
+        this.#hasSuspect = false;
+        this.#release();
+        this.#advance();
+      },
+    });
+  }
+
+  #hold(onTimeout: () => void): void {
+    clearTimeout(this.#holdTimer);
+    this.#isHeld = true;
+    this.#holdTimer = setTimeout(onTimeout, this.#maxHoldMs).unref();
+  }
+
+  /** Admits all waiting deliveries that are not suspects. */
+  #release(): void {
+    clearTimeout(this.#holdTimer);
+    this.#isHeld = false;
+    for (const { signal, admit } of this.#others.splice(0)) if (!signal.aborted) admit(this.#admitOther());
+  }
+
+  #waitIn<Extra extends object>(
+    queue: (Waiter & Extra)[],
+    signal: AbortSignal,
+    extra: Extra,
+  ): Promise<RunPermit | undefined> {
+    const { promise, resolve } = Promise.withResolvers<RunPermit | undefined>();
+    const giveUp = () => {
+      const place = queue.indexOf(waiter);
+      if (place >= 0) queue.splice(place, 1);
+      resolve(undefined);
+      this.#advance();
+    };
+    const waiter = {
+      ...extra,
+      signal,
+      admit: (permit: RunPermit) => {
+        signal.removeEventListener("abort", giveUp);
+        resolve(permit);
+      },
+    };
+    if (signal.aborted) resolve(undefined);
+    else {
+      signal.addEventListener("abort", giveUp, { once: true });
+      queue.push(waiter);
+    }
+    return promise;
+  }
+}
 
 /** The result of one run of a handler. */
 export interface HandlerRun {
@@ -44,13 +201,11 @@ export class HandlerRuns {
     try {
       const outcome = await Promise.race([this.#queue.run(claimed, controller.signal), unfinished.promise]);
       const isInterrupted = controller.signal.aborted;
-      const failure = outcome !== "unfinished" && outcome.status === "failed" ? outcome.error : undefined;
       const attempt: DeliveryAttempt = {
         number: claimed.attempt,
         startedAt,
         durationMs: performance.now() - start,
-        outcome: failure ? "failed" : "succeeded",
-        ...(failure && { error: toAttemptError(failure) }),
+        ...(outcome === "unfinished" ? { outcome: "abandoned" } : attemptOutcome(outcome)),
         ...(outcome !== "unfinished" && outcome.details && { details: outcome.details }),
       };
       return { outcome, attempt, isInterrupted, hasLostLease: isLeaseLost(controller.signal.reason) };

@@ -3,7 +3,7 @@
  * server only while the event loop is blocked.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { describeError } from "../../core/describe-error.ts";
+import { describeError } from "../../core/describe.ts";
 import { LoopMonitor } from "../loop-monitor.ts";
 import { countsPerLease, type HeldLease, type LeaseRenewerData, type SlotMessage } from "./lease-renewer.ts";
 import type { LeaseServer } from "./queue-server.ts";
@@ -31,8 +31,13 @@ async function renew(): Promise<void> {
 }
 
 async function connect(): Promise<LeaseServer> {
-  const { openLeaseServer } = await import("./open-lease-server.ts");
-  return openLeaseServer(url, report);
+  const { loadPostgresPackages, loadRedisPackages } = await import("./queue-server.ts");
+  if (/^rediss?:/.test(url)) {
+    const { openRedisLeases } = await import("./redis.ts");
+    return openRedisLeases({ url, onError: report, packages: await loadRedisPackages() });
+  }
+  const { openPostgresLeases } = await import("./postgres.ts");
+  return openPostgresLeases({ url, onError: report, packages: await loadPostgresPackages() });
 }
 
 async function disconnect(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { programUrl } from "../../core/package-root.ts";
+import { programUrl } from "../../core/files.ts";
 import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
 
 /** A worker's lease for a delivery. BullMQ stores the lease as a lock of the job. */

@@ -1,10 +1,10 @@
 import type { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { optionError } from "../../core/option-error.ts";
-import { RepeatedErrors } from "../repeated-errors.ts";
+import type { Logger } from "../../core/log.ts";
+import { optionError } from "../../core/options.ts";
+import { RepeatedErrors } from "../errors.ts";
 import { BullmqInbox, type BullmqInboxOptions } from "./bullmq-inbox.ts";
-import { loadPostgresPackages, loadRedisPackages } from "./optional-packages.ts";
 import { connectPostgres } from "./postgres.ts";
+import { loadPostgresPackages, loadRedisPackages } from "./queue-server.ts";
 import { connectRedis } from "./redis.ts";
 
 export interface OpenBullmqOptions

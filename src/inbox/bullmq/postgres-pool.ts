@@ -1,6 +1,6 @@
 import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from "bullmq";
 import type { Pool, PoolClient } from "pg";
-import { describeError, toError } from "../../core/describe-error.ts";
+import { describeError, toError } from "../../core/describe.ts";
 
 /**
  * The maximum number of connections in the pool of a process, including the connection that listens for new deliveries.

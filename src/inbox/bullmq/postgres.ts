@@ -1,11 +1,8 @@
 import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnectionOptions } from "bullmq";
 import type { Client } from "pg";
-import { withDeadline } from "../../core/deadline.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { postgresSchema as schema } from "./names.ts";
-import type { Bullmq, Pg } from "./optional-packages.ts";
-import { postgresDiscardedJobs } from "./postgres-discarded-jobs.ts";
-import { createOwnActionTable, postgresOwnActions } from "./postgres-own-actions.ts";
+import { withDeadline } from "../../core/time.ts";
+import { maxOwnActions, ownActionRetentionMs } from "../inbox.ts";
 import {
   ConnectionsExhaustedError,
   connectionHint,
@@ -16,18 +13,29 @@ import {
   PostgresPool,
 } from "./postgres-pool.ts";
 import {
+  type Bullmq,
   createLeaseServer,
   type DeliveryQueue,
   type DeliveryWorker,
+  type DiscardedJobs,
+  inboxMissing,
   type LeaseServer,
+  maxSkewMs,
+  type Pg,
   type QueueServer,
   type QueueServerOptions,
+  type StorageHistory,
+  postgresSchema as schema,
+  serverSlow,
+  serverUnusable,
 } from "./queue-server.ts";
-import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
 
 const connectMs = 5_000;
 /** The timeout of a query, in milliseconds. Without a timeout, a server that does not respond would block a connection forever. */
 const queryMs = 10_000;
+
+/** Selects the jobs of a queue whose deliveries were ignored. */
+const isIgnored = `queue = $1 AND state = 'completed' AND return_value = '"ignored"'`;
 
 interface Packages {
   packages: { bullmq: Bullmq; pg: Pg };
@@ -94,12 +102,29 @@ export async function connectPostgres({
     openWorker: (name, process, options): DeliveryWorker =>
       new bullmq.Worker(name, process, { ...options, connection: pool }, createBackend),
     async checkStorage() {
-      const { rows } = await pool.query<{ now: string; isReadOnly: boolean }>(
-        `SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now, current_setting('transaction_read_only')::bool AS "isReadOnly"`,
+      const { rows } = await pool.query<{ now: string; isReadOnly: boolean; isEmpty: boolean }>(
+        `SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now, current_setting('transaction_read_only')::bool AS "isReadOnly",
+           to_regclass('storage') IS NULL AS "isEmpty"`,
       );
       const [row] = rows;
       if (!row || row.isReadOnly) throw new Error("PostgreSQL is a standby or read-only and rejects writes");
-      return Number(row.now);
+      const time = Number(row.now);
+      if (mustExist) return { time };
+      // The database is another one than at the start.
+      if (row.isEmpty) await prepare({ url, mustExist, packages: { bullmq, pg } });
+      return { time, history: await countCheck(pool) };
+    },
+    async correctTimes({ name }, { now, leaseMs }) {
+      await pool.query(
+        `UPDATE job SET process_at_ms = $2::bigint + delay_ms
+         WHERE queue = $1 AND state = 'delayed' AND process_at_ms - delay_ms > $2::bigint + $3`,
+        [name, now, maxSkewMs],
+      );
+      await pool.query(
+        `UPDATE job SET locked_until_ms = $2::bigint + $3
+         WHERE queue = $1 AND state = 'active' AND locked_until_ms > $2::bigint + $3 + $4`,
+        [name, now, leaseMs, maxSkewMs],
+      );
     },
     async replayDead({ name }, jobIds) {
       // One statement replays all jobs, because each commit waits for the disk. The log entry has the format of `replayEntry`.
@@ -118,6 +143,21 @@ export async function connectPostgres({
       return Number(rows[0]?.count ?? 0);
     },
     discarded: postgresDiscardedJobs(pool),
+    ignored: {
+      async count({ name }) {
+        const { rows } = await pool.query<{ count: string }>(`SELECT count(*) FROM job WHERE ${isIgnored}`, [name]);
+        return Number(rows[0]?.count ?? 0);
+      },
+      async list({ name }, from, until) {
+        const { rows } = await pool.query<{ id: string }>(
+          `SELECT id FROM job WHERE ${isIgnored} ORDER BY finished_at_ms DESC, seq DESC OFFSET $2 LIMIT $3`,
+          [name, from, until - from + 1],
+        );
+        return rows.map(({ id }) => id);
+      },
+      // The rows of the jobs contain whether their deliveries were ignored.
+      async forget() {},
+    },
     ownActions: postgresOwnActions(pool),
     warnings,
     close,
@@ -172,7 +212,7 @@ async function prepare({
     if (mustExist && !settings.hasInbox) throw inboxMissing(url);
     if (!mustExist) {
       await bullmq.runMigrations(client, schema);
-      await createOwnActionTable(client, schema);
+      await createOwnTables(client, schema);
     }
     return settings;
   } finally {
@@ -195,4 +235,96 @@ function warningsOf({ fsync, commit }: Settings): string[] {
   return [
     `Accepted deliveries can be lost in a power failure: PostgreSQL does not sync each write to disk. Set "${setting} = on".`,
   ];
+}
+
+/** The ID of the lock that prevents two processes from creating the tables at the same time, which PostgreSQL rejects. */
+const lockId = 0x68776f61;
+
+/** Creates the tables that are not BullMQ's, unless they exist. */
+async function createOwnTables(client: Client, schema: string): Promise<void> {
+  // Without this check, a role that must not create tables could not start a server.
+  const { rows } = await client.query<{ found: boolean }>("SELECT to_regclass($1) IS NOT NULL AS found", [
+    `${schema}.storage`,
+  ]);
+  if (rows[0]?.found) return;
+  // Statements of one query run in one transaction, so the lock is released afterward.
+  await client.query(`
+    SELECT pg_advisory_xact_lock(${lockId});
+    CREATE TABLE IF NOT EXISTS ${schema}.own_action (
+      sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      key text NOT NULL UNIQUE,
+      made_at timestamptz NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS ${schema}.storage (
+      id integer PRIMARY KEY,
+      identity text NOT NULL,
+      checks bigint NOT NULL
+    );
+  `);
+}
+
+/** Counts a check of the storage. See `StorageHistory`. */
+async function countCheck(pool: PostgresPool): Promise<StorageHistory> {
+  const { rows } = await pool.query<{ identity: string; checks: string }>(
+    `INSERT INTO storage VALUES (1, $1, 1) ON CONFLICT (id) DO UPDATE SET checks = storage.checks + 1 RETURNING identity, checks`,
+    [crypto.randomUUID()],
+  );
+  return { identity: rows[0]?.identity ?? "", checks: Number(rows[0]?.checks) };
+}
+
+/** The maximum number of keys that one write removes. Each write adds fewer keys, so the table does not grow. */
+const maxRows = 200;
+
+/** Stores the keys of own actions in a table. */
+function postgresOwnActions(pool: PostgresPool): QueueServer["ownActions"] {
+  return {
+    async add(keys, now) {
+      await pool.query(
+        `WITH removed AS (
+           DELETE FROM own_action WHERE sequence IN (
+             SELECT sequence FROM (SELECT sequence, made_at FROM own_action ORDER BY sequence LIMIT $3) AS oldest
+             WHERE sequence <= (SELECT max(sequence) FROM own_action) - $4::bigint OR made_at < $5
+           )
+         )
+         INSERT INTO own_action (key, made_at) SELECT key, $2 FROM unnest($1::text[]) AS keys(key)
+         ON CONFLICT DO NOTHING`,
+        [keys, new Date(now), maxRows, maxOwnActions, new Date(now - ownActionRetentionMs)],
+      );
+    },
+    async find(keys) {
+      const { rows } = await pool.query<{ key: string }>("SELECT key FROM own_action WHERE key = ANY($1::text[])", [
+        keys,
+      ]);
+      return new Set(rows.map(({ key }) => key));
+    },
+  };
+}
+
+/** Changes the state of jobs with statements, because BullMQ has no method for it. */
+function postgresDiscardedJobs(pool: PostgresPool): DiscardedJobs {
+  return {
+    async add({ name }, jobId, now) {
+      // A worker that claims the job locks its row, so only one of both succeeds.
+      const { rows } = await pool.query(
+        `UPDATE job SET state = 'waiting-children', finished_at_ms = $3, delay_ms = 0, process_at_ms = NULL
+         WHERE queue = $1 AND id = $2 AND state IN ('waiting', 'delayed', 'failed') RETURNING id`,
+        [name, jobId, Math.round(now)],
+      );
+      return rows.length > 0;
+    },
+    async markFailed({ name }, jobId) {
+      await pool.query("UPDATE job SET state = 'failed' WHERE queue = $1 AND id = $2 AND state = 'waiting-children'", [
+        name,
+        jobId,
+      ]);
+    },
+    async list({ name }, from, until) {
+      const { rows } = await pool.query<{ id: string }>(
+        `SELECT id FROM job WHERE queue = $1 AND state = 'waiting-children'
+         ORDER BY finished_at_ms DESC, seq DESC OFFSET $2 LIMIT $3`,
+        [name, from, until - from + 1],
+      );
+      return rows.map(({ id }) => id);
+    },
+  };
 }

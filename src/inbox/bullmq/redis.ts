@@ -1,23 +1,74 @@
-import type { QueueOptions } from "bullmq";
+import type { Processor, QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
-import { withDeadline } from "../../core/deadline.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { optionError } from "../../core/option-error.ts";
-import { maxOwnActions, ownActionRetentionMs } from "../own-actions.ts";
-import { redisPrefix as prefix } from "./names.ts";
-import type { Bullmq, Ioredis } from "./optional-packages.ts";
+import { optionError } from "../../core/options.ts";
+import { withDeadline } from "../../core/time.ts";
+import { maxOwnActions, ownActionRetentionMs } from "../inbox.ts";
 import {
+  type Bullmq,
   createLeaseServer,
   type DeliveryQueue,
   type DeliveryWorker,
+  type DiscardedJobs,
   endpointsQueueName,
+  type IgnoredJobs,
+  type Ioredis,
+  inboxMissing,
   type LeaseServer,
+  maxSkewMs,
+  redisPrefix as prefix,
   type QueueServer,
   type QueueServerOptions,
+  serverSlow,
+  serverUnusable,
 } from "./queue-server.ts";
-import { redisDiscardedJobs } from "./redis-discarded-jobs.ts";
-import { inboxMissing, serverSlow, serverUnusable } from "./server-errors.ts";
-import { type DeliveryJob, retryFinished } from "./stored-job.ts";
+import { type DeliveryJob, type JobData, type JobResult, retryFinished } from "./stored-job.ts";
+
+/*
+ * BullMQ keeps the jobs of ignored deliveries in its list of completed jobs, with `ignored` as their result. A sorted set of each queue
+ * contains the IDs of these jobs, so that they can be counted and listed.
+ */
+
+const ignoredSet = "ignored";
+
+/**
+ * Keys: the sorted set and the jobs. Arguments: the IDs of the jobs. Skips jobs that a worker has claimed since they were queued again,
+ * because the worker updates the set.
+ */
+const forgetScript = `
+  for index, id in ipairs(ARGV) do
+    if redis.call("HEXISTS", KEYS[index + 1], "processedOn") == 0 then redis.call("ZREM", KEYS[1], id) end
+  end
+`;
+
+function redisIgnoredJobs(commands: Redis): IgnoredJobs {
+  return {
+    count: (queue) => commands.zcard(queue.toKey(ignoredSet)),
+    list: (queue, from, until) => commands.zrevrange(queue.toKey(ignoredSet), from, until),
+    async forget(queue, jobIds) {
+      const keys = [ignoredSet, ...jobIds].map((name) => queue.toKey(name));
+      await commands.eval(forgetScript, keys.length, ...keys, ...jobIds);
+    },
+  };
+}
+
+/**
+ * Makes a processor update the sorted set of its queue before BullMQ completes the job. If the process crashes in between, the next
+ * claim of the job finds the outcome in its history, and ends in the same way.
+ */
+function trackIgnored(
+  queueName: string,
+  { working, process }: { working: Redis; process: Processor<JobData, JobResult, string> },
+): Processor<JobData, JobResult, string> {
+  const set = `${prefix}:${queueName}:${ignoredSet}`;
+  return async (job, token) => {
+    const { id = "", attemptsStarted } = job;
+    if (attemptsStarted > 1) await working.zrem(set, id);
+    const result = await process(job, token);
+    if (result === "ignored") await working.zadd(set, Date.now(), id);
+    return result;
+  };
+}
 
 const connectMs = 5_000;
 
@@ -87,13 +138,20 @@ export async function connectRedis({
       return queue;
     },
     openWorker: (name, process, options): DeliveryWorker =>
-      new bullmq.Worker(name, process, { ...options, connection: working, prefix }),
+      new bullmq.Worker(name, trackIgnored(name, { working, process }), { ...options, connection: working, prefix }),
     async checkStorage() {
       // The check writes a key, because a replica or a server without free memory or disk space still answers reads.
-      await commands.set(`${prefix}:storage-check`, "", "PX", 1);
-      const [seconds, microseconds] = await commands.time();
-      return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+      const key = `${prefix}:storage`;
+      const [, checks, identity, [seconds, microseconds]] = await Promise.all([
+        commands.hsetnx(key, "identity", crypto.randomUUID()),
+        commands.hincrby(key, "checks", 1),
+        commands.hget(key, "identity"),
+        commands.time(),
+      ]);
+      const time = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+      return { time, history: { identity: identity ?? "", checks } };
     },
+    correctTimes: (queue, options) => correctTimes(commands, queue, options),
     async replayDead(queue, jobIds) {
       const replayed = await Promise.all(
         jobIds.map(async (id) => {
@@ -108,12 +166,48 @@ export async function connectRedis({
       return replayed.filter(Boolean).length;
     },
     discarded: redisDiscardedJobs(commands),
+    ignored: redisIgnoredJobs(commands),
     ownActions: redisOwnActions(commands),
     warnings,
     async close() {
       for (const connection of connections) connection.disconnect();
     },
   };
+}
+
+/** BullMQ multiplies the due times of delayed jobs by this number to keep their order. */
+const scoreFactor = 4_096;
+/** The number of delayed jobs that are read at the same time. */
+const delayedBatch = 500;
+
+async function correctTimes(
+  commands: Redis,
+  queue: DeliveryQueue,
+  { now, leaseMs }: { now: number; leaseMs: number },
+): Promise<void> {
+  // Redis stores when a key expires by its own clock. After the clock was set back, the lease of a process that is gone
+  // would last longer, and so would the pause before BullMQ looks for such leases.
+  const leases = (await commands.lrange(queue.toKey("active"), 0, -1)).map((id) => queue.toKey(`${id}:lock`));
+  for (const key of [queue.toKey("stalled-check"), ...leases]) {
+    if ((await commands.pttl(key)) > leaseMs) await commands.pexpire(key, leaseMs);
+  }
+  const delayed = queue.toKey("delayed");
+  const later = await commands.zrangebyscore(delayed, now * scoreFactor, "+inf", "WITHSCORES");
+  for (let from = 0; from < later.length; from += 2 * delayedBatch) {
+    const batch = later.slice(from, from + 2 * delayedBatch);
+    const jobs = batch.flatMap((id, index) =>
+      index % 2 === 0 ? [{ id, dueAt: Number(batch[index + 1]) / scoreFactor }] : [],
+    );
+    const delays = await Promise.all(jobs.map(({ id }) => commands.hget(queue.toKey(id), "delay")));
+    const wrong = jobs.flatMap(({ id, dueAt }, index) => {
+      const delay = Number(delays[index]);
+      return dueAt - delay > now + maxSkewMs ? [(now + delay) * scoreFactor, id] : [];
+    });
+    if (wrong.length === 0) continue;
+    await commands.zadd(delayed, "XX", ...wrong);
+    // The marker wakes a worker that waits for the wrong time.
+    await commands.zadd(queue.toKey("marker"), 0, "0");
+  }
 }
 
 /** Stores keys in a sorted set, whose scores are the times of the actions. */
@@ -219,4 +313,41 @@ async function readWarnings(connection: Redis): Promise<string[]> {
     warnings.push(`${mayLose}: Redis may evict keys (maxmemory-policy ${policy}). Set "maxmemory-policy noeviction".`);
   }
   return warnings;
+}
+
+const discardedList = "waiting-children";
+
+/** Keys: the lists of waiting, delayed, failed, and discarded jobs, and the job. Arguments: the job's ID and the time. */
+const addScript = `
+  local removed = redis.call("LREM", KEYS[1], 1, ARGV[1])
+  if removed == 0 then removed = redis.call("ZREM", KEYS[2], ARGV[1]) end
+  if removed == 0 then removed = redis.call("ZREM", KEYS[3], ARGV[1]) end
+  if removed == 0 then return 0 end
+  redis.call("ZADD", KEYS[4], ARGV[2], ARGV[1])
+  redis.call("HSET", KEYS[5], "finishedOn", ARGV[2], "delay", 0)
+  return 1
+`;
+
+/** Keys: the lists of discarded and failed jobs. Arguments: the job's ID. */
+const markFailedScript = `
+  local time = redis.call("ZSCORE", KEYS[1], ARGV[1])
+  if time then
+    redis.call("ZREM", KEYS[1], ARGV[1])
+    redis.call("ZADD", KEYS[2], time, ARGV[1])
+  end
+`;
+
+/** Moves jobs between the lists of BullMQ with scripts, because BullMQ has no method for it. */
+function redisDiscardedJobs(commands: Redis): DiscardedJobs {
+  return {
+    async add(queue, jobId, now) {
+      const keys = ["wait", "delayed", "failed", discardedList, jobId].map((name) => queue.toKey(name));
+      return Number(await commands.eval(addScript, keys.length, ...keys, jobId, now)) === 1;
+    },
+    async markFailed(queue, jobId) {
+      const keys = [discardedList, "failed"].map((name) => queue.toKey(name));
+      await commands.eval(markFailedScript, keys.length, ...keys, jobId);
+    },
+    list: (queue, from, until) => commands.zrevrange(queue.toKey(discardedList), from, until),
+  };
 }

@@ -1,4 +1,4 @@
-import type { Retention } from "../retention.ts";
+import type { Retention } from "../retry.ts";
 import { type DeliveryQueue, endpointsQueueName, openQueue, type QueueServer } from "./queue-server.ts";
 import { type JobData, jobIdOf } from "./stored-job.ts";
 

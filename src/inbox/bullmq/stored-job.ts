@@ -1,9 +1,230 @@
 import { createHash } from "node:crypto";
 import type { Job } from "bullmq";
 import * as z from "zod";
-import type { DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
-import { decodeHeaders, encodeHeaders } from "../recorded-headers.ts";
-import { attemptsIn, type JobHistory, replayEntry } from "./job-history.ts";
+import { storedCrashError } from "../errors.ts";
+import type { DeliveryAttempt, DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
+import { decodeDetails, decodeHeaders, encodeDetails, encodeHeaders } from "../records.ts";
+
+/*
+ * The history of a delivery is the log of its BullMQ job. Each line of the log is one JSON entry.
+ *
+ * A claim starts when BullMQ passes a job to a worker. BullMQ counts the claims of a job in `attemptsStarted`. The handler runs at
+ * most once per claim. The entries of a claim contain the number of the claim. An earlier claim without an entry that ends it was
+ * interrupted by a crash. See `retry.ts` for the terms "suspect" and "alone".
+ */
+
+/** The value of `attemptsStarted` during the claim. */
+const claim = z.number();
+
+/** Ends a claim that ran the handler. */
+const attemptSchema = z.object({
+  claim,
+  number: z.number(),
+  startedAt: z.coerce.date().optional(),
+  durationMs: z.number().optional(),
+  outcome: z.enum(["succeeded", "ignored", "failed", "abandoned"]),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+  reason: z.string().optional(),
+  /** Whether the attempt counts toward the retry policy's maximum number of attempts. */
+  counts: z.boolean(),
+  /** The JSON text of an `AttemptDetails`. */
+  details: z.string().optional(),
+  /** When the next attempt is due, if there is one. */
+  dueAt: z.coerce.date().optional(),
+});
+
+/**
+ * A replay. `replayedAfter` is the number of claims before the replay. Attempts before a replay do not count toward the retry
+ * policy.
+ */
+const replaySchema = z.object({ replayedAfter: z.number() });
+
+/** Ends a claim that did not run the handler, because the delivery was requeued, was delayed, or had already ended. */
+const skippedSchema = z.object({ claim, skipped: z.literal(true), dueAt: z.coerce.date().optional() });
+
+/**
+ * The run state of a claim that had to wait before it could run the handler. `waiting`: the handler has not run yet. `alone`: the
+ * handler runs alone. `shared`: the handler runs while other deliveries are running. The last run state of a claim applies.
+ */
+const runStateSchema = z.object({ claim, runState: z.enum(["waiting", "alone", "shared"]) });
+
+const entrySchema = z.union([attemptSchema, replaySchema, skippedSchema, runStateSchema]);
+
+type AttemptEntry = z.infer<typeof attemptSchema>;
+
+/** The entries of a job's log, oldest first. */
+export type JobHistory = readonly z.infer<typeof entrySchema>[];
+
+export type RunState = z.infer<typeof runStateSchema>["runState"];
+
+/** The part of a BullMQ job that the functions of the history read. */
+interface ClaimedJob {
+  /** The number of the current claim, which is also the number of claims so far. */
+  attemptsStarted: number;
+}
+
+/** A claim that a crash interrupted. */
+interface CrashedClaim {
+  claim: number;
+  /** Whether no other delivery was running in the crashed process. */
+  wasAlone: boolean;
+}
+
+/** Creates the entry for the result of an attempt. */
+export function attemptEntry({
+  attempt,
+  ...rest
+}: {
+  claim: number;
+  attempt: DeliveryAttempt;
+  counts: boolean;
+  dueAt?: Date | undefined;
+}): string {
+  const { durationMs, details, ...fields } = attempt;
+  const text = encodeDetails(details);
+  return JSON.stringify({
+    ...fields,
+    ...(text !== undefined && { details: text }),
+    ...(durationMs !== undefined && { durationMs: Math.max(0, Math.round(durationMs)) }),
+    ...rest,
+  });
+}
+
+/** Creates the entry for a replay. */
+export function replayEntry({ attemptsStarted }: ClaimedJob): string {
+  return JSON.stringify({ replayedAfter: attemptsStarted });
+}
+
+/** Creates the entry for a claim that did not run the handler. */
+export function skippedEntry({ attemptsStarted }: ClaimedJob, dueAt?: Date): string {
+  return JSON.stringify({ claim: attemptsStarted, skipped: true, ...(dueAt && { dueAt }) });
+}
+
+/** Creates the entry for a new run state of a claim. */
+export function runStateEntry({ attemptsStarted }: ClaimedJob, runState: RunState): string {
+  return JSON.stringify({ claim: attemptsStarted, runState });
+}
+
+/** Parses the log of a job. Skips lines that are not entries of this release. */
+export function readHistory(log: readonly string[]): JobHistory {
+  return log.flatMap((text) => {
+    const { success, data } = entrySchema.safeParse(parse(text));
+    return success ? [data] : [];
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * An attempt can have two entries: one process records a crash because the lease has expired, and the other process
+ * still records the result. The outcome with the higher rank applies.
+ */
+const rank = { abandoned: 0, failed: 1, ignored: 2, succeeded: 3 } as const;
+
+/** Returns a delivery's attempts, sorted by number. */
+export function attemptsIn(history: JobHistory, { withDetails = false } = {}): DeliveryAttempt[] {
+  const attempts = new Map<number, DeliveryAttempt>();
+  for (const entry of history) {
+    if (!isAttempt(entry)) continue;
+    const known = attempts.get(entry.number);
+    if (known && rank[known.outcome] >= rank[entry.outcome]) continue;
+    const { number, startedAt, durationMs, outcome, error, reason } = entry;
+    const details = withDetails && entry.details !== undefined ? decodeDetails(entry.details) : undefined;
+    attempts.set(number, {
+      number,
+      ...(startedAt && { startedAt }),
+      ...(durationMs !== undefined && { durationMs }),
+      outcome,
+      ...(error && { error }),
+      ...(reason !== undefined && { reason }),
+      ...(details && { details }),
+    });
+  }
+  return [...attempts.values()].sort((one, other) => one.number - other.number);
+}
+
+/** Whether an entry that ends a claim was recorded. */
+export function hasEnded(history: JobHistory, number: number): boolean {
+  return history.some((entry) => "claim" in entry && entry.claim === number && !("runState" in entry));
+}
+
+/** Finds the earlier claims that a crash interrupted. */
+export function crashedClaims(history: JobHistory, { attemptsStarted }: ClaimedJob): CrashedClaim[] {
+  const crashed: CrashedClaim[] = [];
+  let wasSuspect = false;
+  for (let earlier = 1; earlier < attemptsStarted; earlier += 1) {
+    const entries = history.filter((entry) => "claim" in entry && entry.claim === earlier);
+    const end = entries.findLast(isAttempt);
+    if (end && !isShutdown(end)) wasSuspect = isCrash(end);
+    if (entries.some((entry) => !("runState" in entry))) continue;
+    const last = entries.at(-1);
+    const runState = last && "runState" in last ? last.runState : undefined;
+    // In both cases, the handler had not started before the crash. A suspect starts only after `alone` or `shared` was
+    // recorded.
+    if (runState === "waiting" || (runState === undefined && wasSuspect)) continue;
+    crashed.push({ claim: earlier, wasAlone: runState === "alone" });
+    wasSuspect = true;
+  }
+  return crashed;
+}
+
+/** Whether a replay was requested during the current claim. */
+export function wasReplayed(history: JobHistory, { attemptsStarted }: ClaimedJob): boolean {
+  return history.some((entry) => "replayedAfter" in entry && entry.replayedAfter >= attemptsStarted);
+}
+
+/** Returns whether an attempt since the last replay has succeeded or, if none has, was ignored. */
+export function finalOutcome(history: JobHistory): "succeeded" | "ignored" | undefined {
+  const replays = history.flatMap((entry) => ("replayedAfter" in entry ? [entry.replayedAfter] : []));
+  const replayedAfter = Math.max(0, ...replays);
+  const has = (outcome: string) =>
+    history.some((entry) => isAttempt(entry) && entry.outcome === outcome && entry.claim > replayedAfter);
+  return (["succeeded", "ignored"] as const).find(has);
+}
+
+/** Returns the number of attempts since the last replay that count toward the retry policy. */
+export function countedAttempts(history: JobHistory): number {
+  return new Set(attemptsSinceReplay(history).flatMap(({ counts, number }) => (counts ? [number] : []))).size;
+}
+
+/** Returns how many crashes since the last replay count as attempts, and how many do not. */
+export function crashesIn(history: JobHistory): { counted: number; uncounted: number } {
+  const crashes = attemptsSinceReplay(history).filter(isCrash);
+  const counted = crashes.filter(({ counts }) => counts).length;
+  return { counted, uncounted: crashes.length - counted };
+}
+
+/**
+ * Whether a delivery is a suspect, that is, whether a crash interrupted its last attempt. Ignores attempts that a shutdown
+ * interrupted.
+ */
+export function isSuspect(history: JobHistory): boolean {
+  const last = history.filter(isAttempt).findLast((entry) => !isShutdown(entry));
+  return last !== undefined && isCrash(last);
+}
+
+function attemptsSinceReplay(history: JobHistory): AttemptEntry[] {
+  return history.slice(history.findLastIndex((entry) => "replayedAfter" in entry) + 1).filter(isAttempt);
+}
+
+function isAttempt(entry: JobHistory[number]): entry is AttemptEntry {
+  return "number" in entry;
+}
+
+function isCrash({ outcome, error }: AttemptEntry): boolean {
+  return outcome === "abandoned" && error?.code === storedCrashError.code;
+}
+
+/** Whether a shutdown interrupted an attempt. A shutdown does not make a delivery a suspect. */
+function isShutdown(entry: AttemptEntry): boolean {
+  return entry.outcome === "abandoned" && !isCrash(entry);
+}
 
 /** The data of a job, which contains a delivery or, in the queue of `StoredEndpoints`, an endpoint. */
 export const jobDataSchema = z.object({
@@ -25,8 +246,35 @@ export const jobDataSchema = z.object({
 
 export type JobData = z.infer<typeof jobDataSchema>;
 
-/** A BullMQ job that contains a delivery. */
-export type DeliveryJob = Job<JobData, undefined, string>;
+/** What BullMQ stores as the result of a completed job: whether the delivery was ignored. Otherwise, it has succeeded. */
+export type JobResult = "ignored" | undefined;
+
+/** The part of a BullMQ job that the inbox uses. The job contains a delivery. */
+export type DeliveryJob = Pick<
+  Job<JobData, JobResult, string>,
+  | "attemptsStarted"
+  | "clearLogs"
+  | "data"
+  | "delay"
+  | "extendLock"
+  | "finishedOn"
+  | "getState"
+  | "id"
+  | "isFailed"
+  | "log"
+  | "moveToDelayed"
+  | "moveToWait"
+  | "processedOn"
+  | "promote"
+  | "retry"
+  | "returnvalue"
+  | "timestamp"
+  | "updateData"
+>;
+
+export function toJobResult(outcome: "succeeded" | "ignored"): JobResult {
+  return outcome === "ignored" ? outcome : undefined;
+}
 
 /** Hashes a delivery ID, because BullMQ rejects job IDs that are integers or contain colons. */
 export function jobIdOf(deliveryId: string): string {
@@ -57,18 +305,20 @@ export function bodyOf({ body, base64 }: JobData): string | undefined {
 export function toStoredDelivery({
   job,
   endpoint,
-  status,
+  status: listed,
   history,
   withDetails,
 }: {
   job: DeliveryJob;
   endpoint: string;
+  /** The status by the BullMQ list of the job. The list of succeeded deliveries also contains the ignored ones. */
   status: DeliveryStatus;
   history: JobHistory;
   /** Whether to include the headers and the details of attempts. */
   withDetails: boolean;
 }): StoredDelivery {
   const body = bodyOf(job.data);
+  const status = listed === "succeeded" && job.returnvalue === "ignored" ? "ignored" : listed;
   const headers =
     withDetails && job.data.headers !== undefined && body !== undefined ? decodeHeaders(job.data.headers) : undefined;
   return {

@@ -1,17 +1,37 @@
 import { setTimeout } from "node:timers/promises";
 import { WebhookError } from "../../core/errors.ts";
-import type { DeliveryCounts, DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
-import { deliveryRunning, deliveryUnknown, inboxFull } from "../inbox-errors.ts";
+import { deliveryRunning, deliveryUnknown, inboxFull } from "../errors.ts";
+import {
+  type DeliveryCounts,
+  type DeliveryStatus,
+  deliveryStatuses,
+  type IncomingDelivery,
+  type StoredDelivery,
+} from "../inbox.ts";
 import { Backlog } from "./backlog.ts";
-import { hasEnded, type JobHistory, readHistory, replayEntry } from "./job-history.ts";
 import type { DeliveryQueue, QueueServer } from "./queue-server.ts";
-import { bodyOf, type DeliveryJob, jobIdOf, retryFinished, toJobData, toStoredDelivery } from "./stored-job.ts";
+import {
+  bodyOf,
+  type DeliveryJob,
+  hasEnded,
+  type JobHistory,
+  jobIdOf,
+  readHistory,
+  replayEntry,
+  retryFinished,
+  toJobData,
+  toStoredDelivery,
+} from "./stored-job.ts";
 
-/** The BullMQ lists that contain the deliveries of each status. */
+/**
+ * The BullMQ lists that contain the deliveries of each status. The list of completed jobs also contains the ignored deliveries, which
+ * have a list of their own. See `IgnoredJobs`.
+ */
 const listsOf = {
   queued: ["wait", "delayed"],
   running: ["active"],
   succeeded: ["completed"],
+  ignored: ["ignored"],
   dead: ["failed"],
   // The inbox uses no parent jobs, so it can keep discarded jobs in this list. See `DiscardedJobs`.
   cancelled: ["waiting-children"],
@@ -19,9 +39,14 @@ const listsOf = {
 
 type ListName = (typeof listsOf)[DeliveryStatus][number];
 
+const bullmqLists = Object.values(listsOf)
+  .flat()
+  .filter((name) => name !== "ignored");
+
 /** Returns the lists of a status, or all lists, in a stable order. */
 export function listNames(status?: DeliveryStatus): readonly ListName[] {
-  return status ? listsOf[status] : Object.values(listsOf).flat();
+  if (status) return listsOf[status];
+  return bullmqLists;
 }
 
 const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
@@ -46,11 +71,13 @@ const replayBatch = 100;
 /** The maximum number of discarded deliveries that one prune reads. */
 const maxDiscarded = 100_000;
 
+export type StoredQueueServer = Pick<QueueServer, "replayDead" | "discarded" | "ignored" | "correctTimes">;
+
 /** Stores and reads the deliveries of one endpoint, which are the jobs of one BullMQ queue. */
 export class StoredQueue {
   readonly endpoint: string;
   readonly #queue: DeliveryQueue;
-  readonly #server: Pick<QueueServer, "replayDead" | "discarded">;
+  readonly #server: StoredQueueServer;
   readonly #backlog = new Backlog(async () => (await this.counts()).queued);
   readonly #accepting = new Map<string, Promise<unknown>>();
 
@@ -61,7 +88,7 @@ export class StoredQueue {
   }: {
     endpoint: string;
     queue: DeliveryQueue;
-    server: Pick<QueueServer, "replayDead" | "discarded">;
+    server: StoredQueueServer;
   }) {
     this.endpoint = endpoint;
     this.#queue = queue;
@@ -134,13 +161,18 @@ export class StoredQueue {
   }
 
   /** Reads a range of a list, newest first. */
-  async read(list: ListName, { from, limit }: { from: number; limit: number }): Promise<StoredDelivery[]> {
+  async read(
+    list: ListName,
+    { from, limit, withDetails }: { from: number; limit: number; withDetails: boolean },
+  ): Promise<StoredDelivery[]> {
+    const until = from + limit - 1;
+    const { discarded, ignored } = this.#server;
     const jobs =
-      list === "waiting-children"
-        ? await this.#getJobs(await this.#server.discarded.list(this.#queue, from, from + limit - 1))
-        : await this.#queue.getJobs([list], from, from + limit - 1, false);
-    const status = (Object.keys(listsOf) as DeliveryStatus[]).find((name) => listsOf[name].some((one) => one === list));
-    return Promise.all(jobs.map((job) => this.#toStored(job, status ?? "queued")));
+      list === "waiting-children" || list === "ignored"
+        ? await this.#getJobs(await (list === "ignored" ? ignored : discarded).list(this.#queue, from, until))
+        : await this.#queue.getJobs([list], from, until, false);
+    const status = deliveryStatuses.find((name) => listsOf[name].some((one) => one === list));
+    return Promise.all(jobs.map((job) => this.#toStored(job, status ?? "queued", { withDetails })));
   }
 
   /** Runs a delivery again. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */
@@ -149,7 +181,10 @@ export class StoredQueue {
     if (!job || bodyOf(job.data) === undefined) throw deliveryUnknown({ id, endpoint: this.endpoint });
     const state = await job.getState();
     if (state === "waiting-children") await this.#server.discarded.markFailed(this.#queue, jobIdOf(id));
-    if (state === "failed" || state === "completed") await retryFinished(job, state);
+    if (state === "completed") {
+      await retryFinished(job, state);
+      await this.#server.ignored.forget(this.#queue, [jobIdOf(id)]);
+    } else if (state === "failed") await retryFinished(job, state);
     else if (state === "waiting-children") await retryFinished(job, "failed");
     else if (state === "active") await this.#replayRunning(job);
     else {
@@ -187,6 +222,11 @@ export class StoredQueue {
     return this.#queue.isPaused();
   }
 
+  /** See `QueueServer.correctTimes`. */
+  correctTimes(options: { now: number; leaseMs: number }): Promise<void> {
+    return this.#server.correctTimes(this.#queue, options);
+  }
+
   async #promote(job: DeliveryJob): Promise<void> {
     try {
       await job.promote();
@@ -205,7 +245,10 @@ export class StoredQueue {
     const ended = hasEnded(await this.#history(job), job.attemptsStarted);
     for (let attempt = 0; ended && attempt < 100; attempt += 1) {
       const state = await job.getState();
-      if (state === "failed" || state === "completed") await job.retry(state);
+      if (state === "failed" || state === "completed") {
+        await job.retry(state);
+        await this.#server.ignored.forget(this.#queue, [String(job.id)]);
+      }
       if (state !== "active") return;
       await setTimeout(20);
     }
@@ -228,14 +271,19 @@ export class StoredQueue {
   }
 
   async counts(): Promise<DeliveryCounts> {
-    const counts = await this.#queue.getJobCounts(...listNames());
+    const [counts, ignored] = await Promise.all([
+      this.#queue.getJobCounts(...bullmqLists),
+      this.#server.ignored.count(this.#queue),
+    ]);
     // PostgreSQL counts no waiting jobs while a queue is paused.
     const paused = counts.wait ? 0 : await this.#countWaiting();
     const sum = (names: readonly ListName[]) => names.reduce((total, name) => total + (counts[name] ?? 0), 0);
     return {
       queued: sum(listsOf.queued) + paused,
       running: sum(listsOf.running),
-      succeeded: sum(listsOf.succeeded),
+      // A delivery can complete between the two counts.
+      succeeded: Math.max(0, sum(listsOf.succeeded) - ignored),
+      ignored,
       dead: sum(listsOf.dead),
       cancelled: sum(listsOf.cancelled),
     };
@@ -247,14 +295,14 @@ export class StoredQueue {
   }
 
   /**
-   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded and discarded deliveries that finished after
-   * `idsBefore`, to detect duplicates. Returns the number of removed deliveries.
+   * Removes deliveries that finished before `bodiesBefore`. Keeps the IDs of succeeded, ignored, and discarded deliveries that finished
+   * after `idsBefore`, to detect duplicates. Returns the number of removed deliveries.
    */
   async prune({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
     const dead = await this.#remove("failed", bodiesBefore);
     const gone = await this.#remove("completed", Math.min(bodiesBefore, idsBefore));
     const discarded = await this.#pruneDiscarded({ bodiesBefore, idsBefore });
-    return dead + gone + discarded + (idsBefore < bodiesBefore ? await this.#emptySucceeded(bodiesBefore) : 0);
+    return dead + gone + discarded + (idsBefore < bodiesBefore ? await this.#emptyCompleted(bodiesBefore) : 0);
   }
 
   async #pruneDiscarded({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
@@ -275,20 +323,21 @@ export class StoredQueue {
   async #remove(list: "failed" | "completed", before: number): Promise<number> {
     for (let count = 0; ; ) {
       const removed = await this.#queue.clean(Math.max(0, Date.now() - before), removeBatch, list);
+      if (removed.length > 0) await this.#server.ignored.forget(this.#queue, removed);
       count += removed.length;
       if (removed.length < removeBatch) return count;
     }
   }
 
   /**
-   * Removes the bodies of succeeded deliveries that finished before `bodiesBefore`, newest first. Stops at deliveries without
+   * Removes the bodies of succeeded and ignored deliveries that finished before `bodiesBefore`, newest first. Stops at deliveries without
    * bodies, because older deliveries have no bodies either.
    *
    * PostgreSQL returns deliveries that finished in the same millisecond in an order that changes with each update. Each page
    * therefore starts again with all deliveries that finished in the same millisecond as the last delivery of the previous
    * page.
    */
-  async #emptySucceeded(bodiesBefore: number): Promise<number> {
+  async #emptyCompleted(bodiesBefore: number): Promise<number> {
     let count = 0;
     let from = await this.#firstFinishedBefore(bodiesBefore);
     for (let size = listBatch; ; ) {
@@ -309,7 +358,7 @@ export class StoredQueue {
     }
   }
 
-  /** Removes the body and the history of a succeeded delivery, unless the body was already removed. */
+  /** Removes the body and the history of a completed delivery, unless the body was already removed. */
   async #empty(id: string): Promise<{ isEmptied: boolean; finishedOn: number | undefined }> {
     const job = await this.#queue.getJob(id);
     const isEmptied = job !== undefined && bodyOf(job.data) !== undefined;
@@ -320,7 +369,7 @@ export class StoredQueue {
     return { isEmptied, finishedOn: job?.finishedOn };
   }
 
-  /** Returns the position of the newest delivery that succeeded before a time. Uses a binary search. */
+  /** Returns the position of the newest delivery that completed before a time. Uses a binary search. */
   async #firstFinishedBefore(time: number): Promise<number> {
     let low = 0;
     let high = await this.#queue.getCompletedCount();

@@ -1,15 +1,13 @@
 /** The thread of a `BackgroundMaintenance`. */
 import { statSync } from "node:fs";
-import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoopMonitor } from "../loop-monitor.ts";
-import type { BackgroundMaintenanceData } from "./background-maintenance.ts";
-import { hasSpareSpace, spaceOf } from "./disk-space.ts";
-import { IndexSchedule } from "./index-schedule.ts";
-import { searchIndexFile } from "./search-index.ts";
-import { SearchIndexer } from "./search-indexer.ts";
+import type { BackgroundMaintenanceData, MaintenanceAnswer, MaintenanceRequest } from "./background-maintenance.ts";
+import { isFromNewerRelease } from "./database.ts";
+import type { SearchRequest } from "./delivery-reader.ts";
+import { DeliveryTable } from "./delivery-table.ts";
 import { heartbeatSql } from "./statements.ts";
 
 /** The interval between checks of the size of the WAL, in milliseconds. */
@@ -44,7 +42,15 @@ function attempt(action: () => void): void {
 
 function sendHeartbeat(): void {
   const isHung = loop.blockedMs() > maxBlockedMs;
-  if (Atomics.load(shared, 0) > 0 && !isHung) attempt(() => heartbeat.run(processId, Date.now()));
+  if (Atomics.load(shared, 0) === 0 || isHung) return;
+  attempt(() => {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      if (!isFromNewerRelease(database)) heartbeat.run(processId, Date.now());
+    } finally {
+      database.exec("COMMIT");
+    }
+  });
 }
 
 /**
@@ -64,12 +70,23 @@ if (!isPrivate) {
   setInterval(() => checkpoint(minWalBytes), sizeCheckMs);
 }
 Atomics.store(shared, 1, 1);
-new IndexSchedule({
-  openIndexer: () => new SearchIndexer(database, searchIndexFile(file)),
-  countSearches: () => Atomics.load(shared, 2),
-  hasSpace: () => hasSpareSpace(spaceOf(dirname(file))),
-}).start();
-parentPort?.on("message", (minBytes: number) => {
-  checkpoint(minBytes);
-  parentPort?.postMessage("checkpointed");
-});
+
+let table: DeliveryTable | undefined;
+
+function search(request: SearchRequest): MaintenanceAnswer {
+  try {
+    table ??= new DeliveryTable(database);
+    return { found: table.search.find(request) };
+  } catch {
+    // The event loop repeats the search, and reports its error.
+    return {};
+  }
+}
+
+function answer(request: MaintenanceRequest): MaintenanceAnswer {
+  if ("search" in request) return search(request.search);
+  checkpoint(request.checkpointBytes);
+  return {};
+}
+
+parentPort?.on("message", (request: MaintenanceRequest) => parentPort?.postMessage(answer(request)));

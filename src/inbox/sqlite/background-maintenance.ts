@@ -1,23 +1,29 @@
 import { Worker } from "node:worker_threads";
-import type { Logger } from "../../core/logger.ts";
-import { programUrl } from "../../core/package-root.ts";
+import { programUrl } from "../../core/files.ts";
+import type { Logger } from "../../core/log.ts";
 import { createLoopCounter, type LoopCounter, startLoopCounter } from "../loop-monitor.ts";
+import type { FoundDeliveries, SearchRequest } from "./delivery-reader.ts";
 
 /** The `workerData` of the thread. */
 export interface BackgroundMaintenanceData {
   file: string;
-  /** Whether no other process uses the file, so that the thread only maintains the search index. */
+  /** Whether no other process uses the file, so that the thread only searches. */
   isPrivate: boolean;
   processId: string;
   /** The interval of heartbeats, in milliseconds. */
   heartbeatMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
-  /**
-   * Three shared numbers: the number of running deliveries, whether the thread has started (1) or not (0), and the number of searches
-   * so far.
-   */
+  /** Two shared numbers: the number of running deliveries, and whether the thread has started (1) or not (0). */
   shared: Int32Array<SharedArrayBuffer>;
+}
+
+/** A message to the thread, which answers in the same order. */
+export type MaintenanceRequest = { checkpointBytes: number } | { search: SearchRequest };
+
+/** An answer of the thread. `found` is missing after a checkpoint, and after a search that failed. */
+export interface MaintenanceAnswer {
+  found?: FoundDeliveries;
 }
 
 export interface BackgroundMaintenanceOptions {
@@ -40,20 +46,20 @@ export interface BackgroundMaintenanceOptions {
  * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop. If the event loop counts as hung,
  *   the thread sends no heartbeats.
  * - It checkpoints the WAL, because a checkpoint on the event loop would block the event loop.
- * - It maintains the search index: slowly at first, and faster after a search.
+ * - It searches deliveries, because a search would block the event loop.
  *
  * The thread starts with the first running delivery, the first large prune, or the first search. It does not keep the process alive.
  */
 export class BackgroundMaintenance {
   readonly #options: BackgroundMaintenanceOptions;
-  readonly #shared = new Int32Array(new SharedArrayBuffer(12));
+  readonly #shared = new Int32Array(new SharedArrayBuffer(8));
   readonly #loopCounter = createLoopCounter();
   #loopTimer: NodeJS.Timeout | undefined;
   #thread: Worker | undefined;
   #hasFailed = false;
   #isClosed = false;
-  /** Resolves pending calls of `checkpoint`. */
-  #checkpointed: (() => void)[] = [];
+  /** Resolves the requests that the thread has not answered, oldest first. */
+  #pending: ((answer: MaintenanceAnswer) => void)[] = [];
 
   constructor(options: BackgroundMaintenanceOptions) {
     this.#options = options;
@@ -71,55 +77,45 @@ export class BackgroundMaintenance {
     if (count > 0) this.#startOnce();
   }
 
-  /** Makes the thread maintain the search index faster for a minute. */
-  countSearch(): void {
-    Atomics.add(this.#shared, 2, 1);
-    this.#startOnce();
-  }
-
   /** Checkpoints the WAL unless it is smaller than `minBytes`. Resolves when the thread is done, or immediately if there is no thread. */
   async checkpoint(minBytes: number): Promise<void> {
     if (this.#options.isPrivate) return;
+    await this.#request({ checkpointBytes: minBytes });
+  }
+
+  /** Searches in the thread. Returns `undefined` if there is no thread, or if the search failed. */
+  async search(request: SearchRequest): Promise<FoundDeliveries | undefined> {
+    return (await this.#request({ search: request })).found;
+  }
+
+  async #request(request: MaintenanceRequest): Promise<MaintenanceAnswer> {
     this.#startOnce();
     const thread = this.#thread;
-    if (!thread) return;
-    await new Promise<void>((resolve) => {
-      this.#checkpointed.push(resolve);
-      thread.postMessage(minBytes);
+    if (!thread) return {};
+    return new Promise((resolve) => {
+      thread.postMessage(request);
+      this.#pending.push(resolve);
     });
   }
 
-  /** Restarts the thread after the file was replaced. */
-  async restart(): Promise<void> {
-    await this.#stop();
-    if (this.#isClosed) return;
-    // The thread may have failed because the file was missing.
-    this.#hasFailed = false;
-    if (Atomics.load(this.#shared, 0) > 0 && this.#thread === undefined) this.#start();
-  }
-
+  /** Stops the thread after its current write. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#stop();
-  }
-
-  /** Stops the thread after its current write. */
-  async #stop(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
     clearInterval(this.#loopTimer);
     await thread?.terminate();
-    this.#resolveCheckpointed();
+    this.#resolvePending();
   }
 
   #startOnce(): void {
     if (this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
   }
 
-  #resolveCheckpointed(): void {
-    const waiting = this.#checkpointed;
-    this.#checkpointed = [];
-    for (const resolve of waiting) resolve();
+  #resolvePending(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const resolve of pending) resolve({});
   }
 
   #start(): void {
@@ -142,7 +138,7 @@ export class BackgroundMaintenance {
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],
       });
-      thread.on("message", () => this.#resolveCheckpointed());
+      thread.on("message", (answer: MaintenanceAnswer) => this.#pending.shift()?.(answer));
       // Without a listener, an error would end the process.
       thread.on("error", (error) => this.#handleExit(thread, error));
       thread.on("exit", () => this.#handleExit(thread, new Error("The thread exited.")));
@@ -156,7 +152,7 @@ export class BackgroundMaintenance {
   }
 
   #handleExit(thread: Worker, error: unknown): void {
-    // A thread that was replaced or removed was stopped on purpose.
+    // A thread that was removed was stopped on purpose.
     if (thread === this.#thread) this.#fail(error);
   }
 
@@ -164,7 +160,7 @@ export class BackgroundMaintenance {
     this.#thread = undefined;
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);
-    this.#resolveCheckpointed();
+    this.#resolvePending();
     if (this.#options.isPrivate) {
       this.#options.log.warn({ err: error }, "The thread of the inbox has stopped, so searches are slower.");
       return;

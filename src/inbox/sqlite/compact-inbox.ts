@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { messageOf } from "../../core/describe-error.ts";
+import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { isBusy, isFull } from "../../core/sqlite-errors.ts";
+import { isBusy, isFull } from "../../core/files.ts";
 import { openInboxDatabase } from "./database.ts";
 
 /** The size of the file before and after compaction, in bytes. */

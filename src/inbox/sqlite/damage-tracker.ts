@@ -1,5 +1,5 @@
-import type { Logger } from "../../core/logger.ts";
-import { isDamage } from "../../core/sqlite-errors.ts";
+import { isDamage } from "../../core/files.ts";
+import type { Logger } from "../../core/log.ts";
 import type { InboxProblem } from "../inbox.ts";
 
 /** The minimum time between two log lines about the same damage, in milliseconds. */
@@ -40,11 +40,6 @@ export class DamageTracker {
       log.error({ code: "INBOX_DAMAGED", endpoint, err: cause }, this.#message());
     }
     return true;
-  }
-
-  /** Clears all recorded damage after the file was restored. */
-  clear(): void {
-    this.#endpoints.clear();
   }
 
   problem(): InboxProblem | undefined {

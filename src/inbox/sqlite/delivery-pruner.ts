@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { isDamage } from "../../core/sqlite-errors.ts";
-import type { Retention } from "../retention.ts";
+import { isDamage } from "../../core/files.ts";
+import type { Retention } from "../retry.ts";
 import type { Statements } from "./statements.ts";
 
 /** The target duration of a step, in milliseconds. New deliveries wait until the step ends. Removing one large body can take longer. */

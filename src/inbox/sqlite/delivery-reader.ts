@@ -1,16 +1,131 @@
-import type {
-  DeliveryCounts,
-  DeliveryKey,
-  DeliveryPage,
-  DeliveryStatus,
-  ListOptions,
-  StoredDelivery,
+import { cursorInvalid } from "../errors.ts";
+import { type DeliveryFilter, matchesFilter } from "../filter.ts";
+import {
+  type DeliveryAttempt,
+  type DeliveryCounts,
+  type DeliveryKey,
+  type DeliveryPage,
+  type DeliveryStatus,
+  deliveryStatuses,
+  type ListOptions,
+  pageSize,
+  type StoredDelivery,
 } from "../inbox.ts";
-import { deliveryStatuses, pageSize } from "../inbox.ts";
-import { cursorInvalid } from "../inbox-errors.ts";
-import { decodeHeaders } from "../recorded-headers.ts";
-import type { AttemptTable } from "./attempt-table.ts";
+import { decodeDetails, decodeHeaders, encodeDetails } from "../records.ts";
 import type { Statements } from "./statements.ts";
+
+/** An attempt with its start time and duration, which SQLite always stores. */
+export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
+
+/** Reads and writes finished attempts. `sequence` identifies the delivery. */
+export class AttemptTable {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** Returns a delivery's attempts without details, sorted by number. */
+  list(sequence: number): DeliveryAttempt[] {
+    return this.#statements.attempts.all(sequence).map(toAttempt);
+  }
+
+  /** Returns a delivery's attempts with details, sorted by number. */
+  listWithDetails(sequence: number): DeliveryAttempt[] {
+    return this.#statements.attemptsWithDetails.all(sequence).map((row) => {
+      const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
+      return { ...toAttempt(row), ...(details && { details }) };
+    });
+  }
+
+  /** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
+  has(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): boolean {
+    const stored = this.#statements.attempt.get(sequence, number);
+    return (
+      stored?.started_at === startedAt.getTime() &&
+      stored.duration_ms === toStoredDuration(durationMs) &&
+      stored.outcome === outcome &&
+      stored.code === (error?.code ?? null)
+    );
+  }
+
+  /** Stores an attempt. Replaces an attempt with the same number. */
+  add(sequence: number, attempt: TimedAttempt): void {
+    this.#statements.addAttempt.run(...toValues(sequence, attempt));
+  }
+
+  /** Stores an attempt of a delivery that is running in this process. Returns whether the delivery is running there. */
+  addRunning(sequence: number, attempt: TimedAttempt, processId: string): boolean {
+    return this.#statements.addRunningAttempt.run(...toValues(sequence, attempt), processId).changes > 0;
+  }
+}
+
+/** Returns the values of the columns of `attempts`. */
+function toValues(sequence: number, attempt: TimedAttempt) {
+  const { number, startedAt, durationMs, outcome, error, reason, details } = attempt;
+  const { code = null, message = reason ?? null } = error ?? {};
+  const times = [startedAt.getTime(), toStoredDuration(durationMs)] as const;
+  return [sequence, number, ...times, outcome, code, message, encodeDetails(details) ?? null] as const;
+}
+
+/**
+ * Counts deliveries that are added, and that start or stop running, and stores the counts once per transaction. A trigger, which
+ * counts other changes, would cost 3 µs for each of these.
+ */
+export class TotalsTable {
+  readonly #statements: Statements;
+  readonly #added = new Map<string, Map<DeliveryStatus, number>>();
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** Returns the number of deliveries that the open transaction has added to a total. */
+  added(endpoint: string, status: DeliveryStatus): number {
+    return this.#added.get(endpoint)?.get(status) ?? 0;
+  }
+
+  add(endpoint: string, status: DeliveryStatus, count = 1): void {
+    const added = this.#added.get(endpoint) ?? new Map<DeliveryStatus, number>();
+    this.#added.set(endpoint, added.set(status, (added.get(status) ?? 0) + count));
+  }
+
+  move(endpoint: string, from: DeliveryStatus, to: DeliveryStatus, count = 1): void {
+    this.add(endpoint, from, -count);
+    this.add(endpoint, to, count);
+  }
+
+  /** Stores the counts. Call this method at the end of each transaction. */
+  store(): void {
+    for (const [endpoint, added] of this.#added) {
+      for (const [status, count] of added) if (count !== 0) this.#statements.addToTotal.run(endpoint, status, count);
+    }
+    this.#added.clear();
+  }
+
+  /** Forgets the counts of a transaction that was rolled back. */
+  discard(): void {
+    this.#added.clear();
+  }
+}
+
+function toStoredDuration(durationMs: number): number {
+  return Math.max(0, Math.round(durationMs));
+}
+
+const outcomes = ["succeeded", "ignored", "failed", "abandoned"] as const;
+
+/** The column `message` contains the error message or, without a code, why the delivery was ignored. */
+function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
+  return {
+    number: Number(row.number),
+    startedAt: new Date(Number(row.started_at)),
+    durationMs: Number(row.duration_ms),
+    outcome: outcomes.find((known) => known === row.outcome) ?? "failed",
+    ...(row.code !== null && { error: { code: String(row.code), message: String(row.message) } }),
+    ...(row.code === null && typeof row.message === "string" && { reason: row.message }),
+  };
+}
 
 type Row = Record<string, unknown>;
 
@@ -62,7 +177,7 @@ export class DeliveryReader {
     before,
     limit,
   }: Pick<ListOptions, "endpoint" | "status"> & { before: number; limit: number }): number[] {
-    const { newest, newestOf, totals } = this.#statements;
+    const { newest, totals } = this.#statements;
     const rows =
       endpoint === undefined && status === undefined
         ? newest.all(before, limit)
@@ -70,9 +185,16 @@ export class DeliveryReader {
             .all()
             .filter((total) => total.endpoint === (endpoint ?? total.endpoint))
             .filter((total) => total.status === (status ?? total.status))
-            .flatMap((total) => newestOf.all(String(total.endpoint), String(total.status), before, limit));
+            .flatMap((total) => this.#newestOf(String(total.endpoint), String(total.status), { before, limit }));
     const sequences = rows.map(({ sequence }) => Number(sequence));
     return sequences.sort((one, other) => other - one).slice(0, limit);
+  }
+
+  #newestOf(endpoint: string, status: string, { before, limit }: { before: number; limit: number }): Row[] {
+    const { newestQueued, newestRunning, newestEnded } = this.#statements;
+    if (status === "queued") return newestQueued.all(endpoint, before, limit);
+    if (status === "running") return newestRunning.all(endpoint, before, limit);
+    return newestEnded.all(endpoint, status, before, limit);
   }
 
   counts(): Record<string, DeliveryCounts> {
@@ -80,7 +202,7 @@ export class DeliveryReader {
     const counts: Record<string, Record<DeliveryStatus, number>> = Object.create(null);
     for (const row of this.#statements.totals.all()) {
       const endpoint = String(row.endpoint);
-      const known = counts[endpoint] ?? { queued: 0, running: 0, succeeded: 0, dead: 0, cancelled: 0 };
+      const known = counts[endpoint] ?? { queued: 0, running: 0, succeeded: 0, ignored: 0, dead: 0, cancelled: 0 };
       counts[endpoint] = known;
       const status = deliveryStatuses.find((one) => one === row.status);
       if (status) known[status] = Number(row.deliveries);
@@ -89,7 +211,7 @@ export class DeliveryReader {
   }
 
   #toStored(row: Row): StoredDelivery {
-    const status = deliveryStatuses.find((known) => known === row.status) ?? "dead";
+    const status = toStatus(row.status);
     return {
       id: String(row.id),
       endpoint: String(row.endpoint),
@@ -105,9 +227,111 @@ export class DeliveryReader {
   }
 }
 
+/** A status of a newer release is shown as dead. */
+export function toStatus(value: unknown): DeliveryStatus {
+  return deliveryStatuses.find((known) => known === value) ?? "dead";
+}
+
 /** Returns the sequence before which a page starts. @throws `OPTION_INVALID` if the cursor is invalid. */
-export function readCursor({ cursor }: Pick<ListOptions, "cursor">): number {
+function readCursor({ cursor }: Pick<ListOptions, "cursor">): number {
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
   if (!Number.isSafeInteger(before)) throw cursorInvalid();
   return before;
+}
+
+/** The number of sequences per query. */
+const scanBatch = 250;
+/** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance in milliseconds. */
+const disorderMs = 60_000;
+
+/** What a search looks for. Can be sent to a thread. */
+export interface SearchRequest {
+  filter: DeliveryFilter;
+  options: ListOptions;
+  /** The maximum duration, in milliseconds. */
+  maxMs: number;
+}
+
+/** The result of a search. Can be sent from a thread. */
+export interface FoundDeliveries {
+  /** The sequences of the matching deliveries, newest first. */
+  sequences: readonly number[];
+  /** Where the search stopped, unless all deliveries were examined. */
+  end?: { sequence: number; receivedAt: number };
+}
+
+/** Finds deliveries that match filters. Examines the deliveries one by one, newest first, until the page is full or the time is over. */
+export class DeliverySearch {
+  readonly #statements: Statements;
+  readonly #attempts: AttemptTable;
+  readonly #reader: DeliveryReader;
+
+  constructor(statements: Statements, attempts: AttemptTable, reader: DeliveryReader) {
+    this.#statements = statements;
+    this.#attempts = attempts;
+    this.#reader = reader;
+  }
+
+  /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
+  find({ filter, options, maxMs }: SearchRequest): FoundDeliveries {
+    const limit = pageSize(options);
+    const stopAt = performance.now() + maxMs;
+    const range = this.#sequencesOf(filter);
+    const sequences: number[] = [];
+    for (let before = Math.min(range.until, readCursor(options)); ; ) {
+      const batch = this.#reader.sequences({ ...options, before, limit: scanBatch });
+      for (const sequence of batch) {
+        if (sequence < range.from) return { sequences };
+        before = sequence;
+        const row = this.#statements.row.get(sequence);
+        if (!row) continue;
+        const receivedAt = Number(row.received_at);
+        if (this.#matches(filter, { sequence, receivedAt, row })) sequences.push(sequence);
+        const isStopped = sequences.length === limit || performance.now() >= stopAt;
+        if (isStopped) return { sequences, end: { sequence, receivedAt } };
+      }
+      if (batch.length < scanBatch) return { sequences };
+    }
+  }
+
+  /** Reads the found deliveries. */
+  page({ sequences, end }: FoundDeliveries): DeliveryPage {
+    return {
+      deliveries: sequences.map((sequence) => this.#reader.read(sequence)).filter((found) => found !== undefined),
+      ...(end && { next: String(end.sequence), searchedUntil: new Date(end.receivedAt) }),
+    };
+  }
+
+  #matches(
+    filter: DeliveryFilter,
+    { sequence, receivedAt, row }: { sequence: number; receivedAt: number; row: Record<string, unknown> },
+  ): boolean {
+    return matchesFilter(filter, {
+      id: String(row.id),
+      receivedAt,
+      body: String(row.body),
+      attempts: () => this.#attempts.listWithDetails(sequence),
+    });
+  }
+
+  /** Returns the sequences that can have the times of a filter. `until` is excluded. */
+  #sequencesOf({ receivedFrom, receivedUntil }: DeliveryFilter): { from: number; until: number } {
+    return {
+      from: receivedFrom === undefined ? 0 : this.#firstReceivedAt(receivedFrom - disorderMs),
+      until: receivedUntil === undefined ? Number.MAX_SAFE_INTEGER : this.#firstReceivedAt(receivedUntil + disorderMs),
+    };
+  }
+
+  /** Returns the first sequence that was received at a time or later. Uses a binary search. */
+  #firstReceivedAt(time: number): number {
+    let low = 0;
+    let high = Number(this.#statements.lastSequence.get()?.sequence ?? 0) + 1;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const row = this.#statements.firstFrom.get(middle);
+      if (!row || Number(row.received_at) >= time) high = middle;
+      else low = Number(row.sequence) + 1;
+    }
+    return low;
+  }
 }

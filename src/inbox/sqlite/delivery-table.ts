@@ -1,26 +1,107 @@
 import type { DatabaseSync } from "node:sqlite";
-import { isDamage } from "../../core/sqlite-errors.ts";
-import type { ClaimedDelivery, DeliveryKey, IncomingDelivery } from "../inbox.ts";
-import { deliveryRunning, deliveryUnknown, inboxFull } from "../inbox-errors.ts";
-import type { NextStep } from "../next-step.ts";
-import { encodeHeaders } from "../recorded-headers.ts";
-import type { Retention } from "../retention.ts";
-import { AttemptTable, type TimedAttempt } from "./attempt-table.ts";
+import { isDamage } from "../../core/files.ts";
+import { deliveryRunning, deliveryUnknown, inboxFull } from "../errors.ts";
+import {
+  type ClaimedDelivery,
+  type DeliveryKey,
+  type DeliveryStatus,
+  type IncomingDelivery,
+  maxOwnActions,
+  type NextStep,
+  ownActionRetentionMs,
+} from "../inbox.ts";
+import { encodeHeaders } from "../records.ts";
+import type { Retention } from "../retry.ts";
 import { DeliveryPruner } from "./delivery-pruner.ts";
-import { DeliveryReader } from "./delivery-reader.ts";
-import { DeliverySearch } from "./delivery-search.ts";
+import {
+  AttemptTable,
+  DeliveryReader,
+  DeliverySearch,
+  type TimedAttempt,
+  TotalsTable,
+  toStatus,
+} from "./delivery-reader.ts";
 import { type Claimant, Leases } from "./leases.ts";
-import { OwnActionTable } from "./own-action-table.ts";
-import { PauseTable } from "./pause-table.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
+
+/** Reads and writes the keys of own actions. Call the methods that write inside a transaction. */
+class OwnActionTable {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** Adds keys, and removes old keys. `now` is in milliseconds since the epoch. */
+  add(keys: readonly string[], now: number): void {
+    for (const key of keys) this.#statements.addOwnAction.run(key, now);
+    this.prune(now);
+  }
+
+  /** Returns the keys that are stored. */
+  find(keys: readonly string[]): ReadonlySet<string> {
+    return new Set(keys.filter((key) => this.#statements.ownAction.get(key) !== undefined));
+  }
+
+  /** Removes keys whose retention period has ended, and the oldest keys above the maximum. */
+  prune(now: number): void {
+    this.#statements.removeOwnActions.run({
+      max_kept: maxOwnActions,
+      before: now - ownActionRetentionMs,
+      max_rows: maxRows,
+    });
+  }
+}
+
+/** The maximum number of keys that one write removes. Each write adds fewer keys, so the table does not grow. */
+const maxRows = 200;
+
+/** Reads and writes which endpoints are paused. The statements that claim deliveries check the same table. */
+class PauseTable {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  pause(endpoint: string): void {
+    this.#statements.pause.run(endpoint);
+  }
+
+  resume(endpoint: string): void {
+    this.#statements.resume.run(endpoint);
+  }
+
+  /** Returns the names of the paused endpoints, sorted. */
+  list(): string[] {
+    return this.#statements.paused.all().map(({ endpoint }) => String(endpoint));
+  }
+}
 
 /** A claimed delivery as read from its row, before the retry policy is applied. */
 export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
   sequence: number;
-  /** The number of attempts so far that count, including this attempt. See `uncounted_attempts` in `migrations.ts`. */
+  /** The number of attempts so far that count, including this attempt. See `uncounted_attempts` in `database.ts`. */
   countedAttempts: number;
   /** When this attempt started, in milliseconds since the epoch. */
   startedAt: number;
+}
+
+type Row = Record<string, unknown>;
+
+/** Returns a delivery as claimed from its row before the claim. */
+function toClaimed(endpoint: string, row: Row, now: number): ClaimedRow {
+  const attempt = Number(row.attempts) + 1;
+  return {
+    sequence: Number(row.sequence),
+    id: String(row.id),
+    endpoint,
+    body: String(row.body),
+    receivedAt: new Date(Number(row.received_at)),
+    attempt,
+    countedAttempts: attempt - Number(row.uncounted_attempts),
+    startedAt: now,
+  };
 }
 
 /** The result of an attempt and the next status of the delivery. */
@@ -30,7 +111,7 @@ export interface AttemptEnd {
 }
 
 /**
- * The effect of storing the result of an attempt. `late`: another process had taken over the delivery, but the success
+ * The effect of storing the result of an attempt. `late`: another process had taken over the delivery, but the result
  * counts. `superseded`: another process had taken over the delivery, and the result has no effect on its status.
  */
 export type RecordResult = "stored" | "late" | "superseded";
@@ -38,11 +119,6 @@ export type RecordResult = "stored" | "late" | "superseded";
 /** The limits of one transaction that replays dead deliveries. */
 const maxReplayRows = 200;
 const maxReplayMs = 10;
-
-/**
- * The maximum number of rows of `failed_attempts` after a prune. A search index that has missed more failed attempts is built again.
- */
-const maxFailedAttempts = 100_000;
 
 /** The maximum number of suspects that are read to find a suspect that is not on a damaged page. */
 const maxSuspects = 20;
@@ -55,17 +131,21 @@ export class DeliveryTable {
   readonly leases: Leases;
   readonly ownActions: OwnActionTable;
   readonly pauses: PauseTable;
+  readonly totals: TotalsTable;
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
   readonly #damaged = new Set<number>();
+  /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
+  #isDamaged = false;
 
   constructor(database: DatabaseSync) {
     this.#statements = prepareStatements(database);
     this.#attempts = new AttemptTable(this.#statements);
     this.reader = new DeliveryReader(this.#statements, this.#attempts);
-    this.search = new DeliverySearch(database, this.reader);
-    this.leases = new Leases(this.#statements, this.#attempts);
+    this.search = new DeliverySearch(this.#statements, this.#attempts, this.reader);
+    this.totals = new TotalsTable(this.#statements);
+    this.leases = new Leases(this.#statements, { attempts: this.#attempts, totals: this.totals });
     this.ownActions = new OwnActionTable(this.#statements);
     this.pauses = new PauseTable(this.#statements);
     this.pruner = new DeliveryPruner(database, this.#statements);
@@ -81,17 +161,15 @@ export class DeliveryTable {
     { now, maxQueued }: { now: number; maxQueued: number },
   ): boolean {
     const headersText = encodeHeaders(headers) ?? null;
-    const values = {
-      endpoint,
-      id,
-      body,
-      received_at: receivedAt.getTime(),
-      now,
-      headers: headersText,
-      replay_of: replayOf ?? null,
-      max_queued: maxQueued,
-    };
-    if (this.#statements.add.run(values).changes > 0) return false;
+    const left = maxQueued - this.totals.added(endpoint, "queued");
+    const times = [receivedAt.getTime(), now] as const;
+    if (
+      left > 0 &&
+      this.#statements.add.run(endpoint, id, body, ...times, headersText, replayOf ?? null, left).changes > 0
+    ) {
+      this.totals.add(endpoint, "queued");
+      return false;
+    }
     const known = this.#statements.find.get(endpoint, id);
     if (!known) throw inboxFull(endpoint);
     if (known.status !== "dead") return true;
@@ -108,7 +186,15 @@ export class DeliveryTable {
     endpoint: string,
     { limit, claimant, onDamage }: { limit: number; claimant: Claimant; onDamage: (error: unknown) => void },
   ): ClaimedRow[] {
-    const due = this.#statements.due.all(endpoint, claimant.now, limit + this.#damaged.size);
+    const readable = this.#isDamaged ? undefined : this.#due(endpoint, { limit, now: claimant.now });
+    try {
+      if (readable) return this.#claimRows(endpoint, readable, claimant);
+    } catch (error) {
+      // The next claim finds the damaged delivery.
+      if (isDamage(error)) this.#isDamaged = true;
+      throw error;
+    }
+    const due = this.#statements.dueSequences.all(endpoint, claimant.now, limit + this.#damaged.size);
     const claimed: ClaimedRow[] = [];
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
@@ -137,34 +223,40 @@ export class DeliveryTable {
     return this.#claimOne(endpoint, { sequence: suspect.sequence, claimant, onDamage });
   }
 
+  /** Returns the due deliveries, or `undefined` if one of them is on a damaged page. */
+  #due(endpoint: string, { limit, now }: { limit: number; now: number }): Row[] | undefined {
+    try {
+      return this.#statements.due.all(endpoint, now, limit);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#isDamaged = true;
+      return undefined;
+    }
+  }
+
+  #claimRows(endpoint: string, rows: readonly Row[], { processId, now }: Claimant): ClaimedRow[] {
+    if (rows.length === 0) return [];
+    this.#statements.claim.run(processId, now, JSON.stringify(rows.map(({ sequence }) => sequence)));
+    this.totals.move(endpoint, "queued", "running", rows.length);
+    return rows.map((row) => toClaimed(endpoint, row, now));
+  }
+
   #claimOne(
     endpoint: string,
     { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
   ): ClaimedRow | undefined {
-    const { processId, now } = claimant;
+    let row: Row | undefined;
     try {
       // Read the row first, because a write to a damaged page would fail the whole transaction.
-      this.#statements.row.get(sequence);
+      row = this.#statements.row.get(sequence);
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.#damaged.add(sequence);
       onDamage(error);
-      return undefined;
     }
+    if (!row) return undefined;
     try {
-      const row = this.#statements.claim.get(processId, now, now, sequence);
-      return (
-        row && {
-          sequence,
-          id: String(row.id),
-          endpoint,
-          body: String(row.body),
-          receivedAt: new Date(Number(row.received_at)),
-          attempt: Number(row.attempts),
-          countedAttempts: Number(row.attempts) - Number(row.uncounted_attempts),
-          startedAt: now,
-        }
-      );
+      return this.#claimRows(endpoint, [row], claimant)[0];
     } catch (error) {
       if (isDamage(error)) this.#damaged.add(sequence);
       throw error;
@@ -173,31 +265,44 @@ export class DeliveryTable {
 
   /**
    * Stores the result of an attempt. If another process has taken over the delivery, a success counts unless the delivery has
-   * already succeeded, and a failure is ignored.
+   * already succeeded, `ignored` counts unless the delivery was already ignored or has succeeded, and a failure has no effect.
    *
-   * Storing the same result twice has no effect. This is necessary because a commit fails if the file was deleted, although
-   * the restored file contains the committed data.
+   * Storing the same result twice has no effect. This is necessary because a commit fails if the file was moved, although
+   * the file contains the committed data when it is moved back.
    */
-  recordEnd({ endpoint, id }: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordResult {
-    const row = this.#statements.find.get(endpoint, id);
-    const isRunningHere = row?.status === "running" && row.process_id === processId && row.attempts === attempt.number;
-    if (row === undefined) return "superseded";
-    const sequence = Number(row.sequence);
-    if (!isRunningHere && this.#attempts.has(sequence, attempt)) return "stored";
-    if (!isRunningHere && next.status !== "succeeded") return "superseded";
-    this.#attempts.add(sequence, attempt);
-    // A delivery with a requested replay must run again, so a late success does not end the delivery.
-    if (!isRunningHere && (row.status === "succeeded" || row.replay_requested === 1)) return "superseded";
+  recordEnd(row: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordResult {
+    const { sequence, endpoint, id } = row;
+    if (this.#attempts.addRunning(sequence, attempt, processId)) {
+      this.#end(sequence, { endpoint, next, now, from: "running" });
+      return "stored";
+    }
+    const other = this.#statements.find.get(endpoint, id);
+    if (other === undefined) return "superseded";
+    const found = Number(other.sequence);
+    if (this.#attempts.has(found, attempt)) return "stored";
+    if (next.status === "queued" || next.status === "dead") return "superseded";
+    this.#attempts.add(found, attempt);
+    // A delivery with a requested replay must run again, so a late result does not end the delivery.
+    const isEnded = other.status === "succeeded" || other.status === next.status;
+    if (isEnded || other.replay_requested === 1) return "superseded";
+    this.#end(found, { endpoint, next, now, from: toStatus(other.status) });
+    return "late";
+  }
+
+  #end(
+    sequence: number,
+    { endpoint, next, now, from }: { endpoint: string; next: NextStep; now: number; from: DeliveryStatus },
+  ): void {
     const isQueued = next.status === "queued";
-    this.#statements.end.run({
-      status: next.status,
-      due_at: isQueued ? next.dueAt : null,
-      finished_at: isQueued ? null : now,
-      is_uncounted: isQueued && !next.counts ? 1 : 0,
+    const ended = this.#statements.end.get(
+      next.status,
+      isQueued ? next.dueAt : null,
       now,
+      isQueued ? null : now,
+      isQueued && !next.counts ? 1 : 0,
       sequence,
-    });
-    return isRunningHere ? "stored" : "late";
+    );
+    if (from === "running") this.totals.move(endpoint, from, toStatus(ended?.status));
   }
 
   /** Returns when the next of an endpoint's deliveries is due, not counting suspects, in milliseconds since the epoch. */
@@ -208,7 +313,7 @@ export class DeliveryTable {
 
   /** Corrects the times of deliveries after the clock was set back. Otherwise, retries would be delayed by the difference. */
   correctClock(endpoint: string, now: number): void {
-    for (const status of ["queued", "running"]) this.#statements.correctClock.run({ endpoint, status, now });
+    this.#statements.correctClock.run({ endpoint, now });
   }
 
   /**
@@ -229,11 +334,6 @@ export class DeliveryTable {
     const row = this.#statements.find.get(endpoint, id);
     if (!row) throw deliveryUnknown({ endpoint, id }, "discarded");
     if (row.status === "running") throw deliveryRunning({ endpoint, id });
-  }
-
-  /** Removes all but the newest rows of `failed_attempts`. */
-  pruneFailedAttempts(): void {
-    this.#statements.removeFailedAttempts.run(maxFailedAttempts);
   }
 
   /** Returns the sequence of the newest delivery, or 0 if there are no deliveries. */

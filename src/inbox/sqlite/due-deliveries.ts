@@ -21,7 +21,7 @@ export interface DueDeliveriesOptions {
   isStopped: () => boolean;
 }
 
-/** Wakes the workers whose deliveries are due. See `crash-policy.ts` for the term "suspect". */
+/** Wakes the workers whose deliveries are due. See `retry.ts` for the term "suspect". */
 export class DueDeliveries {
   readonly #options: DueDeliveriesOptions;
   /**

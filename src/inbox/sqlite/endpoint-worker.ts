@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Logger } from "../../core/logger.ts";
-import type { EndpointQueue } from "../inbox.ts";
-import { inboxClosing, leaseLost, storedClosingError, toAttemptError } from "../inbox-errors.ts";
+import type { Logger } from "../../core/log.ts";
+import { attemptOutcome, inboxClosing, leaseLost, storedClosingError } from "../errors.ts";
+import type { EndpointQueue, FinishedRun } from "../inbox.ts";
 import { nextStep } from "../next-step.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { AttemptEnd, ClaimedRow, DeliveryTable, RecordResult } from "./delivery-table.ts";
@@ -10,8 +10,7 @@ import type { RunGate } from "./run-gate.ts";
 
 export interface EndpointWorkerOptions {
   queue: EndpointQueue;
-  /** Returns the table of the open file, which changes when the file is restored. */
-  table: () => DeliveryTable;
+  table: DeliveryTable;
   groupCommit: GroupCommit;
   gate: RunGate;
   damage: DamageTracker;
@@ -92,7 +91,7 @@ export class EndpointWorker {
     if (this.#closing) return false;
     const claiming = this.#try(() =>
       groupCommit.write(() =>
-        table().claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
+        table.claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
       ),
     );
     this.#addClaim(claiming);
@@ -154,7 +153,7 @@ export class EndpointWorker {
       this.#recordDamage(error);
     };
     const rows = await this.#try(() =>
-      groupCommit.write(() => table().claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage })),
+      groupCommit.write(() => table.claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage })),
     );
     for (const row of rows ?? []) {
       gate.start();
@@ -228,18 +227,16 @@ export class EndpointWorker {
     const next = nextStep(outcome, { claimed, isInterrupted: signal.aborted, now: this.#options.now() });
     if (next.status === "queued" && !next.counts) {
       if (this.#closing) this.#interrupted += 1;
-      return this.#endInterrupted(row);
+      return this.#endInterrupted(row, outcome.onStored);
     }
     const attempt = {
       number,
       startedAt: new Date(row.startedAt),
       durationMs: performance.now() - startedAt,
-      ...(outcome.status === "failed"
-        ? { outcome: "failed" as const, error: toAttemptError(outcome.error) }
-        : { outcome: "succeeded" as const }),
+      ...attemptOutcome(outcome),
       ...(outcome.details && { details: outcome.details }),
     };
-    const stored = this.#end(row, { attempt, next });
+    const stored = this.#end(row, { attempt, next }, outcome.onStored);
     // The next claim is then part of the transaction that stores this result.
     freeSlot();
     if (!this.#closing) this.wake();
@@ -250,7 +247,7 @@ export class EndpointWorker {
   async #release(row: ClaimedRow): Promise<void> {
     const { groupCommit, table, processId, now, log } = this.#options;
     try {
-      await groupCommit.write(() => table().leases.release(row, { processId, now: now() }));
+      await groupCommit.write(() => table.leases.release(row, { processId, now: now() }));
     } catch (error) {
       log.error(
         { endpoint: row.endpoint, deliveryId: row.id, err: error },
@@ -263,7 +260,7 @@ export class EndpointWorker {
    * Requeues a delivery after the closing inbox interrupted the attempt. After a lost lease, the row already belongs to another
    * process, so nothing is stored and the error has no effect.
    */
-  #endInterrupted(row: ClaimedRow): Promise<void> {
+  #endInterrupted(row: ClaimedRow, onStored?: FinishedRun["onStored"]): Promise<void> {
     const now = this.#options.now();
     const attempt = {
       number: row.attempt,
@@ -272,17 +269,18 @@ export class EndpointWorker {
       outcome: "abandoned" as const,
       error: storedClosingError,
     };
-    return this.#end(row, { attempt, next: { status: "queued", dueAt: now, counts: false } });
+    return this.#end(row, { attempt, next: { status: "queued", dueAt: now, counts: false } }, onStored);
   }
 
   /** Stores the result of an attempt. Retries until the result is stored or the inbox closes. */
-  async #end(row: ClaimedRow, ending: AttemptEnd): Promise<void> {
+  async #end(row: ClaimedRow, ending: AttemptEnd, onStored: FinishedRun["onStored"]): Promise<void> {
     const { groupCommit, table, processId, now, log, retryMs, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id };
     for (let failures = 0; ; failures += 1) {
       try {
-        const result = await groupCommit.write(() => table().recordEnd(row, ending, { processId, now: now() }));
+        const result = await groupCommit.write(() => table.recordEnd(row, ending, { processId, now: now() }));
         this.#logResult(result, { row, ending });
+        if (result !== "superseded") onStored?.(ending.next);
         queue.onAttemptStored?.({ endpoint: row.endpoint, id: row.id });
         return;
       } catch (error) {
@@ -304,7 +302,9 @@ export class EndpointWorker {
     if (result === "late") {
       log.warn(
         fields,
-        "A delivery succeeded after another process had taken it over. The delivery counts as succeeded, but may have run twice.",
+        ending.next.status === "ignored"
+          ? "A delivery was ignored after another process had taken it over. The delivery counts as ignored, but may have run too."
+          : "A delivery succeeded after another process had taken it over. The delivery counts as succeeded, but may have run twice.",
       );
     } else if (result === "superseded") {
       log.warn(

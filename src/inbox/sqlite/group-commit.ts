@@ -1,6 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
-import { isBusy, isDamage } from "../../core/sqlite-errors.ts";
-import { inboxUnavailable } from "../inbox-errors.ts";
+import { isBusy, isDamage } from "../../core/files.ts";
+import { inboxUnavailable } from "../errors.ts";
 
 /**
  * The maximum time that a write waits for another connection's lock, in milliseconds. Well below the Hub's timeout, so that the
@@ -29,8 +29,8 @@ export interface TransactionTarget {
   /** Called outside a transaction with the error of a failed group of writes. */
   afterFailure(error: unknown): void;
   /**
-   * Stores the changes of the open transaction outside the database, before the commit. Returns `undefined` if there is nothing to
-   * store. If the promise rejects, the transaction is rolled back. Later writes wait for the promise.
+   * Called after the writes of a transaction. Stores their changes outside the database, before the commit. Returns `undefined` if
+   * there is nothing to store. If the promise rejects, the transaction is rolled back. Later writes wait for the promise.
    */
   storeChanges?(): Promise<void> | undefined;
 }
@@ -96,18 +96,17 @@ export class GroupCommit {
   }
 
   #flush(): void {
-    const group = this.#waiting.splice(0, this.#singleWrites > 0 ? 1 : this.#waiting.length);
-    if (this.#singleWrites > 0) {
-      this.#singleWrites -= 1;
-      if (this.#waiting.length > 0) this.#schedule(0);
-    }
+    const isSingle = this.#singleWrites > 0;
+    const group = this.#waiting.splice(0, isSingle ? 1 : this.#waiting.length);
     try {
       this.#target.begin();
     } catch (error) {
       this.#waitForLock(group, error);
       return;
     }
+    if (isSingle) this.#singleWrites -= 1;
     this.#commitAll(group);
+    if (this.#waiting.length > 0) this.#schedule(0);
   }
 
   #commitAll(group: readonly Write[]): void {
@@ -167,7 +166,6 @@ export class GroupCommit {
     // A write to a damaged page fails the whole transaction, so the writes are retried one by one.
     if (isDamage(error) && group.length > 1) {
       this.#waiting.unshift(...group);
-      this.#schedule(0);
       this.#singleWrites = group.length;
       return;
     }
@@ -177,13 +175,17 @@ export class GroupCommit {
 
   #waitForLock(group: readonly Write[], error: unknown): void {
     const oldest = performance.now() - this.#deadlineMs;
+    const kept: Write[] = [];
     for (const write of group) {
-      if (isBusy(error) && write.since > oldest) this.#waiting.push(write);
-      else {
-        this.#failure = error;
-        write.reject(inboxUnavailable(error));
+      if (isBusy(error) && write.since > oldest) {
+        kept.push(write);
+        continue;
       }
+      this.#failure = error;
+      write.reject(inboxUnavailable(error));
+      if (this.#singleWrites > 0) this.#singleWrites -= 1;
     }
+    this.#waiting = [...kept, ...this.#waiting];
     if (this.#waiting.length > 0) this.#schedule(retryMs);
   }
 }

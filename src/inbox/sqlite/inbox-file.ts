@@ -1,24 +1,13 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { messageOf } from "../../core/describe-error.ts";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { makePrivateFolder, syncFolder } from "../../core/private-folder.ts";
-import { isFull } from "../../core/sqlite-errors.ts";
+import { isFull } from "../../core/files.ts";
+import type { Logger } from "../../core/log.ts";
 import type { InboxProblem } from "../inbox.ts";
-import { openInboxDatabase } from "./database.ts";
+import { isFromNewerRelease, openInboxDatabase } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
-import { DiskSpace, spaceOf } from "./disk-space.ts";
-import { copyMissing } from "./restore.ts";
-
-/**
- * The pause after a failed restoration is `retryFactor` times the duration of the restoration, but at least `minRetryMs` and at
- * most `maxRetryMs`. The pause limits how long copies of a large file block the event loop.
- */
-const minRetryMs = 900;
-const maxRetryMs = 60_000;
-const retryFactor = 10;
+import { DiskSpace, spaceOf } from "./file-system.ts";
 
 export interface InboxFileOptions {
   /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
@@ -50,27 +39,27 @@ export interface ChangeLog {
 const suffixes = ["", "-wal", "-shm"] as const;
 
 /**
- * The open file of an inbox. If the file is deleted, moved, or replaced, the deliveries are restored at the original path, unless
- * the changes are stored in a log.
+ * The open file of an inbox. While the file is deleted, moved, or replaced, nothing is stored, because the next start would not find
+ * it.
  */
 export class InboxFile {
+  readonly table: DeliveryTable;
+  /** The deliveries without the changes of an open transaction. Use this property outside transactions. */
+  readonly committed: DeliveryTable;
   readonly #options: InboxFileOptions;
   readonly #path: string | undefined;
   readonly #changes: ChangeLog | undefined;
   /** The connection that sees only committed changes while the changes of an open transaction are being stored. */
   readonly #reader: DatabaseSync | undefined;
-  readonly #committed: DeliveryTable | undefined;
-  #database: DatabaseSync;
-  #table: DeliveryTable;
-  #space: DiskSpace;
-  #begin: () => void = () => {};
-  #commit: () => void = () => {};
+  readonly #database: DatabaseSync;
+  readonly #space: DiskSpace;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
   /** The identities of the open files, in the order of `suffixes`. */
-  #identities: readonly (string | undefined)[] = [];
+  readonly #identities: readonly (string | undefined)[];
   #problem: InboxProblem | undefined;
-  /** When the next restoration may start, by `performance.now()`. */
-  #retryAt = 0;
-  #restored: () => void = () => {};
+  /** The problem of a file whose tables a newer release has changed. */
+  #outdated: InboxProblem | undefined;
 
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor(options: InboxFileOptions) {
@@ -79,10 +68,18 @@ export class InboxFile {
     this.#path = file === ":memory:" || logged !== undefined ? undefined : resolve(file);
     this.#changes = logged?.changes;
     this.#reader = logged && new DatabaseSync(file, { readOnly: true });
-    this.#committed = this.#reader && new DeliveryTable(this.#reader);
-    this.#database = logged?.database ?? openInboxDatabase(file, { mustExist });
-    this.#table = new DeliveryTable(this.#database);
-    this.#space = this.#adopt(this.#database);
+    const database = logged?.database ?? openInboxDatabase(file, { mustExist });
+    this.#database = database;
+    this.table = new DeliveryTable(database);
+    this.committed = this.#reader ? new DeliveryTable(this.#reader) : this.table;
+    this.#begin = database.prepare("BEGIN IMMEDIATE");
+    this.#commit = database.prepare("COMMIT");
+    const folder = file === ":memory:" ? undefined : dirname(resolve(file));
+    this.#space = new DiskSpace(database, () => (folder === undefined ? undefined : spaceOf(folder)));
+    this.#space.refresh();
+    // The WAL of an earlier process can fill a small disk.
+    this.#checkpoint();
+    this.#identities = this.#identitiesAtPath();
   }
 
   /** The absolute path of the file, or `undefined` if no other process uses the file. */
@@ -90,41 +87,36 @@ export class InboxFile {
     return this.#path;
   }
 
-  /** The deliveries of the current file. Read this property again after each `await`, because the file may have been restored. */
-  get table(): DeliveryTable {
-    return this.#table;
-  }
-
   /** Whether the changes are stored in a log before each commit. */
   get isLogged(): boolean {
     return this.#changes !== undefined;
   }
 
-  /** The deliveries without the changes of an open transaction. Use this property outside transactions. */
-  get committed(): DeliveryTable {
-    return this.#committed ?? this.#table;
+  /** The current problem, if the file is gone, or if this process must not write to it. */
+  get problem(): InboxProblem | undefined {
+    return this.#problem ?? this.#outdated;
   }
 
-  /** The current problem, if the file is gone and has not been restored yet. */
-  get problem(): InboxProblem | undefined {
-    return this.#problem;
+  /** Whether a newer release has changed the tables, so that this process must not write to them. */
+  get isOutdated(): boolean {
+    return this.#outdated !== undefined;
   }
 
   get isTransaction(): boolean {
     return this.#database.isTransaction;
   }
 
-  /** Sets a callback that is called after each restoration. */
-  onRestored(callback: () => void): void {
-    this.#restored = callback;
-  }
-
-  /** Starts a write transaction. @throws if another connection holds the lock, or if the file is gone and cannot be restored. */
+  /**
+   * Starts a write transaction.
+   *
+   * @throws if another connection holds the lock, if the file is gone, or if a newer release has changed the tables.
+   */
   begin(): void {
-    if (this.#problem) this.#ensureInPlace();
+    if (this.#problem) this.#throwIfGone();
     this.#space.refreshIfNeeded();
-    this.#begin();
+    this.#begin.run();
     try {
+      if (this.#path !== undefined) this.#checkRelease();
       this.#changes?.begin(this.#database);
     } catch (error) {
       this.rollback();
@@ -134,7 +126,9 @@ export class InboxFile {
 
   /** See `TransactionTarget.storeChanges`. */
   storeChanges(): Promise<void> | undefined {
-    return this.#changes?.store();
+    if (!this.#changes) return undefined;
+    this.table.totals.store();
+    return this.#changes.store();
   }
 
   /**
@@ -143,13 +137,15 @@ export class InboxFile {
    * @throws if the commit fails, or if the file is no longer at its path.
    */
   commit(): void {
-    this.#commit();
+    this.table.totals.store();
+    this.#commit.run();
     this.#changes?.end("committed");
-    if (!this.#isInPlace()) throw this.#recordGone();
+    this.#throwIfGone();
   }
 
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    this.table.totals.discard();
     this.#changes?.end("rolled back");
   }
 
@@ -171,54 +167,26 @@ export class InboxFile {
   }
 
   /**
-   * Restores the file if the file is not at its path. Returns whether the file is at its path now. Logs an error if the restoration
-   * fails.
+   * Checks whether the open files are at their paths, and logs an error if not. A file that was moved back is used again. The check
+   * takes about 7 µs, which is about a hundredth of a sync to disk.
    */
-  restoreIfGone(): boolean {
-    try {
-      this.#ensureInPlace();
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  /** @throws if the file is gone and cannot be restored. */
-  #ensureInPlace(): void {
-    if (this.#isInPlace()) {
+  checkPlace(): boolean {
+    const current = this.#identitiesAtPath();
+    if (this.#identities.every((identity, index) => identity === current[index])) {
       this.#problem = undefined;
-      return;
+      return true;
     }
-    if (!this.#problem) this.#recordGone();
-    if (performance.now() < this.#retryAt)
-      throw new WebhookError(String(this.#problem?.message), { code: "INBOX_UNAVAILABLE" });
-    this.#restore();
+    if (this.#problem) return false;
+    const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open. New deliveries are rejected. Move the file and its -wal and -shm files back, or restart the server with a new inbox.`;
+    this.#options.log.error({ code: "INBOX_UNAVAILABLE", file: this.#path }, message);
+    this.#problem = { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
+    return false;
   }
 
-  /** Restores the file if the file is not at its path, and then closes the file. */
+  /** Closing the database does not delete the WAL of another file at the path. */
   close(): void {
-    this.restoreIfGone();
-    // If the restoration failed, another file can be at this path. Closing the database does not delete that file's
-    // WAL.
     this.#reader?.close();
     this.#database.close();
-  }
-
-  #adopt(database: DatabaseSync): DiskSpace {
-    const { file } = this.#options;
-    const folder = file === ":memory:" ? undefined : dirname(resolve(file));
-    this.#database = database;
-    this.#table = new DeliveryTable(database);
-    const [begin, commit] = [database.prepare("BEGIN IMMEDIATE"), database.prepare("COMMIT")];
-    this.#begin = () => void begin.run();
-    this.#commit = () => void commit.run();
-    this.#space = new DiskSpace(database, () => (folder === undefined ? undefined : spaceOf(folder)));
-    this.#space.refresh();
-    // The WAL of an earlier process can fill a small disk.
-    this.#checkpoint();
-    this.#identities = this.#identitiesAtPath();
-    this.#problem = undefined;
-    return this.#space;
   }
 
   #checkpoint(): void {
@@ -229,102 +197,25 @@ export class InboxFile {
     }
   }
 
-  /** Whether the open files are at their paths. The check takes about 7 µs, which is about a hundredth of a sync to disk. */
-  #isInPlace(): boolean {
-    if (this.#path === undefined) return true;
-    const current = this.#identitiesAtPath();
-    return this.#identities.every((identity, index) => identity === current[index]);
-  }
-
   #identitiesAtPath(): (string | undefined)[] {
     const path = this.#path;
     return path === undefined ? [] : suffixes.map((suffix) => identityOf(`${path}${suffix}`));
   }
 
-  #recordGone(): WebhookError {
-    const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open. New deliveries are rejected until the inbox is restored.`;
-    if (!this.#problem) this.#options.log.error({ code: "INBOX_UNAVAILABLE", file: this.#path }, message);
-    this.#problem ??= { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
-    return new WebhookError(message, { code: "INBOX_UNAVAILABLE" });
-  }
-
-  #restore(): void {
-    const path = this.#path;
-    if (path === undefined) return;
-    const before = this.#database;
-    const startedAt = performance.now();
-    try {
-      // After the checkpoint, a moved file is complete without its WAL.
-      this.#checkpoint();
-      makePrivateFolder(dirname(path), "INBOX_UNUSABLE");
-      const current = identityOf(path);
-      const isOurs = current !== undefined && current === this.#identities[0];
-      if (current === undefined || isOurs) this.#writeSnapshot(path, { isOurs });
-      else this.#copyInto(path);
-    } catch (error) {
-      this.#recordFailure(error);
-      const now = performance.now();
-      this.#retryAt = now + Math.min(Math.max(minRetryMs, retryFactor * (now - startedAt)), maxRetryMs);
-      throw error;
+  /** @throws if a newer release has changed the tables, to which this release could write wrong rows. */
+  #checkRelease(): void {
+    if (!isFromNewerRelease(this.#database)) {
+      this.#outdated = undefined;
+      return;
     }
-    before.close();
-    this.#options.log.warn({ file: path }, "The inbox was restored at its path, with all accepted deliveries.");
-    this.#restored();
+    const message = `A newer release of hub-webhooks has updated the inbox "${this.#path}" while this process was running. New deliveries are rejected. Update hub-webhooks, and restart this process.`;
+    if (!this.#outdated) this.#options.log.error({ code: "INBOX_UNUSABLE", file: this.#path }, message);
+    this.#outdated = { code: "INBOX_UNUSABLE", severity: "unavailable", message };
+    throw new WebhookError(message, { code: "INBOX_UNUSABLE" });
   }
 
-  /**
-   * Writes all deliveries to a new file at the path. Replaces only the file of this inbox. @throws if another file exists at the
-   * path.
-   */
-  #writeSnapshot(path: string, { isOurs }: { isOurs: boolean }): void {
-    const snapshot = `${path}.restored-${crypto.randomUUID()}`;
-    try {
-      // The file is created with mode 0600, so that other users cannot read payloads. SQLite treats an empty file as a new
-      // database.
-      closeSync(openSync(snapshot, "ax", 0o600));
-      this.#database.prepare("VACUUM INTO ?").run(snapshot);
-      syncFile(snapshot);
-      this.#removeOwn(["-wal", "-shm"]);
-      if (isOurs) renameSync(snapshot, path);
-      else placeWithoutReplacing(snapshot, path);
-      syncFolder(dirname(path));
-    } finally {
-      rmSync(snapshot, { force: true });
-    }
-    this.#adopt(openInboxDatabase(path));
-  }
-
-  /** Copies all deliveries into an inbox that another process created at the path. @throws if the file at the path is not an inbox. */
-  #copyInto(path: string): void {
-    // Otherwise, SQLite would use the WAL of this inbox for the other file.
-    this.#removeOwn(["-wal", "-shm"]);
-    const target = openInboxDatabase(path);
-    try {
-      copyMissing(this.#database, path);
-    } catch (error) {
-      target.close();
-      throw error;
-    }
-    this.#adopt(target);
-  }
-
-  #removeOwn(removed: readonly (typeof suffixes)[number][]): void {
-    for (const [index, suffix] of suffixes.entries()) {
-      const at = `${this.#path}${suffix}`;
-      if (removed.includes(suffix) && identityOf(at) === this.#identities[index]) rmSync(at, { force: true });
-    }
-  }
-
-  #recordFailure(error: unknown): void {
-    const isForeign = WebhookError.isInstance(error) && error.code === "INBOX_UNUSABLE";
-    const code = isForeign ? "INBOX_FILE_REPLACED" : "INBOX_UNAVAILABLE";
-    const remedy = isForeign
-      ? "Move the file at this path away. The server then restores the inbox there."
-      : "The restoration will be retried.";
-    const reason = messageOf(error).replace(/\.$/, "");
-    const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open, and cannot be restored: ${reason}. ${remedy}`;
-    if (this.#problem?.message !== message) this.#options.log.error({ code, err: error, file: this.#path }, message);
-    this.#problem = { code, severity: "unavailable", message };
+  #throwIfGone(): void {
+    if (!this.checkPlace()) throw new WebhookError(String(this.#problem?.message), { code: "INBOX_UNAVAILABLE" });
   }
 }
 
@@ -336,25 +227,4 @@ function identityOf(path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function syncFile(path: string): void {
-  const descriptor = openSync(path, "r+");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-}
-
-/** Moves a file to a path. @throws if another process has created a file at that path. */
-function placeWithoutReplacing(from: string, to: string): void {
-  try {
-    linkSync(from, to);
-  } catch (error) {
-    // Not all file systems support hard links.
-    if (existsSync(to) || !hasCode(error, "EPERM", "ENOTSUP", "EOPNOTSUPP")) throw error;
-    renameSync(from, to);
-  }
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }

@@ -1,22 +1,67 @@
-import type { Logger } from "../../core/logger.ts";
+import type { Logger } from "../../core/log.ts";
+import { storedCrashError } from "../errors.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import { storedCrashError } from "../inbox-errors.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { HeartbeatMonitor } from "./heartbeat-monitor.ts";
 import type { RecoveredDelivery, RunningRow } from "./leases.ts";
 
-export interface LeaseRecoveryOptions {
+/** The last observed number of heartbeats of a process, and how long this number has not changed. */
+interface Observation {
+  heartbeats: number | undefined;
+  unchangedMs: number;
+}
+
+/**
+ * Detects processes that are gone. A process is gone if its number of heartbeats has not changed for the duration of a
+ * lease. The time is measured with the monotonic clock of this process, so that wrong clocks of other processes have no
+ * effect.
+ */
+export class HeartbeatMonitor {
+  readonly #leaseMs: number;
+  readonly #monotonicNow: () => number;
+  readonly #observations = new Map<string, Observation>();
+  #lastAt: number;
+
+  constructor({ leaseMs, monotonicNow }: { leaseMs: number; monotonicNow: () => number }) {
+    this.#leaseMs = leaseMs;
+    this.#monotonicNow = monotonicNow;
+    this.#lastAt = monotonicNow();
+  }
+
+  /**
+   * Observes the number of heartbeats of each process with running deliveries. The number is `undefined` for a process that has not
+   * sent any heartbeats yet. Returns the IDs of the processes that are gone.
+   */
+  observe(processes: ReadonlyMap<string, number | undefined>): string[] {
+    const now = this.#monotonicNow();
+    // The limit gives other processes time to send a heartbeat after the machine was suspended.
+    const elapsed = Math.min(now - this.#lastAt, this.#leaseMs / 3);
+    this.#lastAt = now;
+    for (const id of this.#observations.keys()) if (!processes.has(id)) this.#observations.delete(id);
+    return [...processes].flatMap(([id, heartbeats]) => {
+      const last = this.#observations.get(id);
+      const unchangedMs = last !== undefined && last.heartbeats === heartbeats ? last.unchangedMs + elapsed : 0;
+      this.#observations.set(id, { heartbeats, unchangedMs });
+      return unchangedMs >= this.#leaseMs ? [id] : [];
+    });
+  }
+
+  /** Restarts all observations. Call this method after a period in which no process could write heartbeats. */
+  reset(): void {
+    this.#observations.clear();
+  }
+}
+
+interface LeaseRecoveryOptions {
   /** The ID of this process. */
   processId: string;
   /** The workers of this process, by endpoint. */
   workers: ReadonlyMap<string, EndpointWorker>;
-  /** Returns the table of the open file, which changes when the file is restored. */
-  table: () => DeliveryTable;
-  /** Returns the table for reads outside transactions. */
-  committed: () => DeliveryTable;
+  table: DeliveryTable;
+  /** The table for reads outside transactions. */
+  committed: DeliveryTable;
   groupCommit: GroupCommit;
   damage: DamageTracker;
   leaseMs: number;
@@ -31,7 +76,7 @@ interface WorkerRow extends RunningRow {
   worker: EndpointWorker;
 }
 
-/** Recovers deliveries from processes that are gone. See `crash-policy.ts` for the term "suspect". */
+/** Recovers deliveries from processes that are gone. See `retry.ts` for the term "suspect". */
 export class LeaseRecovery {
   readonly #options: LeaseRecoveryOptions;
   readonly #monitor: HeartbeatMonitor;
@@ -54,9 +99,7 @@ export class LeaseRecovery {
   #findRunning(worker: EndpointWorker): WorkerRow[] {
     const { processId, committed, damage } = this.#options;
     const { endpoint } = worker.queue;
-    const { rows, unreadable } = committed().leases.running(endpoint, (error) =>
-      damage.recordIfDamage(error, endpoint),
-    );
+    const { rows, unreadable } = committed.leases.running(endpoint, (error) => damage.recordIfDamage(error, endpoint));
     const own = new Set(rows.filter((row) => row.processId === processId).map(({ id }) => id));
     worker.abortLost((id) => own.has(id) || this.#isUnreadable({ endpoint, id }, unreadable));
     return rows.map((row) => ({ ...row, worker }));
@@ -65,7 +108,7 @@ export class LeaseRecovery {
   /** Whether a delivery is on a damaged page. The lease of such a delivery cannot be lost, because no process can read the delivery. */
   #isUnreadable(key: DeliveryKey, unreadable: ReadonlySet<number>): boolean {
     try {
-      const sequence = this.#options.committed().leases.sequenceOf(key);
+      const sequence = this.#options.committed.leases.sequenceOf(key);
       return sequence !== undefined && unreadable.has(sequence);
     } catch (error) {
       if (!this.#options.damage.recordIfDamage(error, key.endpoint)) throw error;
@@ -74,19 +117,19 @@ export class LeaseRecovery {
   }
 
   /**
-   * Requeues deliveries that this process claimed but never ran. If the file is deleted during a commit, the claim fails, but the
-   * restored file contains the claim.
+   * Requeues deliveries that this process claimed but never ran. If the file is moved during a commit, the claim fails, but the file
+   * contains the claim when it is moved back.
    */
   async #releaseNotRunning(rows: readonly WorkerRow[]): Promise<void> {
     if (rows.length === 0) return;
     const { groupCommit, table, processId, now } = this.#options;
     await groupCommit.write(() => {
-      for (const row of rows) table().leases.release(row, { processId, now: now() });
+      for (const row of rows) table.leases.release(row, { processId, now: now() });
     });
   }
 
   async #recoverFromGone(running: readonly WorkerRow[]): Promise<void> {
-    const heartbeats = running.length === 0 ? new Map<string, number>() : this.#options.committed().leases.heartbeats();
+    const heartbeats = running.length === 0 ? new Map<string, number>() : this.#options.committed.leases.heartbeats();
     const processes = new Map(
       running.map(({ processId }): [string, number | undefined] => [processId, heartbeats.get(processId)]),
     );
@@ -109,10 +152,10 @@ export class LeaseRecovery {
     { gone, heartbeats }: { gone: string; heartbeats: number | undefined },
   ): Promise<void> {
     const { groupCommit, table } = this.#options;
-    const marked = await groupCommit.write(() => table().leases.markProcessGone(gone, { heartbeats }));
+    const marked = await groupCommit.write(() => table.leases.markProcessGone(gone, { heartbeats }));
     if (!marked) return;
     await Promise.all(rows.map((row) => this.#recoverOne(row, marked)));
-    await groupCommit.write(() => table().leases.removeProcess(gone));
+    await groupCommit.write(() => table.leases.removeProcess(gone));
   }
 
   async #recoverOne(
@@ -123,7 +166,7 @@ export class LeaseRecovery {
     const { endpoint, policy } = row.worker.queue;
     try {
       const recovered = await groupCommit.write(() =>
-        table().leases.recover(row, { wasAlone: running === 1, policy, now: now(), lastHeartbeatAt }),
+        table.leases.recover(row, { wasAlone: running === 1, policy, now: now(), lastHeartbeatAt }),
       );
       if (recovered) this.#log(recovered);
     } catch (error) {

@@ -1,9 +1,9 @@
-import { isDamage } from "../../core/sqlite-errors.ts";
-import { countsAsAttempt } from "../crash-policy.ts";
+import { isDamage } from "../../core/files.ts";
+import { storedCrashError } from "../errors.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import { storedCrashError } from "../inbox-errors.ts";
-import type { RetryPolicy } from "../retry-policy.ts";
-import type { AttemptTable } from "./attempt-table.ts";
+import type { RetryPolicy } from "../retry.ts";
+import { countsAsAttempt } from "../retry.ts";
+import type { AttemptTable, TotalsTable } from "./delivery-reader.ts";
 import type { Statements } from "./statements.ts";
 
 /** A process that claims or requeues deliveries, and the current time. */
@@ -38,9 +38,12 @@ export class Leases {
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
 
-  constructor(statements: Statements, attempts: AttemptTable) {
+  readonly #totals: TotalsTable;
+
+  constructor(statements: Statements, { attempts, totals }: { attempts: AttemptTable; totals: TotalsTable }) {
     this.#statements = statements;
     this.#attempts = attempts;
+    this.#totals = totals;
   }
 
   /**
@@ -80,7 +83,8 @@ export class Leases {
 
   /** Requeues a delivery that this process claimed but never ran. */
   release({ sequence }: Pick<RunningRow, "sequence">, { processId, now }: Claimant): void {
-    this.#statements.release.run({ sequence, process_id: processId, now });
+    const released = this.#statements.release.get({ sequence, process_id: processId, now });
+    if (released) this.#totals.move(String(released.endpoint), "running", "queued");
   }
 
   addHeartbeat({ processId, now }: Claimant): void {
@@ -158,6 +162,7 @@ export class Leases {
       now,
       sequence,
     });
+    this.#totals.move(String(row.endpoint), "running", isDead ? "dead" : "queued");
     const startedAt = Number(row.started_at ?? row.scheduled_at);
     this.#attempts.add(sequence, {
       number: attempt,

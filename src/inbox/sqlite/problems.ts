@@ -1,4 +1,4 @@
-import { messageOf } from "../../core/describe-error.ts";
+import { messageOf } from "../../core/describe.ts";
 import type { InboxProblem } from "../inbox.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";

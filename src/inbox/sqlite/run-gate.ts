@@ -1,6 +1,6 @@
-import { maxHoldMs } from "../crash-policy.ts";
+import { maxHoldMs } from "../retry.ts";
 
-/** A queued suspect. See `crash-policy.ts` for the term. */
+/** A queued suspect. See `retry.ts` for the term. */
 export interface Suspect {
   /** Milliseconds since the epoch. */
   dueAt: number;
@@ -22,7 +22,7 @@ export interface RunGateOptions {
 }
 
 /**
- * Runs suspects alone if possible, so that a second crash identifies its cause. See `crash-policy.ts` for the terms "suspect"
+ * Runs suspects alone if possible, so that a second crash identifies its cause. See `retry.ts` for the terms "suspect"
  * and "alone".
  *
  * A suspect that is due waits until no delivery is running. In a busy process, the gate alternates between holding back other

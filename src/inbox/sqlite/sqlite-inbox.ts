@@ -1,48 +1,102 @@
 import { resolve } from "node:path";
-import { readFilter } from "../delivery-filter.ts";
+import type { Logger } from "../../core/log.ts";
+import { deliveryUnknown, inboxUnavailable } from "../errors.ts";
+import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
   EndpointQueue,
   Inbox,
-  InboxDescription,
   InboxProblem,
   IncomingDelivery,
   ListOptions,
+  OwnActions,
   StoredDelivery,
 } from "../inbox.ts";
-import { deliveryUnknown, inboxUnavailable } from "../inbox-errors.ts";
-import type { OwnActions } from "../own-actions.ts";
-import { retentionOf } from "../retention.ts";
+import { defaultMaxBlockedMs } from "../loop-monitor.ts";
+import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
-import { BackgroundTasks } from "./background-tasks.ts";
+import { BackgroundTasks, pruneInbox } from "./background-tasks.ts";
 import { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import { DueDeliveries } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { InboxFile } from "./inbox-file.ts";
+import { InboxFile, type LoggedDatabase } from "./inbox-file.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { findProblems } from "./problems.ts";
-import { pruneInbox } from "./prune-inbox.ts";
 import { RunGate } from "./run-gate.ts";
-import { searchIndexFile } from "./search-index.ts";
-import { type ResolvedSqliteOptions, resolveSqliteOptions, type SqliteInboxOptions } from "./sqlite-inbox-options.ts";
+
+export interface SqliteInboxOptions {
+  /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
+  file: string;
+  /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
+  unsafeFileSystem?: "refuse" | "allow";
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Milliseconds of a monotonic clock. Default `performance.now`. */
+  monotonicNow?: () => number;
+  /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
+  maxQueued?: number;
+  /** If a process sends no heartbeats for this time in milliseconds, its deliveries are recovered. Default `30_000`. */
+  leaseMs?: number;
+  /**
+   * How long the event loop can be blocked before it counts as hung, in milliseconds. A hung process sends no
+   * heartbeats. Default `600_000`.
+   */
+  maxBlockedMs?: number;
+  /**
+   * The interval between polls, in milliseconds. A poll finds deliveries that other processes stored, due deliveries, and crashed
+   * processes. Default `1_000`.
+   */
+  pollMs?: number;
+  /** The delay of the first prune, in milliseconds. Later prunes run every hour. Default `10_000`. */
+  firstPruneMs?: number;
+  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
+  mustExist?: boolean;
+  /**
+   * The open database at `file`, and the log that stores its changes before each commit. No other process may use the file. The
+   * file must contain no running deliveries of processes that can still store results.
+   */
+  logged?: LoggedDatabase;
+}
+
+/** The options with their defaults, except the database of a logged inbox. */
+type ResolvedSqliteOptions = Required<Omit<SqliteInboxOptions, "logged">>;
+
+/** Adds the defaults to the options of an inbox. */
+function resolveSqliteOptions(options: Omit<SqliteInboxOptions, "logged">): ResolvedSqliteOptions {
+  return {
+    unsafeFileSystem: "refuse",
+    monotonicNow: () => performance.now(),
+    maxQueued: 100_000,
+    leaseMs: 30_000,
+    maxBlockedMs: defaultMaxBlockedMs,
+    pollMs: 1_000,
+    // The first prune is delayed, because the first deliveries have priority.
+    firstPruneMs: 10_000,
+    mustExist: false,
+    ...options,
+  };
+}
 
 const hourMs = 3_600_000;
+/** The maximum duration of a search that blocks the event loop of a server, in milliseconds. */
+const maxBlockingSearchMs = 10;
 
 /*
  * The parts of the inbox:
  *
- * - `InboxFile` opens the database and restores a deleted file. `DeliveryTable` reads and writes its rows.
+ * - `InboxFile` opens the database and notices when the file is gone. `DeliveryTable` reads and writes its rows.
  * - `GroupCommit` combines concurrent writes into one transaction.
- * - `EndpointWorker` claims and runs the deliveries of one endpoint. `RunGate` makes suspects run alone (see `crash-policy.ts`).
+ * - `EndpointWorker` claims and runs the deliveries of one endpoint. `RunGate` makes suspects run alone (see `retry.ts`).
  * - `DueDeliveries` wakes the workers of due deliveries.
  * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `LeaseRecovery` recovers the
  *   deliveries of processes that send no heartbeats.
- * - `DeliverySearch` lists deliveries that match filters. `SearchIndexer` maintains its index in the thread of `BackgroundMaintenance`.
+ * - `DeliverySearch` finds deliveries that match filters, in the thread of `BackgroundMaintenance`.
  * - `DamageTracker` records damaged pages, and `findProblems` reports all problems.
  * - `BackgroundTasks` runs the polls, heartbeats, and prunes below.
  */
@@ -111,14 +165,10 @@ export class SqliteInbox implements Inbox {
       log,
       processId: this.#processId,
       workers: this.#workers,
-      table: () => this.#table,
-      committed: () => this.#file.committed,
+      table: this.#table,
+      committed: this.#file.committed,
       groupCommit: this.#groupCommit,
       damage: this.#damage,
-    });
-    this.#file.onRestored(() => {
-      this.#damage.clear();
-      this.#tasks.run(() => this.#maintenance.restart());
     });
     this.#tasks.runEvery(pollMs, () => this.#poll());
     this.#tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
@@ -129,12 +179,6 @@ export class SqliteInbox implements Inbox {
 
   get #table(): DeliveryTable {
     return this.#file.table;
-  }
-
-  /** The path of the search index. An inbox in memory has none. */
-  get #indexFile(): string | undefined {
-    const { file } = this.#options;
-    return file === ":memory:" ? undefined : searchIndexFile(resolve(file));
   }
 
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
@@ -162,7 +206,7 @@ export class SqliteInbox implements Inbox {
     const { now, monotonicNow, pollMs, log } = this.#options;
     const worker = new EndpointWorker({
       queue,
-      table: () => this.#table,
+      table: this.#table,
       groupCommit: this.#groupCommit,
       gate: this.#gate,
       damage: this.#damage,
@@ -187,12 +231,11 @@ export class SqliteInbox implements Inbox {
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
     const filter = readFilter(options);
     if (!filter) return this.#file.committed.reader.list(options);
-    if (filter.hasContent && this.#workers.size > 0) this.#maintenance.countSearch();
-    return this.#file.committed.search.list(filter, options, this.#indexFile);
-  }
-
-  async describe(): Promise<InboxDescription> {
-    return this.#file.committed.search.coverage(this.#indexFile);
+    const request = { filter, options, maxMs: maxSearchMs };
+    const { search } = this.#file.committed;
+    if (this.#workers.size === 0) return search.page(search.find(request));
+    const found = (await this.#maintenance.search(request)) ?? search.find({ ...request, maxMs: maxBlockingSearchMs });
+    return this.#file.committed.search.page(found);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
@@ -262,7 +305,7 @@ export class SqliteInbox implements Inbox {
 
   #prune(): Promise<number> {
     return pruneInbox({
-      table: () => this.#table,
+      table: this.#table,
       groupCommit: this.#groupCommit,
       damage: this.#damage,
       now: this.#options.now,
@@ -292,7 +335,9 @@ export class SqliteInbox implements Inbox {
 
   /** Finds deliveries that other processes stored, due deliveries, and deliveries that crashes interrupted. */
   async #poll(): Promise<void> {
-    if (!this.#file.restoreIfGone()) return;
+    if (!this.#file.checkPlace()) return;
+    // The newer release runs these deliveries again, because their results cannot be stored.
+    if (this.#file.isOutdated) this.abortRuns();
     await this.#due.poll();
     await this.#leaseRecovery.poll();
     this.#gate.poll();

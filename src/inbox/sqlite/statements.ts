@@ -10,6 +10,9 @@ export const heartbeatSql = `
 /** Excludes the deliveries of a paused endpoint. The first parameter of the statement is the endpoint. */
 const notPaused = "NOT EXISTS (SELECT 1 FROM paused_endpoints WHERE paused_endpoints.endpoint = ?1)";
 
+/** Allows a statement to use the index by status. */
+const ended = "status NOT IN ('queued', 'running')";
+
 /**
  * Prepares the statements of an inbox. Each statement uses an index, so the cost of a statement does not grow with the number of
  * deliveries.
@@ -23,16 +26,34 @@ export function prepareStatements(database: DatabaseSync) {
     newest: sql(
       "SELECT sequence FROM deliveries WHERE sequence < ? AND body IS NOT NULL ORDER BY sequence DESC LIMIT ?",
     ),
-    newestOf: sql(
-      `SELECT sequence FROM deliveries WHERE endpoint = ? AND status = ? AND sequence < ? AND body IS NOT NULL
+    // These deliveries have no index by sequence, because each delivery would enter and leave it. Their number is limited.
+    newestQueued: sql(
+      `SELECT sequence FROM deliveries INDEXED BY deliveries_queued
+         WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND sequence < ?2
+       UNION ALL
+       SELECT sequence FROM deliveries INDEXED BY deliveries_suspect
+         WHERE status = 'queued' AND crashes > 0 AND endpoint = ?1 AND sequence < ?2
+       ORDER BY sequence DESC LIMIT ?3`,
+    ),
+    newestRunning: sql(
+      `SELECT sequence FROM deliveries INDEXED BY deliveries_running
+       WHERE status = 'running' AND endpoint = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
+    ),
+    newestEnded: sql(
+      `SELECT sequence FROM deliveries INDEXED BY deliveries_by_status
+       WHERE endpoint = ? AND status = ? AND ${ended} AND sequence < ? AND body IS NOT NULL
        ORDER BY sequence DESC LIMIT ?`,
     ),
+    firstFrom: sql("SELECT sequence, received_at FROM deliveries WHERE sequence >= ? ORDER BY sequence LIMIT 1"),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
+    addToTotal: sql(
+      "INSERT INTO totals VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET deliveries = deliveries + excluded.deliveries",
+    ),
     // Adds no row if the delivery is already stored or too many deliveries are queued.
     add: sql(
       `INSERT INTO deliveries (endpoint, id, status, body, received_at, due_at, scheduled_at, headers, replay_of)
-       SELECT :endpoint, :id, 'queued', :body, :received_at, :now, :now, :headers, :replay_of
-       WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = :endpoint AND status = 'queued' AND deliveries >= :max_queued)
+       SELECT ?1, ?2, 'queued', ?3, ?4, ?5, ?5, ?6, ?7
+       WHERE NOT EXISTS (SELECT 1 FROM totals WHERE endpoint = ?1 AND status = 'queued' AND deliveries >= ?8)
        ON CONFLICT DO NOTHING`,
     ),
     revive: sql(
@@ -41,6 +62,11 @@ export function prepareStatements(database: DatabaseSync) {
        WHERE sequence = ?`,
     ),
     due: sql(
+      `SELECT sequence, id, body, received_at, attempts, uncounted_attempts FROM deliveries
+       WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at <= ?2 AND ${notPaused}
+       ORDER BY due_at, sequence LIMIT ?3`,
+    ),
+    dueSequences: sql(
       `SELECT sequence FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at <= ?2
          AND ${notPaused}
        ORDER BY due_at, sequence LIMIT ?3`,
@@ -52,32 +78,33 @@ export function prepareStatements(database: DatabaseSync) {
       `SELECT sequence, due_at FROM deliveries WHERE status = 'queued' AND crashes > 0 AND endpoint = ?1 AND ${notPaused}
        ORDER BY due_at, sequence LIMIT ?2`,
     ),
+    // The sequences are a JSON array, which costs less than a statement per delivery.
     claim: sql(
-      `UPDATE deliveries SET status = 'running', process_id = ?, due_at = NULL, scheduled_at = ?, started_at = ?,
+      `UPDATE deliveries SET status = 'running', process_id = ?1, due_at = NULL, scheduled_at = ?2, started_at = ?2,
          attempts = attempts + 1
-       WHERE sequence = ? AND status = 'queued'
-         AND NOT EXISTS (SELECT 1 FROM paused_endpoints WHERE paused_endpoints.endpoint = deliveries.endpoint)
-       RETURNING sequence, id, body, received_at, attempts, uncounted_attempts`,
+       WHERE sequence IN (SELECT value FROM json_each(?3))`,
     ),
     // A delivery that was replayed while it was running is queued again, regardless of the result of the attempt.
     end: sql(
       `UPDATE deliveries SET
-         status = iif(replay_requested, 'queued', :status),
-         due_at = iif(replay_requested, :now, :due_at),
-         scheduled_at = :now,
-         finished_at = iif(replay_requested, NULL, :finished_at),
-         uncounted_attempts = iif(replay_requested, attempts, uncounted_attempts + :is_uncounted),
-         crashes = iif(:is_uncounted, crashes, 0),
+         status = iif(replay_requested, 'queued', ?1),
+         due_at = iif(replay_requested, ?3, ?2),
+         scheduled_at = ?3,
+         finished_at = iif(replay_requested, NULL, ?4),
+         uncounted_attempts = iif(replay_requested, attempts, uncounted_attempts + ?5),
+         crashes = iif(?5, crashes, 0),
          replay_requested = 0,
          process_id = NULL
-       WHERE sequence = :sequence`,
+       WHERE sequence = ?6
+       RETURNING status`,
     ),
     running: sql("SELECT sequence, id, process_id FROM deliveries WHERE status = 'running' AND endpoint = ?"),
     runningSequences: sql("SELECT sequence FROM deliveries WHERE status = 'running' AND endpoint = ?"),
     countRunning: sql("SELECT count(*) AS running FROM deliveries WHERE status = 'running' AND process_id = ?"),
     release: sql(
       `UPDATE deliveries SET status = 'queued', due_at = :now, scheduled_at = :now, process_id = NULL, attempts = attempts - 1
-       WHERE sequence = :sequence AND status = 'running' AND process_id = :process_id`,
+       WHERE sequence = :sequence AND status = 'running' AND process_id = :process_id
+       RETURNING endpoint`,
     ),
     recover: sql(
       `UPDATE deliveries SET status = :status, due_at = :due_at, scheduled_at = :now, finished_at = :finished_at,
@@ -100,9 +127,13 @@ export function prepareStatements(database: DatabaseSync) {
       `DELETE FROM processes WHERE coalesce(last_heartbeat_at, 0) < ?
        AND process_id NOT IN (SELECT process_id FROM deliveries WHERE status = 'running' AND process_id IS NOT NULL)`,
     ),
+    // A query per partial index, because the others would read all deliveries of the endpoint.
     correctClock: sql(
       `UPDATE deliveries SET due_at = due_at - scheduled_at + :now, scheduled_at = :now
-       WHERE status = :status AND endpoint = :endpoint AND scheduled_at > :now`,
+       WHERE scheduled_at > :now AND sequence IN (
+         SELECT sequence FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = :endpoint
+         UNION ALL SELECT sequence FROM deliveries WHERE status = 'queued' AND crashes > 0 AND endpoint = :endpoint
+         UNION ALL SELECT sequence FROM deliveries WHERE status = 'running' AND endpoint = :endpoint)`,
     ),
     replay: sql(
       `UPDATE deliveries SET
@@ -116,7 +147,8 @@ export function prepareStatements(database: DatabaseSync) {
        WHERE endpoint = :endpoint AND id = :id AND body IS NOT NULL`,
     ),
     dead: sql(
-      `SELECT sequence FROM deliveries WHERE status = 'dead' AND endpoint = ? AND sequence > ? AND sequence <= ?
+      `SELECT sequence FROM deliveries
+       WHERE status = 'dead' AND ${ended} AND endpoint = ? AND sequence > ? AND sequence <= ?
        ORDER BY sequence LIMIT ?`,
     ),
     lastSequence: sql("SELECT max(sequence) AS sequence FROM deliveries"),
@@ -135,9 +167,10 @@ export function prepareStatements(database: DatabaseSync) {
     attemptsWithDetails: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
     attempt: sql("SELECT * FROM attempts WHERE delivery = ? AND number = ?"),
     addAttempt: sql("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
-    addFailedAttempt: sql("INSERT INTO failed_attempts (delivery) VALUES (?)"),
-    removeFailedAttempts: sql(
-      "DELETE FROM failed_attempts WHERE number <= (SELECT max(number) FROM failed_attempts) - ?",
+    // Adds no row if the delivery is no longer running in this process.
+    addRunningAttempt: sql(
+      `INSERT OR REPLACE INTO attempts SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM deliveries
+       WHERE sequence = ?1 AND attempts = ?2 AND status = 'running' AND process_id = ?9`,
     ),
     pause: sql("INSERT INTO paused_endpoints VALUES (?) ON CONFLICT DO NOTHING"),
     resume: sql("DELETE FROM paused_endpoints WHERE endpoint = ?"),

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
-import { describeIssue } from "../../core/describe-issue.ts";
-import { type Duration, isDuration, toMilliseconds } from "../../core/duration.ts";
 import { WebhookError } from "../../core/errors.ts";
+import { describeIssue } from "../../core/issues.ts";
+import { type Duration, isDuration, toMilliseconds } from "../../core/options.ts";
 import { fieldProblems } from "../../hub/validation/field-problems.ts";
 
 /** The operations of the S3 API. `HEAD` and `LIST` include requests for the bucket itself. `DELETE` includes deletions of several objects. */

@@ -1,5 +1,5 @@
-import { defaultPort } from "../../core/defaults.ts";
-import { toShellWord } from "../../core/escape.ts";
+import { toShellWord } from "../../core/text.ts";
+import { defaultPort } from "../../core/urls.ts";
 import { developmentTokens } from "../accounts.ts";
 import { triggerArguments } from "../trigger-arguments.ts";
 

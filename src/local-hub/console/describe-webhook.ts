@@ -1,5 +1,5 @@
 import type { AttemptDetails, AttemptSummary, WebhookDetails, WebhookInfo } from "../../console/protocol/hub.ts";
-import { cutAt, shorten } from "../../core/shorten.ts";
+import { cutAt, shorten } from "../../core/text.ts";
 import { summarizeEvent } from "../../payload/event-summary.ts";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 import type { HubContext } from "../hub-context.ts";

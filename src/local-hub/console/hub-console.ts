@@ -3,7 +3,7 @@ import { ConsoleAccess } from "../../console/server/access.ts";
 import { Console, type ConsoleResource } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/console-events.ts";
 import { sendApi } from "../../console/server/send-api.ts";
-import { packageVersion } from "../../core/package-version.ts";
+import { packageVersion } from "../../core/files.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { WatchedTable } from "../store/watch-tables.ts";
 import { eventsApi } from "./events-api.ts";

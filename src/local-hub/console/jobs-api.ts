@@ -1,7 +1,7 @@
 import { type JobDetails, type JobInfo, type JobList, jobQuery } from "../../console/protocol/hub.ts";
 import type { ConsoleResource } from "../../console/server/console.ts";
 import { readQuery } from "../../console/server/requests.ts";
-import { cutAt } from "../../core/shorten.ts";
+import { cutAt } from "../../core/text.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { StoredJob } from "../store/job-store.ts";
 import { runJobsCommand } from "./commands.ts";

@@ -1,6 +1,6 @@
-import { exponentialBackoff } from "../../core/backoff.ts";
-import { maxTimerMs } from "../../core/duration.ts";
-import type { Logger } from "../../core/logger.ts";
+import type { Logger } from "../../core/log.ts";
+import { maxTimerMs } from "../../core/options.ts";
+import { exponentialBackoff } from "../../core/time.ts";
 import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
 import { maskedTargetUrl } from "../resources/webhooks.ts";
@@ -62,6 +62,8 @@ export class Dispatcher {
   /** Called when no delivery is pending, or the dispatcher closes. */
   readonly #idleWaiters: (() => void)[] = [];
   readonly #closing = new AbortController();
+  /** Whether {@link close} has ended all attempts. Requests in progress can still fire webhooks. */
+  #isClosed = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -113,7 +115,10 @@ export class Dispatcher {
    * until the dispatcher closes.
    */
   waitUntilSettled(delivery: HubDelivery): Promise<HubDelivery> {
-    return new Promise((resolve) => this.#waiters.set(delivery.deliveryId, { delivery, resolve }));
+    return new Promise((resolve) => {
+      this.#waiters.set(delivery.deliveryId, { delivery, resolve });
+      if (this.#isClosed) this.#settle(delivery.deliveryId);
+    });
   }
 
   /** Waits until all deliveries have succeeded, have failed without another retry, or are canceled, or until the dispatcher closes. */
@@ -151,8 +156,9 @@ export class Dispatcher {
     this.#closing.abort();
     for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#queues.stop();
+    this.#isClosed = true;
     for (const deliveryId of this.#waiters.keys()) this.#settle(deliveryId);
-    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    this.#checkIdle();
   }
 
   /** Counts a trigger. Returns `false` if the webhook has reached its daily limit. */
@@ -249,7 +255,8 @@ export class Dispatcher {
   }
 
   #checkIdle(): void {
-    if (this.#idleWaiters.length === 0 || this.#options.store.deliveries.hasPending()) return;
+    if (this.#idleWaiters.length === 0) return;
+    if (!this.#isClosed && this.#options.store.deliveries.hasPending()) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 

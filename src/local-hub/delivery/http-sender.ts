@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { messageOf } from "../../core/describe-error.ts";
+import { messageOf } from "../../core/describe.ts";
 import { isLoopbackAddress } from "../../core/loopback.ts";
 
 /** The maximum number of bytes to read from a response body. */

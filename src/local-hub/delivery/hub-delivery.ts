@@ -1,4 +1,4 @@
-import { cutAt } from "../../core/shorten.ts";
+import { cutAt } from "../../core/text.ts";
 
 /** A delivery that an event caused, with the result of its latest attempt. */
 export interface HubDelivery {

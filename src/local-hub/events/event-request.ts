@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { describeIssue } from "../../core/describe-issue.ts";
 import { WebhookError } from "../../core/errors.ts";
+import { describeIssue } from "../../core/issues.ts";
 import { repoRef } from "../../hub/schemas.ts";
 import { fieldProblems } from "../../hub/validation/field-problems.ts";
 import { isEditPath } from "../../payload/edit.ts";

@@ -1,4 +1,4 @@
-import { actions, isKnownScope } from "../../payload/schema.ts";
+import { actions, isKnownScope } from "../../payload/names.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
 import type { HubContext } from "../hub-context.ts";
 import { describeLimited, type RepositoryEvent, selectWebhooks, type UnfiredWebhook } from "./webhook-selection.ts";

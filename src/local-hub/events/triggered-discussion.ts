@@ -1,5 +1,5 @@
 import { HTTPException } from "hono/http-exception";
-import { readOwnField } from "../../core/read-field.ts";
+import { readOwnField } from "../../core/describe.ts";
 import { sampleTexts } from "../../payload/samples.ts";
 import { findUserById, localUser } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "../../core/logger.ts";
+import type { Logger } from "../../core/log.ts";
 import type { JobStore, StoredJob } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { JobChanges } from "./job-changes.ts";

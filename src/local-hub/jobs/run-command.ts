@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { maxTimerMs } from "../../core/duration.ts";
+import { maxTimerMs } from "../../core/options.ts";
 
 /** The time between SIGTERM and SIGKILL, in milliseconds. */
 const killAfterMs = 5_000;

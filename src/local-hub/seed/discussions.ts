@@ -1,4 +1,4 @@
-import { discussionStatuses } from "../../payload/schema.ts";
+import { discussionStatuses } from "../../payload/names.ts";
 import { localUser } from "../accounts.ts";
 import { discussionId } from "../events/recorded-event.ts";
 import { deriveId } from "../ids.ts";

@@ -1,9 +1,9 @@
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { messageOf } from "../../core/describe-error.ts";
+import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { makePrivateFolder } from "../../core/private-folder.ts";
+import { makePrivateFolder } from "../../core/files.ts";
 
 /** The `application_id` of state files: "hwlh" in ASCII. It distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;

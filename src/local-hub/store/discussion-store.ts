@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { discussionStatuses } from "../../payload/schema.ts";
+import { discussionStatuses } from "../../payload/names.ts";
 
 /** Milliseconds since the epoch. */
 const time = z.number();

@@ -5,23 +5,80 @@ import type {
   DeliveryDetails,
   DeliveryKey,
   DeliverySummary,
-  SearchLimits,
+  ReplayFailure,
 } from "../../console/protocol/deliveries.ts";
 import { type DeliveryQuery, type DeliverySource, deliveryUnknown } from "../../console/server/deliveries-api.ts";
 import { FieldError } from "../../console/server/field-error.ts";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
+import type { Logger } from "../../core/log.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
-import { problemsOf } from "../../payload/find-problems.ts";
-import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { DeliveryPipeline } from "../pipeline/pipeline.ts";
+import { problemsOf } from "../../payload/parse.ts";
+import type { DeliveryPipeline } from "../deliver.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { recordHeaders } from "../recent/attempt-recorder.ts";
 import type { DeliveryHistory } from "../recent/delivery-history.ts";
-import { recordHeaders } from "../recent/request-headers.ts";
-import { withInboxDeadline } from "./inbox-deadline.ts";
-import { inboxSummary, inboxTimeline } from "./inbox-rows.ts";
-import { listDeliveries } from "./list-deliveries.ts";
-import { recentStatus, recentSummary, recentTimeline } from "./recent-rows.ts";
-import { replayAll } from "./replay-dead.ts";
+import {
+  inboxSummary,
+  inboxTimeline,
+  listDeliveries,
+  recentStatus,
+  recentSummary,
+  recentTimeline,
+} from "./delivery-rows.ts";
+import { withInboxDeadline } from "./inbox.ts";
+
+/** How many deliveries are replayed at the same time. */
+const replaysAtOnce = 100;
+/** How long one replay may take. */
+const timeoutMs = 10_000;
+
+interface ReplayDeadOptions {
+  /** When to start no more replays, as `performance.now()` measures the time. */
+  stopAt: number;
+  /** Called after each replay, successful or not. */
+  onReplayed: (key: DeliveryKey) => void;
+  log: Logger;
+  /** Replaces secrets in the message of an error. */
+  mask: (message: string) => string;
+}
+
+/** Replays deliveries until all are replayed, or until `stopAt`. A failed replay does not stop the others. */
+export async function replayAll(
+  inbox: Pick<Inbox, "replay">,
+  keys: readonly DeliveryKey[],
+  { stopAt, onReplayed, log, mask }: ReplayDeadOptions,
+): Promise<DeadReplayed> {
+  const failures = new Map<string, ReplayFailure>();
+  let [replayed, failed, next] = [0, 0, 0];
+  const replay = async (key: DeliveryKey) => {
+    try {
+      await withInboxDeadline(inbox.replay(key), timeoutMs);
+      replayed += 1;
+    } catch (thrown) {
+      const { code, message } = toWebhookError(thrown);
+      const known = failures.get(code);
+      if (!known) log.error({ ...key, code, err: thrown }, "A dead delivery could not be replayed.");
+      failures.set(code, { code, error: known?.error ?? mask(message), count: (known?.count ?? 0) + 1 });
+      failed += 1;
+    }
+    onReplayed(key);
+  };
+  while (next < keys.length && performance.now() < stopAt) {
+    await Promise.all(keys.slice(next, next + replaysAtOnce).map(replay));
+    next += replaysAtOnce;
+  }
+  const sorted = [...failures.values()].sort((one, other) => other.count - one.count);
+  return { replayed, failed, failures: sorted, isMore: next < keys.length };
+}
+
+function toWebhookError(thrown: unknown): WebhookError {
+  if (WebhookError.isInstance(thrown) && thrown.code !== "INTERNAL") return thrown;
+  return new WebhookError("The inbox could not replay the delivery. See the log of the server for the cause.", {
+    code: "INTERNAL",
+    status: 500,
+    cause: thrown,
+  });
+}
 
 /** The maximum number of characters of a body that the console shows. */
 const maxBody = 1_048_576;
@@ -33,7 +90,7 @@ const findTimeoutMs = 25_000;
 /** After this time, a request starts no more replays. Proxies and `dev` wait 60 s for an answer. */
 const replayTimeoutMs = 45_000;
 
-export interface ReceiverDeliveriesOptions {
+interface ReceiverDeliveriesOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
   history: DeliveryHistory;
   pipeline: DeliveryPipeline;
@@ -75,7 +132,8 @@ export class ReceiverDeliveries implements DeliverySource {
   async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
     const recent = this.#options.history.recent.get(key);
     if (recent) return recentSummary(recent, this.#options.redact);
-    const stored = await (await this.#inbox())?.get(key);
+    const inbox = await this.#inbox();
+    const stored = inbox && (await withInboxDeadline(inbox.get(key)));
     return stored && inboxSummary(stored);
   }
 
@@ -177,7 +235,7 @@ export class ReceiverDeliveries implements DeliverySource {
     // Without this limit, the search would continue after its request has failed.
     const stopAt = performance.now() + findTimeoutMs;
     const keys: DeliveryKey[] = [];
-    const limits: SearchLimits = {};
+    let searchedUntil: number | undefined;
     let cursor: string | undefined;
     do {
       const page = await listDeliveries(
@@ -186,11 +244,11 @@ export class ReceiverDeliveries implements DeliverySource {
         { inbox, redact, recent: history.recent },
       );
       keys.push(...page.deliveries.map(({ endpoint, id }) => ({ endpoint, id })));
-      if (page.searchedNewest !== undefined) limits.searchedNewest = page.searchedNewest;
-      if (page.unindexed !== undefined) limits.unindexed = page.unindexed;
+      searchedUntil = page.searchedUntil;
       cursor = page.next;
     } while (cursor !== undefined && keys.length < maxDead && performance.now() < stopAt);
-    return { keys: keys.slice(0, maxDead), isMore: cursor !== undefined || keys.length > maxDead, ...limits };
+    const isMore = cursor !== undefined || keys.length > maxDead;
+    return { keys: keys.slice(0, maxDead), isMore, ...(searchedUntil !== undefined && { searchedUntil }) };
   }
 
   async #totals(inbox: Inbox | undefined): Promise<Partial<Record<ConsoleStatus, number>>> {
@@ -199,10 +257,13 @@ export class ReceiverDeliveries implements DeliverySource {
       if (count > 0) totals[status] = (totals[status] ?? 0) + count;
     };
     for (const recent of this.#options.history.recent.values()) add(recentStatus(recent), 1);
-    for (const { queued, running, succeeded, dead, cancelled } of Object.values((await inbox?.counts()) ?? {})) {
+    for (const { queued, running, succeeded, ignored, dead, cancelled } of Object.values(
+      (await inbox?.counts()) ?? {},
+    )) {
       add("queued", queued);
       add("running", running);
       add("succeeded", succeeded);
+      add("ignored", ignored);
       add("dead", dead);
       add("cancelled", cancelled);
     }

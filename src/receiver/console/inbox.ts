@@ -1,18 +1,99 @@
-import type { InboxContents, InboxEndpoint, InboxInfo, InboxProblemInfo } from "../../console/protocol/inbox.ts";
+import { resolve } from "node:path";
+import type {
+  InboxContents,
+  InboxEndpoint,
+  InboxInfo,
+  InboxLocation,
+  InboxProblemInfo,
+} from "../../console/protocol/inbox.ts";
 import type { InboxSource } from "../../console/server/inbox-api.ts";
+import { readEnvironment, readSpace } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
-import type { DeliveryCounts, Inbox, InboxDescription } from "../../inbox/inbox.ts";
-import { memoryWarning } from "../../inbox/open-inbox.ts";
-import { retentionOf } from "../../inbox/retention.ts";
-import type { Endpoint } from "../endpoint/endpoint.ts";
-import { spaceDiskWarning } from "../node/space-disk.ts";
-import { withInboxDeadline } from "./inbox-deadline.ts";
-import { locateInbox } from "./inbox-location.ts";
+import { withDeadline } from "../../core/time.ts";
+import { parseBucketUrl } from "../../inbox/bucket/bucket-url.ts";
+import { postgresSchema, redisPrefix } from "../../inbox/bullmq/queue-server.ts";
+import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
+import { isOnLocalDisk, memoryWarning, parseInboxUrl } from "../../inbox/open-inbox.ts";
+import { retentionOf } from "../../inbox/retry.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { spaceDiskWarning } from "../node/open-configured-inbox.ts";
+
+/** After this time, an inbox counts as down, so that a page shows an error instead of loading forever. In milliseconds. */
+const defaultTimeoutMs = 5_000;
+
+/**
+ * Waits for an answer of the inbox.
+ *
+ * @throws `INBOX_UNAVAILABLE` (503) after the timeout.
+ */
+export function withInboxDeadline<Result>(
+  pending: Promise<Result>,
+  timeoutMs: number = defaultTimeoutMs,
+): Promise<Result> {
+  const late = () =>
+    new WebhookError(`The inbox did not answer within ${timeoutMs / 1000} s. Check whether its server is up.`, {
+      code: "INBOX_UNAVAILABLE",
+      status: 503,
+    });
+  return withDeadline(pending, timeoutMs, late);
+}
+
+/** Describes the location of an inbox. `inbox`: its URL, or an `Inbox` object. `undefined`: memory. */
+export function locateInbox(inbox: string | Inbox | undefined): InboxLocation {
+  if (typeof inbox === "object") return { engine: "custom" };
+  try {
+    return locateUrl(inbox ?? "sqlite::memory:");
+  } catch (error) {
+    if (WebhookError.isInstance(error)) return { engine: "unknown" };
+    throw error;
+  }
+}
+
+/** @throws `OPTION_INVALID` if the URL is not supported. */
+function locateUrl(url: string): InboxLocation {
+  const parsed = parseInboxUrl(url);
+  if (parsed.engine === "bucket") {
+    const { name, endpoint } = parseBucketUrl(url, readEnvironment);
+    return { engine: "bucket", address: name, api: endpoint, keptUntil: "retention" };
+  }
+  if (parsed.engine === "sqlite") {
+    if (parsed.file === ":memory:") return { engine: "memory", keptUntil: "process-exit" };
+    const isErased = readSpace() !== undefined && isOnLocalDisk(url);
+    return {
+      ...{ engine: "sqlite", address: resolve(parsed.file) },
+      keptUntil: isErased ? "space-restart" : "retention",
+    };
+  }
+  const { engine } = parsed;
+  const namespace = engine === "redis" ? redisPrefix : postgresSchema;
+  return { engine, ...locateServer(url, engine), namespace, keptUntil: "retention" };
+}
+
+const defaultPorts = { redis: "6379", postgres: "5432" } as const;
+
+/**
+ * Only selects parts that cannot contain a secret. If a password is not escaped, a part of it can be in the path, the query, or the
+ * fragment, followed by `@`.
+ */
+function locateServer(
+  text: string,
+  engine: keyof typeof defaultPorts,
+): Pick<InboxLocation, "address" | "database"> | undefined {
+  const url = URL.parse(text);
+  if (!url || `${url.pathname}${url.search}${url.hash}`.includes("@")) return undefined;
+  // PostgreSQL also accepts the host as a parameter, for example the folder of a socket.
+  const host = url.hostname || url.searchParams.get("host") || "localhost";
+  const database = url.pathname.slice(1) || (engine === "redis" ? "0" : undefined);
+  return {
+    address: host.startsWith("/") ? host : `${host}:${url.port || defaultPorts[engine]}`,
+    ...(database !== undefined && { database }),
+  };
+}
 
 /** How long the console waits for an inbox that is being opened, such as a bucket, in milliseconds. */
 const defaultOpeningMs = 2_000;
 
-export interface ReceiverInboxOptions {
+interface ReceiverInboxOptions {
   endpoints: ReadonlyMap<string, Endpoint>;
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   inbox: () => Promise<Inbox> | undefined;
@@ -89,19 +170,16 @@ export class ReceiverInbox implements InboxSource {
     }));
     if (!Array.isArray(read)) return { problems: problems.length > 0 ? problems : [read], description };
     const [counts, paused] = read;
-    return { problems, description, contents: this.#toContents({ counts, paused, description }) };
+    return { problems, description, contents: this.#toContents({ counts, paused }) };
   }
 
   #toContents({
     counts,
     paused,
-    description,
   }: {
     counts: Readonly<Record<string, DeliveryCounts>>;
     paused: readonly string[];
-    description: InboxDescription | undefined;
   }): InboxContents {
-    const { searchedNewest, unindexed } = description ?? {};
     // Not a lookup by name: an endpoint may be named "constructor".
     const stored = new Map(Object.entries(counts));
     const served = [...this.#options.endpoints.values()].filter(({ queue }) => queue !== undefined);
@@ -111,17 +189,15 @@ export class ReceiverInbox implements InboxSource {
         ...this.#describe(name, stored.get(name)),
         isPaused: paused.includes(name),
       })),
-      ...(searchedNewest !== undefined && { searchedNewest }),
-      ...(unindexed !== undefined && { unindexed }),
     };
   }
 
   #describe(name: string, counts: DeliveryCounts | undefined): Omit<InboxEndpoint, "isPaused"> {
-    const { queued = 0, running = 0, dead = 0, succeeded = 0, cancelled = 0 } = counts ?? {};
+    const { queued = 0, running = 0, dead = 0, succeeded = 0, ignored = 0, cancelled = 0 } = counts ?? {};
     const queue = this.#options.endpoints.get(name)?.queue;
     const retention = queue && retentionOf(queue);
     return {
-      ...{ name, counts: { queued, running, dead, succeeded, cancelled }, isServed: queue !== undefined },
+      ...{ name, counts: { queued, running, dead, succeeded, ignored, cancelled }, isServed: queue !== undefined },
       // An ID is deleted together with the body, or later.
       ...(retention && {
         retentionMs: retention.bodiesMs,

@@ -1,9 +1,8 @@
 import type { Hono } from "hono";
 import type { Console } from "../../console/server/console.ts";
-import { consolePath } from "../../core/paths.ts";
-import type { EarlierActivity } from "./earlier-activity.ts";
-import type { OpenedConsole } from "./open-console.ts";
-import type { ServerParts } from "./source.ts";
+import { consolePath } from "../../core/urls.ts";
+import type { EarlierActivity } from "./endpoints.ts";
+import type { OpenedConsole, ServerParts } from "./open-console.ts";
 
 /** The console of a receiver. Its code is loaded when it is first used. */
 export class ReceiverConsole {
@@ -18,7 +17,9 @@ export class ReceiverConsole {
   /** Adds the routes of the console to the app. */
   mount(app: Hono): void {
     for (const pattern of [consolePath, `${consolePath}/*`]) {
-      app.all(pattern, async (context) => (await this.open()).fetch(context.req.raw, context.env));
+      app.all(pattern, async (context) => {
+        return this.#server.ownerCheck.refuseAll() ?? (await this.open()).fetch(context.req.raw, context.env);
+      });
     }
   }
 
@@ -28,13 +29,13 @@ export class ReceiverConsole {
 
   /** Returns what the next process of a dev session needs to show the same deliveries and activity. */
   async takeSnapshot(): Promise<unknown> {
-    const { takeSessionSnapshot } = await import("./session-snapshot.ts");
+    const { takeSessionSnapshot } = await import("./snapshot.ts");
     return takeSessionSnapshot(this.#server, await this.#restored);
   }
 
   /** Restores what {@link takeSnapshot} returned in the previous process. Call this method before the console is opened. */
   async restore(snapshot: unknown): Promise<void> {
-    this.#restored = import("./session-snapshot.ts").then(({ restoreSessionSnapshot }) =>
+    this.#restored = import("./snapshot.ts").then(({ restoreSessionSnapshot }) =>
       restoreSessionSnapshot(this.#server, snapshot),
     );
     await this.#restored;

@@ -1,10 +1,26 @@
 import type { Context } from "hono";
-import { webhooksPath } from "../../core/paths.ts";
-import { readSpace } from "../../core/space.ts";
-import type { InboxCounts } from "../background/inbox-counts.ts";
-import type { EndpointActivity } from "../endpoint/activity.ts";
-import type { LandingActivity, LandingEndpoint, LandingInfo } from "./info.ts";
-import type { LandingSource } from "./source.ts";
+import { readSpace } from "../../core/environment.ts";
+import { webhooksPath } from "../../core/urls.ts";
+import type { MountPoint } from "../app.ts";
+import type { InboxCounts, InboxCountsReader } from "../background.ts";
+import type { Activity, EndpointActivity } from "../counts.ts";
+import type { Endpoint } from "../endpoint.ts";
+import type { LandingActivity, LandingEndpoint, LandingInfo, LandingPage } from "./info.ts";
+
+/** The parts of the server from which the landing page is rendered. */
+export interface LandingSource {
+  /** `undefined`: the built-in page. */
+  page: LandingPage | undefined;
+  endpoints: ReadonlyMap<string, Endpoint>;
+  secretIsSet: (bindings: unknown) => boolean;
+  activity: Activity;
+  inbox: InboxCountsReader;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  mountPoint: MountPoint;
+  /** The addresses of the server; `undefined` while it does not listen. */
+  launchedServer: () => { url: string; publicUrl: string } | undefined;
+}
 
 /** Collects the content of the landing page. */
 export async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {

@@ -1,7 +1,8 @@
-import type { ActivityOutcome, EndpointRegistration, HandlerTime } from "../endpoint/activity.ts";
+import type { Hono } from "hono";
+import type { ActivityOutcome, EndpointRegistration, HandlerTime } from "../counts.ts";
 
 /** The outcomes on the landing page, where `failed` includes dead background deliveries. */
-export type LandingOutcome = Exclude<ActivityOutcome, "dead">;
+type LandingOutcome = Exclude<ActivityOutcome, "dead">;
 
 /** An endpoint on the landing page. The page is public, so no value comes from a payload. */
 export interface LandingEndpoint {
@@ -84,3 +85,10 @@ export interface LandingInfo {
   /** The theme from the query `?__theme=`. Absent: use the theme of the user's system. */
   theme?: "light" | "dark";
 }
+
+/** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */
+export type LandingPage =
+  | string
+  | Hono
+  | ((info: LandingInfo) => string | Response | Promise<string | Response>)
+  | false;

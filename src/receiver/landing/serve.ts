@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { isResponse } from "../../http/answer.ts";
-import type { LandingSource } from "./source.ts";
+import type { LandingSource } from "./gather-info.ts";
 
 /** Adds the landing page to the app: the built-in page, which is loaded at the first request, or the user's page. */
 export function serveLandingPage(app: Hono, source: LandingSource): void {

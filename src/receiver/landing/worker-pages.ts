@@ -3,16 +3,36 @@
  * would add 13 kB to a compressed bundle. Their activity would also be misleading, because each isolate of an edge worker only
  * counts its own deliveries.
  */
-import { html } from "hono/html";
 import type { ErrorPage, ErrorPageContent } from "../../console/pages/error-page.ts";
-import type { Markup } from "../../console/pages/markup.ts";
 import { hubFrames } from "../../console/pages/response.ts";
-import { escapeHidden } from "../../core/escape.ts";
-import { webhookSettingsUrl } from "../../core/paths.ts";
+import { escapeHidden, escapeHtml } from "../../core/text.ts";
+import { webhookSettingsUrl } from "../../core/urls.ts";
 import type { LandingInfo } from "./info.ts";
 
 /** Limits the size of the public page. */
 const maxListed = 200;
+
+/** Markup in which every value is escaped. */
+class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Replaces `html` of Hono, which also supports promises and callbacks, and would add 1 kB. */
+function html(
+  strings: TemplateStringsArray,
+  ...values: readonly (string | number | Markup | readonly Markup[])[]
+): Markup {
+  const escaped = values.map((value) => {
+    if (value instanceof Markup) return value.text;
+    if (typeof value === "object") return value.map(({ text }) => text).join("");
+    return escapeHtml(String(value));
+  });
+  return new Markup(String.raw({ raw: strings }, ...escaped));
+}
 
 const styles = `
 :root{color-scheme:light dark}
@@ -86,7 +106,7 @@ function renderPage(title: string, main: Markup): ErrorPage {
 `;
   return {
     // Escapes the whole page, so that no value is missed. The markup itself does not contain these characters.
-    html: escapeHidden(String(page)),
+    html: escapeHidden(page.text),
     headers: {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors ${hubFrames}`,

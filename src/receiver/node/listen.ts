@@ -1,3 +1,114 @@
+import type { Server } from "node:http";
+import { getRequestListener, RequestError } from "@hono/node-server";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/log.ts";
+import { webhooksPath } from "../../core/urls.ts";
+import { type Answer, errorAnswer, toResponse } from "../../http/answer.ts";
+import { type ConnectionLimits, type Connections, defaultLimits } from "../../http-server/connection.ts";
+import { type Exchange, hasDuplicateHeader, sendJson, withoutFraming } from "../../http-server/exchange.ts";
+import { createHttpServer, handleClientErrors, malformedRefused, openSocket } from "../../http-server/server.ts";
+import { internalError } from "../answer.ts";
+import { showErrorPage } from "../app.ts";
+import type { DeliveryRequest } from "../request.ts";
+
+/** A plain hostname with an optional port. Hono's adapter checks requests with other hosts. */
+const plainHost = /^[\w.-]+(?::\d+)?$/;
+
+/**
+ * Recognizes deliveries that can skip Hono. Create one parser for each listener, because it caches the last valid `Host`.
+ */
+class DirectRequestParser {
+  /** The last valid `Host`, because most requests have the same `Host`, and parsing it is expensive. */
+  #validHost: string | undefined;
+
+  /**
+   * Returns a delivery for a POST to a path below `/webhooks/`. The rest of the path is the endpoint name: `deliver` only
+   * accepts exact names, so a path with a query or encoded characters is left to Hono. Returns `undefined` for any other
+   * request.
+   */
+  parse(exchange: Exchange): DirectRequest | undefined {
+    const { method, url = "", headers, rawHeaders } = exchange.incoming;
+    if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
+    // Leaves a duplicate Content-Type to Hono, because Node keeps only the first one.
+    if (!this.#isValidHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
+    return new DirectRequest(exchange, url.slice(webhooksPath.length));
+  }
+
+  #isValidHost(host: string | undefined): boolean {
+    if (host === undefined) return false;
+    if (host === this.#validHost) return true;
+    if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
+    this.#validHost = host;
+    return true;
+  }
+}
+
+/** A delivery that is read directly from Node's HTTP server. The headers and signal are created on first use. */
+class DirectRequest implements DeliveryRequest {
+  readonly bindings = undefined;
+  readonly endpointName: string;
+  readonly #exchange: Exchange;
+  #headers: Headers | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(exchange: Exchange, endpointName: string) {
+    this.#exchange = exchange;
+    this.endpointName = endpointName;
+  }
+
+  get method(): string {
+    return "POST";
+  }
+
+  get url(): string {
+    const { headers, url } = this.#exchange.incoming;
+    return `http://${headers.host}${url}`;
+  }
+
+  get headers(): Headers {
+    if (!this.#headers) {
+      this.#headers = new Headers();
+      for (const [name, value] of headerPairs(this.#exchange.incoming.rawHeaders)) this.#headers.append(name, value);
+    }
+    return this.#headers;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      const { outgoing } = this.#exchange;
+      const onClose = () => {
+        if (outgoing.writableFinished) return;
+        controller.abort(new Error("The connection ended before the response was sent."));
+      };
+      if (outgoing.closed) onClose();
+      else outgoing.once("close", onClose);
+    }
+    return this.#controller.signal;
+  }
+
+  header(name: string): string | null {
+    const value = this.#exchange.incoming.headers[name];
+    return (Array.isArray(value) ? value.join(", ") : value) ?? null;
+  }
+
+  captureHeaders(): () => Iterable<readonly [name: string, value: string]> {
+    const { rawHeaders } = this.#exchange.incoming;
+    return () => headerPairs(rawHeaders);
+  }
+
+  readBody(limit: number): Promise<string> {
+    return this.#exchange.readBody(limit);
+  }
+}
+
+function* headerPairs(rawHeaders: readonly string[]): Iterable<readonly [name: string, value: string]> {
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    yield [rawHeaders[index] ?? "", rawHeaders[index + 1] ?? ""];
+  }
+}
+
 /*
  * The HTTP listener of a server on Node. A request goes through these steps:
  *
@@ -13,20 +124,6 @@
  * Both paths use the same pipeline. The direct path exists because creating and routing a `Request` and creating a `Response` take
  * as long as the rest of a delivery.
  */
-import type { Server } from "node:http";
-import { getRequestListener, RequestError } from "@hono/node-server";
-import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import { type Answer, errorAnswer, toResponse } from "../../http/answer.ts";
-import { handleClientErrors, malformedRefused } from "../../http-server/client-errors.ts";
-import { type ConnectionLimits, type Connections, defaultLimits } from "../../http-server/connection.ts";
-import { type Exchange, sendJson, withoutFraming } from "../../http-server/exchange.ts";
-import { createHttpServer } from "../../http-server/http-server.ts";
-import { openSocket } from "../../http-server/open-socket.ts";
-import type { DeliveryRequest } from "../pipeline/delivery-request.ts";
-import { internalError } from "../pipeline/outcome-answer.ts";
-import { showErrorPage } from "../routes/show-error-page.ts";
-import { DirectRequestParser } from "./direct-request-parser.ts";
 
 /** The timeouts for clients. They are set explicitly, because Node's defaults differ between versions. */
 export interface ListenTimeouts {
@@ -128,6 +225,8 @@ export async function listen({
       return;
     }
     exchange.lingerAfterAnswer();
+    // A route can end Node's response while the adapter still writes to it.
+    exchange.outgoing.on("error", (error) => fail(exchange, error));
     adapt(exchange.incoming, exchange.outgoing).catch((error: unknown) => fail(exchange, error));
   };
   const { server, connections } = createHttpServer({
@@ -192,7 +291,7 @@ function closeServer(server: Server, connections: Connections, graceMs: number):
     let complete = true;
     // Node waits for connections without a request and no longer checks their timeouts, so this code closes them.
     const idle = setInterval(() => {
-      for (const [socket, { exchange, isIdle }] of connections) if (!exchange || isIdle) socket.destroy();
+      for (const [socket, { hasRequest }] of connections) if (!hasRequest) socket.destroy();
     }, closingCheckIntervalMs);
     const grace = setTimeout(() => {
       complete = false;

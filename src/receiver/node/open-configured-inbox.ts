@@ -1,10 +1,8 @@
-import { defaultInboxUrl } from "../../core/defaults.ts";
-import { readEnvironment } from "../../core/environment.ts";
-import type { Logger } from "../../core/logger.ts";
-import { isTestRun } from "../../core/test-run.ts";
-import { maskUrl } from "../../core/urls.ts";
+import { isTestRun, readEnvironment } from "../../core/environment.ts";
+import type { Logger } from "../../core/log.ts";
+import { defaultInboxUrl, maskUrl } from "../../core/urls.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
-import { openInbox } from "../../inbox/open-inbox.ts";
+import { openInbox, parseInboxUrl } from "../../inbox/open-inbox.ts";
 
 interface ConfiguredInboxOptions {
   /** The URL of the inbox (see {@link configuredUrl}), or an `Inbox` object in place of the inbox of a session. */
@@ -14,6 +12,8 @@ interface ConfiguredInboxOptions {
   now: () => number;
   /** Stops the retries while a bucket is unavailable. */
   signal: AbortSignal;
+  /** See `OpenInboxOptions`. */
+  onFailure: (error: unknown) => void;
 }
 
 /** An open inbox, and the limit on retry waits that applies to it. */
@@ -45,6 +45,7 @@ export async function openConfiguredInbox({
   log,
   now,
   signal,
+  onFailure,
 }: ConfiguredInboxOptions): Promise<ConfiguredInbox> {
   if (typeof inbox === "object") {
     log.warn(
@@ -54,8 +55,11 @@ export async function openConfiguredInbox({
   }
   const url = configuredUrl(inbox);
   if (url === undefined) return { inbox: await openTestInbox({ log, now }), maxRetryWaitMs: maxTestRetryWaitMs };
-  const opened = await openInbox({ url, log, now, signal });
-  log.info({ inbox: maskUrl(url) }, "Opened the inbox for background deliveries.");
+  const opened = await openInbox({ url, log, now, signal, onFailure });
+  // A bucket can be unavailable at the start. Its inbox logs when it is open.
+  if (parseInboxUrl(url).engine !== "bucket") {
+    log.info({ inbox: maskUrl(url) }, "Opened the inbox for background deliveries.");
+  }
   return { inbox: opened };
 }
 
@@ -67,3 +71,7 @@ async function openTestInbox({ log, now }: Pick<ConfiguredInboxOptions, "log" | 
   const { SqliteInbox } = await import("../../inbox/sqlite/sqlite-inbox.ts");
   return new SqliteInbox({ file: ":memory:", log, now });
 }
+
+/** The warning about an inbox on the disk of a Space. */
+export const spaceDiskWarning =
+  "The inbox is on the disk of this Space. Every restart erases the disk, including queued deliveries. Set INBOX_URL (Settings, Variables and secrets) to a Storage Bucket, such as hf://buckets/me/inbox, and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to its S3 credentials. Redis and PostgreSQL servers need port 80, 443, or 8080, because a Space cannot connect to other ports.";

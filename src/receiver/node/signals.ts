@@ -1,5 +1,5 @@
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
+import type { Logger } from "../../core/log.ts";
 
 interface ProcessOptions {
   /** Closes the server. Returns whether all requests in progress finished in time. */

@@ -1,19 +1,128 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Logger } from "../../core/logger.ts";
+import { readEnvironment, readSpace, type Space } from "../../core/environment.ts";
+import type { Logger } from "../../core/log.ts";
 import { isLoopbackHost } from "../../core/loopback.ts";
-import { consolePath, webhookSettingsUrl, webhooksPath } from "../../core/paths.ts";
-import { readSpace } from "../../core/space.ts";
+import { checkCount, checkPort, optionError, toMilliseconds } from "../../core/options.ts";
+import { consolePath, defaultPort, readBaseUrl, webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
+import { type ConnectionLimits, defaultLimits } from "../../http-server/connection.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
+import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
+import { isProviderName, providerNames } from "../../tunnel/provider-names.ts";
+import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import type { ReceiverConsole } from "../console/receiver-console.ts";
-import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
-import type { LaunchedServer, LaunchOptions } from "../lifecycle/launch-options.ts";
-import type { OwnerCheck } from "../security/owner-check.ts";
-import type { RefusalLog } from "../security/refusal-log.ts";
-import type { SecretCheck } from "../security/secret-check.ts";
-import { isInboxOnDisk, reachableHost, readLaunchSettings } from "./launch-settings.ts";
-import { type ListenOptions, listen } from "./listen.ts";
-import type { PublicListener } from "./public-listener.ts";
-import { spaceDiskWarning } from "./space-disk.ts";
+import type { RefusalLog } from "../logs.ts";
+import type { LaunchedServer, LaunchOptions } from "../options.ts";
+import type { OwnerCheck } from "../owner.ts";
+import type { SecretCheck } from "../secret.ts";
+import type { EndpointRegistry } from "../webhook.ts";
+import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
+import { spaceDiskWarning } from "./open-configured-inbox.ts";
+import type { PublicListener } from "./tunnel.ts";
+
+/** The settings of a launch, from the options, the environment, or the defaults. */
+interface LaunchSettings {
+  host: string;
+  port: number;
+  timeouts: ListenTimeouts;
+  limits: ConnectionLimits;
+  /** The tunnel's options, or `undefined` without a tunnel. */
+  tunnel: Omit<OpenTunnelOptions, "port"> | undefined;
+  /** Returns the public URL from the options or `PUBLIC_URL`, without a trailing slash. */
+  configuredUrl: () => string | undefined;
+}
+
+/**
+ * Reads and checks the settings of a launch.
+ *
+ * @throws `OPTION_INVALID`
+ */
+function readLaunchSettings(options: LaunchOptions, space: Space | undefined): LaunchSettings {
+  const tunnel = options.tunnel ?? readTunnelSetting();
+  return {
+    configuredUrl: configuredUrlOf(options.publicUrl),
+    host: options.host ?? readEnvironment("HOST") ?? (space ? "0.0.0.0" : "127.0.0.1"),
+    port: options.port === undefined ? environmentPort() : checkPort(options.port),
+    timeouts: listenTimeouts(options.timeouts ?? {}),
+    limits: connectionLimits(options),
+    tunnel: tunnel === true ? {} : tunnel || undefined,
+  };
+}
+
+/**
+ * Reads `TUNNEL`: `1` for the default provider, the name of a provider, or `0` (the default) for no tunnel.
+ *
+ * @throws `OPTION_INVALID`
+ */
+export function readTunnelSetting(): boolean | Pick<OpenTunnelOptions, "provider"> {
+  const value = readEnvironment("TUNNEL") ?? "0";
+  if (value === "1" || value === "true") return true;
+  if (value === "0" || value === "false") return false;
+  if (isProviderName(value)) return { provider: value };
+  // The message omits the value, which may be a URL with a password.
+  throw optionError(
+    `TUNNEL is invalid. Set TUNNEL to 1 or a provider (${providerNames.join(", ")}), or to 0 for no tunnel. For your own tunnel, set PUBLIC_URL to the URL of the tunnel.`,
+  );
+}
+
+/** Converts the host on which the server listens, which may be a wildcard address, to the host of a URL on this machine. */
+function reachableHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/**
+ * Whether the inbox is a file on the local disk. The inbox is the `inbox` option, else `INBOX_URL`, else the default
+ * inbox.
+ */
+function isInboxOnDisk(inbox: string | Inbox | undefined): boolean {
+  if (typeof inbox === "object") return false;
+  return isOnLocalDisk(inbox ?? readEnvironment("INBOX_URL"));
+}
+
+function configuredUrlOf(option: LaunchOptions["publicUrl"]): () => string | undefined {
+  if (typeof option === "function") return option;
+  const publicUrl = option ?? readEnvironment("PUBLIC_URL");
+  if (publicUrl === undefined) return () => undefined;
+  const base = readBaseUrl(publicUrl);
+  if (base === undefined) {
+    // The message omits the value, which may contain a password.
+    throw optionError(
+      'The public URL (option "publicUrl" or PUBLIC_URL) is invalid. Use an http or https URL without a username, password, query, or fragment, such as https://bot.example.com.',
+    );
+  }
+  return () => base;
+}
+
+function environmentPort(): number {
+  const text = readEnvironment("PORT") ?? String(defaultPort);
+  return checkPort(text.trim() === "" ? Number.NaN : Number(text), { variable: "PORT", value: text });
+}
+
+/** Reads the timeouts. The default request timeout is 30 s, because the Hub does not wait longer. */
+function listenTimeouts({ headers, request, keepAlive }: NonNullable<LaunchOptions["timeouts"]>): ListenTimeouts {
+  const requestMs = toMilliseconds(request ?? "30s", "timeouts.request");
+  const headersMs = toMilliseconds(headers ?? Math.min(15_000, requestMs), "timeouts.headers");
+  if (headersMs > requestMs) {
+    throw optionError(
+      `Option "timeouts.headers" is ${headersMs} ms, longer than "timeouts.request" (${requestMs} ms), which includes the headers. Raise "timeouts.request" or lower "timeouts.headers".`,
+    );
+  }
+  return { headersMs, requestMs, keepAliveMs: toMilliseconds(keepAlive ?? "10s", "timeouts.keepAlive") };
+}
+
+function connectionLimits({ maxConnections, maxRequestsPerSocket, timeouts }: LaunchOptions): ConnectionLimits {
+  return {
+    maxConnections: checkCount(maxConnections ?? defaultLimits.maxConnections, "maxConnections", {
+      allowsInfinity: true,
+    }),
+    maxRequestsPerSocket: checkCount(
+      maxRequestsPerSocket ?? defaultLimits.maxRequestsPerSocket,
+      "maxRequestsPerSocket",
+      { allowsInfinity: true },
+    ),
+    writeTimeoutMs: toMilliseconds(timeouts?.write ?? defaultLimits.writeTimeoutMs, "timeouts.write"),
+  };
+}
 
 /** The parts of a server that are necessary to start it. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
@@ -64,7 +173,7 @@ export async function startServer(
   const url = `http://${reachableHost(host)}:${listener.port}`;
   let publicListener: PublicListener | undefined;
   if (tunnel) {
-    const { openPublicListener } = await import("./public-listener.ts");
+    const { openPublicListener } = await import("./tunnel.ts");
     try {
       publicListener = await openPublicListener({
         fetch,
@@ -159,6 +268,7 @@ async function logConsole(
 ): Promise<void> {
   try {
     await wait(consoleDelayMs, undefined, { ref: false });
+    if (signal.aborted) return;
     const opened = await console.open();
     if (signal.aborted) return;
     if (ownerCheck.hasToken()) {

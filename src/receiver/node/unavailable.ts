@@ -3,9 +3,9 @@
  * files, the bundle would import `node:` modules and fail to load.
  */
 import { WebhookError } from "../../core/errors.ts";
-import { optionError } from "../../core/option-error.ts";
+import { optionError } from "../../core/options.ts";
 
-export { createConsoleLogger as createNodeLogger } from "../lifecycle/server-logger.ts";
+export { createConsoleLogger as createNodeLogger } from "../logs.ts";
 
 /** @throws `LISTEN_FAILED`, always. */
 export function startServer(): never {

@@ -1,11 +1,268 @@
-import type { DeliveryKey } from "../../inbox/inbox.ts";
-import type { ParsedDelivery } from "../endpoint/endpoint.ts";
-import { AttemptRecorder, type AttemptRecorderOptions } from "./attempt-recorder.ts";
-import { RecentDeliveries } from "./recent-deliveries.ts";
-import { RecentRun, type RunEnd, succeeded } from "./recent-run.ts";
-import { type HeaderEntries, recordHeaders } from "./request-headers.ts";
+import type { Logger } from "../../core/log.ts";
+import type { AttemptDetails, DeliveryKey } from "../../inbox/inbox.ts";
+import type { Delivery, Outcome } from "../../payload/parse.ts";
+import type { ParsedDelivery } from "../endpoint.ts";
+import {
+  AttemptRecorder,
+  type AttemptRecorderOptions,
+  type HeaderEntries,
+  recordHeaders,
+  trimResult,
+} from "./attempt-recorder.ts";
 
-export interface DeliveryHistoryOptions extends AttemptRecorderOptions {
+/** The number of IDs in one generation. */
+const maxIds = 2_000;
+
+interface Key {
+  endpoint: string;
+  id: string;
+}
+
+/**
+ * The latest inline deliveries that failed, at most 4,000: the Hub sends these again. Keeping the IDs of all
+ * deliveries would take 1 µs for each of them. There are two generations, so that no entry must be removed alone.
+ */
+export class FailedIds {
+  #current = new Set<string>();
+  #previous: ReadonlySet<string> = new Set<string>();
+
+  add(key: Key): void {
+    this.#current.add(textOf(key));
+    if (this.#current.size < maxIds) return;
+    this.#previous = this.#current;
+    this.#current = new Set();
+  }
+
+  has(key: Key): boolean {
+    if (this.#current.size + this.#previous.size === 0) return false;
+    const text = textOf(key);
+    return this.#current.has(text) || this.#previous.has(text);
+  }
+}
+
+function textOf({ endpoint, id }: Key): string {
+  return `${endpoint} ${id}`;
+}
+
+/** The memory of a run without its body and details, in bytes: objects, headers, and keys. */
+const bytesPerRun = 2_048;
+
+/** The end of a run. */
+interface RunEnd {
+  durationMs: number;
+  outcome: Outcome;
+  /** The status of the response. Missing if no client waits for one. */
+  responseStatus?: number | undefined;
+}
+
+/** A run of an inline delivery, as the console shows it. */
+export interface RecentAttempt {
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** Missing while the handler runs. */
+  end?: RunEnd & { details: () => AttemptDetails | undefined };
+}
+
+/** The start of a run. */
+export interface RunStart extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
+  headers?: (() => HeaderEntries) | undefined;
+  replayOf?: string | undefined;
+  /** Whether the delivery has failed before, and the Hub sent it again. Default `false`. */
+  isRepeat?: boolean;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+}
+
+/** The outcome of each success. The handler's result is not kept, because it can be of any size. The details contain its text. */
+const succeeded: Outcome = { status: "succeeded", result: undefined };
+
+/**
+ * One run of a delivery that no inbox stores. It is one object, whose parts are only created when the console reads them or the
+ * handler logs, because every inline delivery creates one.
+ */
+export class RecentRun implements RunStart {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly body: string;
+  readonly receivedAt: Date;
+  readonly headers: (() => HeaderEntries) | undefined;
+  readonly replayOf: string | undefined;
+  readonly startedAt: number;
+  /** The memory of the run. Only `RecentDeliveries` changes it. */
+  bytes: number;
+  /** Whether the delivery has failed before, so that this run is another attempt. */
+  readonly isRepeat: boolean;
+  /** Whether the run is kept. Only `RecentDeliveries` changes it. */
+  isKept = false;
+  /** `undefined`: details are not recorded. */
+  readonly #recording: AttemptRecorderOptions | undefined;
+  #recorder: AttemptRecorder | undefined = undefined;
+  #end: RunEnd | undefined = undefined;
+  #result: string | null = null;
+  #knownDetails: AttemptDetails | undefined = undefined;
+
+  constructor(start: RunStart, recording: AttemptRecorderOptions | undefined) {
+    this.id = start.id;
+    this.endpoint = start.endpoint;
+    this.body = start.body;
+    this.receivedAt = start.receivedAt;
+    this.headers = recording && start.headers;
+    this.replayOf = start.replayOf;
+    this.isRepeat = start.isRepeat ?? false;
+    this.startedAt = start.startedAt;
+    this.#recording = recording;
+    // A character takes two bytes unless the whole text is Latin-1.
+    this.bytes = bytesPerRun + 2 * start.body.length;
+  }
+
+  /** Returns a logger that writes to `log` and records each line. */
+  wrap(log: Logger): Logger {
+    if (!this.#recording) return log;
+    this.#recorder ??= new AttemptRecorder(this.#recording);
+    return this.#recorder.wrap(log);
+  }
+
+  /** Records the end of the run. Returns the memory that the run needs in addition, in bytes. */
+  finish(end: RunEnd, resultText: string | null): number {
+    this.#end = end;
+    this.#result = resultText === null || !this.#recording ? null : trimResult(resultText);
+    return 2 * ((this.#recorder?.size ?? 0) + (this.#result?.length ?? 0));
+  }
+
+  /** Restores a run of another process, which has ended. */
+  restore(end: RunEnd, details: AttemptDetails | undefined): void {
+    this.#end = end;
+    this.#knownDetails = details;
+    if (details) this.bytes += 2 * JSON.stringify(details).length;
+  }
+
+  /** Describes the run. */
+  get attempt(): RecentAttempt {
+    const { startedAt } = this;
+    return this.#end ? { startedAt, end: { ...this.#end, details: () => this.#details() } } : { startedAt };
+  }
+
+  #details(): AttemptDetails | undefined {
+    if (this.#knownDetails) return this.#knownDetails;
+    if (!this.#recording || !this.#end) return undefined;
+    const recorder = this.#recorder ?? new AttemptRecorder(this.#recording);
+    return recorder.details(this.#end.outcome, this.#result);
+  }
+}
+
+/** The maximum number of runs that are kept in memory. */
+const maxRuns = 500;
+/** The maximum memory of the kept runs, in bytes. */
+const maxBytes = 16 * 1024 * 1024;
+
+/** A delivery that no inbox stores: a delivery of an inline endpoint, or one that the filter ignored. */
+export interface RecentDelivery extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
+  /** The request headers. Read on demand, because most deliveries are never opened. */
+  headers?: (() => HeaderEntries) | undefined;
+  /** The ID of the delivery that this one repeats. */
+  replayOf?: string | undefined;
+  /** Oldest first. */
+  attempts: readonly RecentAttempt[];
+}
+
+/**
+ * The latest deliveries that no inbox stores, for the console: at most 500 runs, and at most 16 MiB. They are lost when the process
+ * exits.
+ *
+ * The runs are in a ring of fixed size, and are only grouped into deliveries when they are read: a map of deliveries took four
+ * times as long per delivery, mostly to find its oldest entry after many deletions.
+ */
+export class RecentDeliveries {
+  /** More deliveries than are kept, to recognize those that the Hub sends again. */
+  readonly failed = new FailedIds();
+  readonly #ring: (RecentRun | undefined)[] = new Array(maxRuns).fill(undefined);
+  /** The place of the next run. */
+  #next = 0;
+  #count = 0;
+  #bytes = 0;
+
+  /** The kept deliveries, oldest first. A delivery that was sent again has several attempts, and the position of the last. */
+  values(): Iterable<RecentDelivery> {
+    const deliveries = new Map<string, RecentRun[]>();
+    for (const run of this.#runs()) {
+      const key = `${run.endpoint} ${run.id}`;
+      const earlier = deliveries.get(key) ?? [];
+      deliveries.delete(key);
+      deliveries.set(key, [...earlier, run]);
+    }
+    return Array.from(deliveries.values(), toDelivery);
+  }
+
+  get({ endpoint, id }: { endpoint: string; id: string }): RecentDelivery | undefined {
+    const runs = this.#runs().filter((run) => run.id === id && run.endpoint === endpoint);
+    return runs.length === 0 ? undefined : toDelivery(runs);
+  }
+
+  /**
+   * Whether all kept runs started within the last second before `now` (milliseconds since the epoch). A list that is replaced several
+   * times per second is unreadable, and keeping each run for a moment costs the garbage collector 2 µs per delivery.
+   */
+  isFlooded(now: number): boolean {
+    if (this.#count < maxRuns) return false;
+    const ageMs = now - (this.#ring[this.#next]?.startedAt ?? now);
+    return ageMs >= 0 && ageMs < 1_000;
+  }
+
+  /** Adds a run, and drops the oldest runs beyond the limits. */
+  add(run: RecentRun): void {
+    if (this.#count === maxRuns) this.#dropOldest();
+    this.#ring[this.#next] = run;
+    this.#next = (this.#next + 1) % maxRuns;
+    this.#count += 1;
+    run.isKept = true;
+    this.#grow(run.bytes);
+  }
+
+  /** Counts the memory that a run needs in addition, after it has ended. */
+  grow(run: RecentRun, bytes: number): void {
+    if (bytes === 0 || !run.isKept) return;
+    run.bytes += bytes;
+    this.#grow(bytes);
+  }
+
+  #grow(bytes: number): void {
+    this.#bytes += bytes;
+    while (this.#bytes > maxBytes) this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    const place = (this.#next - this.#count + maxRuns) % maxRuns;
+    const oldest = this.#ring[place];
+    this.#ring[place] = undefined;
+    this.#count -= 1;
+    if (!oldest) return;
+    oldest.isKept = false;
+    this.#bytes -= oldest.bytes;
+  }
+
+  /** Returns the kept runs, oldest first. */
+  #runs(): RecentRun[] {
+    return [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)].filter((run) => run !== undefined);
+  }
+}
+
+function toDelivery(runs: readonly RecentRun[]): RecentDelivery {
+  const [first] = runs;
+  const last = runs.at(-1);
+  if (!first || !last) throw new RangeError("A delivery has at least one run.");
+  const { id, endpoint, body, headers, replayOf } = last;
+  return {
+    id,
+    endpoint,
+    body,
+    receivedAt: first.receivedAt,
+    headers,
+    replayOf,
+    attempts: runs.map((run) => run.attempt),
+  };
+}
+
+interface DeliveryHistoryOptions extends AttemptRecorderOptions {
   /** Whether to record results, stacks, logs, and request headers. */
   recordDetails: boolean;
 }

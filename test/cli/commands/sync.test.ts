@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { TemporaryWebhooks } from "../../../src/registration/temporary-webhooks.ts";
+import { TemporaryWebhooks } from "../../../src/registration/temporary.ts";
 import { openTestHub, secret, type TestHub } from "../../registration/test-hub.ts";
 import { root } from "../../support/project-folder.ts";
 import { createFolder } from "../../support/temporary-folder.ts";

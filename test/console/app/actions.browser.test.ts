@@ -1,9 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { inboxFile } from "../../inbox/inbox-file.ts";
-import { addDead } from "../../receiver/console/add-dead.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { openServer, paneOf, rowsOf, shareBrowser, toastOf, visit } from "./open-console.ts";
+import { openServer, paneOf, rowsOf, shareBrowser, toastOf } from "./open-console.ts";
 
 const browser = shareBrowser();
 
@@ -147,20 +145,6 @@ test("All dead deliveries of a filter are replayed after a confirmation that cou
   await toast.getByRole("link", { name: "Show queued" }).click();
   await page.waitForURL(/#\/deliveries\?.*status=queued,running/);
   await waitFor(async () => expect(await read("deliveries")).toMatchObject({ totals: { dead: 1, succeeded: 3 } }));
-});
-
-test("The confirmation names the deliveries that the search did not cover", async () => {
-  const file = inboxFile();
-  const { url } = await openServer((server) => void server.webhook("dying", { background: true }, () => {}), {
-    inbox: `sqlite:${file}`,
-  });
-  const page = await browser.open(url);
-  addDead(file, "dying", 3_000);
-  await visit(page, "#/deliveries?search=gpu");
-  await page.getByRole("button", { name: "Replay dead…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Replay dead deliveries" });
-  await dialog.getByText("No dead delivery matches the filters.").waitFor();
-  await dialog.getByText(/^Searched the newest|not indexed yet/).waitFor();
 });
 
 test("A delivery that waits for a retry is discarded, and can be replayed", async () => {

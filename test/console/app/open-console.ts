@@ -8,7 +8,7 @@ import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logg
 import { waitFor } from "../../support/wait-for.ts";
 
 export const secret = "Planted-5ecret-9d1e07";
-export const consoleToken = "t0ken";
+export const consoleToken = "t0ken-of-the-owner";
 
 /** Options of a page. `isSignedIn`: default `true`. `hash`: the first route. */
 export interface OpenPageOptions extends BrowserContextOptions {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ConsoleResource } from "../../../src/console/server/console.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { codeOf, consoleToken, openTestConsole, startedAt } from "./open-test-console.ts";
 
 const week = 7 * 24 * 3_600_000;
@@ -36,13 +37,19 @@ describe("Signing in", () => {
     ["behind two proxies", "http://localhost", { "x-forwarded-proto": "https, http" }, true],
     ["behind a proxy over HTTP", "http://localhost", { "x-forwarded-proto": "http" }, false],
   ])("%s sets a cookie that scripts and other sites cannot use", async (_where, url, headers, isSecure) => {
-    const { connect } = openTestConsole({ url });
+    const { connect, send } = openTestConsole({ url });
     const response = await connect().signIn({ token: consoleToken }, headers);
     const [pair = "", ...attributes] = response.headers.get("set-cookie")?.split("; ") ?? [];
-    expect(pair).toMatch(/^hub_webhooks_[\da-f]{12}=[\da-z]+\.[\da-f]{32}\.[\da-f]{64}$/);
+    expect(pair).toMatch(/^(?:__Host-)?hub_webhooks_[\da-f]{12}=[\da-z]+\.[\da-f]{32}\.[\da-f]{64}$/);
+    expect(pair.startsWith("__Host-")).toBe(isSecure);
     expect(attributes.sort()).toEqual(
       ["HttpOnly", "Max-Age=604800", "Path=/", "SameSite=Lax", ...(isSecure ? ["Secure"] : [])].sort(),
     );
+    const isSignedIn = async (cookie: string) =>
+      (await (await send("api/session", { headers: { ...headers, cookie } })).json()).signedIn;
+    expect(await isSignedIn(pair)).toBe(true);
+    // Another host of the domain can set a cookie without the prefix.
+    expect(await isSignedIn(isSecure ? pair.replace("__Host-", "") : `__Host-${pair}`)).toBe(false);
   });
 
   test("lasts a week, and survives a restart with the same token", async () => {
@@ -145,22 +152,39 @@ describe("A one-time link", () => {
 });
 
 describe("Guessing", () => {
-  test("is limited, while the right token still signs in", async () => {
-    const { connect, clock, refusals } = openTestConsole();
+  test("delays every token, but no session and no link", async () => {
+    const turns: (() => void)[] = [];
+    const wait = () => new Promise<void>((resolve) => void turns.push(resolve));
+    const { console: opened, connect, signIn, clock, refusals } = openTestConsole({ wait });
+    const signedIn = await signIn();
     for (let guess = 0; guess < 20; guess += 1) {
       expect((await connect().signIn(guess % 2 === 0 ? { token: "guess" } : { code: "guess" })).status).toBe(401);
     }
-    const limited = await connect().signIn({ token: "guess" });
-    expect(Number(limited.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(await codeOf(limited)).toEqual([429, "TOO_MANY_FAILURES"]);
-    const bearer = await connect().get("session", { authorization: "Bearer guess" });
-    expect(await codeOf(bearer)).toEqual([429, "TOO_MANY_FAILURES"]);
-    expect(refusals.map(({ status }) => status)).toEqual([...Array(20).fill(401), 429, 429]);
-    const owner = connect();
-    expect((await owner.signIn({ token: consoleToken })).status).toBe(200);
-    expect(await owner.read("session")).toMatchObject({ signedIn: true });
+    const answers: string[] = [];
+    const bearer = (token: string) => connect().get("session", { authorization: `Bearer ${token}` });
+    const waiting = [
+      () => connect().signIn({ token: "guess" }),
+      () => connect().signIn({ token: consoleToken }),
+      () => bearer("guess"),
+      () => bearer(consoleToken),
+    ].map(async (send) => {
+      const response = await send();
+      answers.push(`${response.status} ${response.headers.get("retry-after")}`);
+    });
+    expect(await signedIn.read("session")).toMatchObject({ signedIn: true });
+    const code = opened.createSignInLink("http://localhost").slice(-32);
+    expect((await connect().signIn({ code })).status).toBe(200);
+    expect(await codeOf(await connect().signIn({ code }))).toEqual([429, "TOO_MANY_FAILURES"]);
+    expect(answers).toEqual([]);
+    for (let turn = 1; turn <= waiting.length; turn += 1) {
+      await waitFor(() => expect(turns.splice(0).map((takeTurn) => takeTurn())).toHaveLength(1));
+      await waitFor(() => expect(answers).toHaveLength(turn));
+    }
+    expect(answers.toSorted()).toEqual(["200 null", "200 null", "429 60", "429 60"]);
+    expect(refusals.map(({ status }) => status)).toEqual([...Array(20).fill(401), 429, 429, 429]);
     clock.now += 60_000;
     expect((await connect().signIn({ token: "guess" })).status).toBe(401);
+    await Promise.all(waiting);
   });
 
   test("is not counted for the owner's own requests", async () => {

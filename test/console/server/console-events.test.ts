@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DeliveryKey, DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
 import type { StreamMessage } from "../../../src/console/protocol/stream.ts";
@@ -54,23 +55,50 @@ describe("Live messages", () => {
     expect(messages).toHaveLength(2);
   });
 
-  test("send the last state, even if it changes while the row is read", async () => {
-    const first = Promise.withResolvers<DeliverySummary>();
-    const readDelivery = vi
-      .fn((given: DeliveryKey) => Promise.resolve(rowOf(given)))
-      .mockReturnValueOnce(first.promise);
-    const { events, messages } = listen({ readDelivery });
-    events.deliveryChanged(key(1));
-    await passTime();
-    events.deliveryChanged(key(1));
-    first.resolve(rowOf(key(1)));
-    await passTime();
-    expect(messages).toHaveLength(2);
+  test("end with the last state of each delivery, however long its rows are read", async () => {
+    const action = fc.oneof(
+      fc.record({ change: fc.nat(2) }),
+      fc.record({ read: fc.nat(5) }),
+      fc.record({ passMs: fc.constantFrom(50, 200) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 30, size: "max" }), async (actions) => {
+        const attempts = [0, 0, 0];
+        const reads: (() => void)[] = [];
+        const { events, messages } = listen({
+          readDelivery: async (given) => {
+            const row = { ...rowOf(given), attempts: attempts[Number(given.id.slice(2))] ?? 0 };
+            await new Promise<void>((resolve) => reads.push(resolve));
+            return row;
+          },
+        });
+        for (const given of actions) {
+          if ("change" in given) {
+            attempts[given.change] = (attempts[given.change] ?? 0) + 1;
+            events.deliveryChanged(key(given.change));
+          } else if ("read" in given) reads.splice(given.read % Math.max(1, reads.length), 1)[0]?.();
+          await vi.advanceTimersByTimeAsync("passMs" in given ? given.passMs : 0);
+        }
+        for (let time = 0; time < 5; time += 1) {
+          while (reads.length > 0) reads.pop()?.();
+          await vi.advanceTimersByTimeAsync(200);
+        }
+        const rows = messages.flatMap((message) => (message.type === "deliveries" ? message.deliveries : []));
+        for (const [number, count] of attempts.entries()) {
+          const sent = rows.filter(({ id }) => id === `d-${number}`).map((row) => row.attempts);
+          expect(sent).toEqual(sent.toSorted((one, other) => one - other));
+          expect(sent.at(-1) ?? 0).toBe(count);
+        }
+        events.close();
+        expect(vi.getTimerCount()).toBe(0);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   test("report more than 100 changed deliveries as one change of the list", async () => {
     const { events, messages, readDelivery } = listen();
-    for (let number = 0; number <= 100; number += 1) events.deliveryChanged(key(number));
+    for (let number = 0; number <= 150; number += 1) events.deliveryChanged(key(number));
     await passTime();
     expect(messages).toEqual([{ type: "changed", features: ["deliveries"] }]);
     expect(readDelivery).not.toHaveBeenCalled();
@@ -85,8 +113,8 @@ describe("Live messages", () => {
     for (const number of [1, 2, 3]) events.deliveryChanged(key(number));
     await passTime();
     expect(messages).toEqual([
-      { type: "deliveries", deliveries: [rowOf(key(3))] },
       { type: "changed", features: ["deliveries"] },
+      { type: "deliveries", deliveries: [rowOf(key(3))] },
     ]);
   });
 

@@ -25,11 +25,15 @@ function secureHeadersOf({ headers }: Response): Record<string, string | null> {
 
 describeOverBothTransports("The console of a server", (send) => {
   const open = () => {
-    const server = new WebhooksServer({ secret: false, consoleToken: "t0ken", logger: createMemoryLogger() });
+    const server = new WebhooksServer({
+      secret: false,
+      consoleToken: "t0ken-of-the-owner",
+      logger: createMemoryLogger(),
+    });
     server.webhook("inline", () => {});
     return server;
   };
-  const authorization = "Bearer t0ken";
+  const authorization = "Bearer t0ken-of-the-owner";
 
   test.each([
     ["the app", "/_console/", {}, 200],

@@ -2,9 +2,10 @@ import { type Mock, onTestFinished, vi } from "vitest";
 import { ConsoleAccess } from "../../../src/console/server/access.ts";
 import { Console, type ConsoleOptions } from "../../../src/console/server/console.ts";
 import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
+import { PasswordGuesses } from "../../../src/core/guesses.ts";
 import { ConsoleClient } from "../../support/console-client.ts";
 
-export const consoleToken = "owner-t0ken";
+export const consoleToken = "t0ken-of-the-owner";
 export const startedAt = Date.UTC(2026, 10, 23, 12);
 
 /** Options of {@link openTestConsole}. */
@@ -13,12 +14,15 @@ export interface TestConsoleOptions extends Partial<Omit<ConsoleOptions, "access
   /** The URL of the server. Default `http://localhost`. */
   url?: string;
   clock?: { now: number };
+  /** Waits for the turn of a check while clients guess. */
+  wait?: () => Promise<void>;
 }
 
 /** Opens a console without a server, whose clock the test sets. */
 export function openTestConsole({
   url = "http://localhost",
   clock = { now: startedAt },
+  wait,
   ...options
 }: TestConsoleOptions = {}) {
   const { token, events = new ConsoleEvents(), ...given } = { token: consoleToken, ...options };
@@ -27,6 +31,7 @@ export function openTestConsole({
   const errors: unknown[] = [];
   const access = new ConsoleAccess({
     ...{ token, now: () => clock.now, onLinkUsed },
+    guesses: new PasswordGuesses(() => clock.now, wait && { wait }),
     onRefused: (refusal) => refusals.push(refusal),
   });
   const opened = new Console({

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import fc from "fast-check";
 import { Hono } from "hono";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
@@ -86,32 +87,56 @@ describe("The stream", () => {
     await waitFor(async () => expect((await client.get("stream")).status).toBe(200));
   });
 
-  test("ends for a client that does not read, so that its messages do not fill the memory", async () => {
-    const { signIn, events } = openTestConsole();
-    const { read } = readerOf(await (await signIn()).get("stream"));
-    expect(await read()).toBe(": open\n\n");
-    for (let count = 0; count < 900; count += 1) events.publish({ type: "changed", features: ["deliveries"] });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(events.subscribers).toBe(1);
-    for (let count = 0; count < 200; count += 1) events.publish({ type: "changed", features: ["deliveries"] });
-    await waitFor(() => expect(events.subscribers).toBe(0));
-    // The messages that waited are discarded. One or two had left the queue.
-    let messages = 0;
-    while ((await read()) !== undefined) messages += 1;
-    expect(messages).toBeLessThan(5);
-  });
-
-  test("ends for a client that does not read a few long messages", async () => {
-    const { signIn, events } = openTestConsole();
-    const { read } = readerOf(await (await signIn()).get("stream"));
-    expect(await read()).toBe(": open\n\n");
-    const publish = () =>
-      events.publish({ type: "logs", lines: [{ sequence: 1, at: 1, level: "info", message: "x".repeat(3_000_000) }] });
-    publish();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(events.subscribers).toBe(1);
-    for (let count = 0; count < 5; count += 1) publish();
-    await waitFor(() => expect(events.subscribers).toBe(0));
+  test("ends for a client that does not read what waits, and for no other", async () => {
+    const megabyte = "x".repeat(1_000_000);
+    const action = fc.oneof(
+      { weight: 2, arbitrary: fc.record({ publish: fc.integer({ min: 1, max: 400 }) }) },
+      { weight: 2, arbitrary: fc.record({ publishMegabytes: fc.integer({ min: 1, max: 4 }) }) },
+      { weight: 3, arbitrary: fc.record({ read: fc.integer({ min: 1, max: 600 }) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24, size: "max" }), async (actions) => {
+        const { signIn, events } = openTestConsole();
+        const { read, cancel } = readerOf(await (await signIn()).get("stream"));
+        expect(await read()).toBe(": open\n\n");
+        const unread: number[] = [];
+        let published = 0;
+        const publish = (message: string) => {
+          published += 1;
+          unread.push(message.length);
+          events.publish({ type: "logs", lines: [{ sequence: published, at: 1, level: "info", message }] });
+        };
+        const size = () => unread.reduce((sum, length) => sum + length + 100, 0);
+        let isOverLimit = false;
+        for (const given of actions) {
+          if ("publish" in given) for (let count = 0; count < given.publish; count += 1) publish("");
+          else if ("publishMegabytes" in given) {
+            for (let count = 0; count < given.publishMegabytes; count += 1) publish(megabyte);
+          } else {
+            for (let count = 0; count < given.read && unread.length > 0; count += 1) {
+              unread.shift();
+              expect(await read()).toContain(`"sequence":${published - unread.length},`);
+            }
+          }
+          await new Promise((resolve) => setImmediate(resolve));
+          // Up to three messages have left the queue.
+          isOverLimit = unread.length > 1_003 || size() > 4_194_304 + 3_100_000;
+          if (unread.length <= 1_000 && size() <= 4_194_304) expect(events.subscribers).toBe(1);
+          else if (!isOverLimit && events.subscribers === 1) continue;
+          else break;
+        }
+        if (isOverLimit) {
+          await waitFor(() => expect(events.subscribers).toBe(0), { interval: 1 });
+          // What waited is discarded.
+          let messages = 0;
+          while ((await read()) !== undefined) messages += 1;
+          expect(messages).toBeLessThan(5);
+        }
+        await cancel();
+        await waitFor(() => expect(events.subscribers).toBe(0), { interval: 1 });
+      }),
+      { numRuns: 8, seed: Number(process.env.SEED ?? 1) },
+    );
   });
 
   test("ends for a client that does not read a heartbeat until the next one", async () => {
@@ -123,6 +148,67 @@ describe("The stream", () => {
     await vi.advanceTimersByTimeAsync(45_000);
     expect([events.subscribers, vi.getTimerCount()]).toEqual([0, 0]);
     await response.body?.cancel();
+  });
+
+  test("ends with its session, its client, or the console, and with nothing else", async () => {
+    const action = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ open: fc.constantFrom("one", "two", "program") }) },
+      { weight: 2, arbitrary: fc.record({ leave: fc.nat() }) },
+      { weight: 2, arbitrary: fc.record({ signOut: fc.constantFrom("one", "two") }) },
+      { weight: 3, arbitrary: fc.constant({ publish: true }) },
+      { weight: 3, arbitrary: fc.constant({ heartbeat: true }) },
+      { weight: 1, arbitrary: fc.constant({ expire: true }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 25, size: "max" }), async (actions) => {
+        const { signIn, send, events, clock, console: opened } = openTestConsole();
+        const clients = new Map([
+          ["one", await signIn()],
+          ["two", await signIn()],
+        ]);
+        vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+        let streams: { owner: string; reader: ReturnType<typeof readerOf> }[] = [];
+        const expectEnded = async (ended: typeof streams) => {
+          for (const { reader } of ended) expect(await reader.read()).toBeUndefined();
+          streams = streams.filter((stream) => !ended.includes(stream));
+          await waitFor(() => expect(events.subscribers).toBe(streams.length), { interval: 1 });
+        };
+        let isExpired = false;
+        for (const given of actions) {
+          if ("open" in given) {
+            const headers = { authorization: `Bearer ${consoleToken}` };
+            const client = clients.get(given.open);
+            const response = await (given.open === "program" ? send("api/stream", { headers }) : client?.get("stream"));
+            if (response?.status !== 200) continue;
+            const reader = readerOf(response);
+            expect(await reader.read()).toBe(": open\n\n");
+            streams.push({ owner: given.open, reader });
+          } else if ("leave" in given) {
+            const [left] = streams.splice(given.leave % Math.max(1, streams.length), 1);
+            await left?.reader.cancel();
+          } else if ("signOut" in given) {
+            const response = await clients.get(given.signOut)?.post("session", {}, { method: "DELETE" });
+            if (response?.status === 200) await expectEnded(streams.filter(({ owner }) => owner === given.signOut));
+          } else if ("publish" in given) {
+            events.publish({ type: "changed", features: ["deliveries"] });
+            for (const { reader } of streams) expect(await reader.read()).toContain("changed");
+          } else if ("heartbeat" in given) {
+            vi.advanceTimersByTime(15_000);
+            if (isExpired) await expectEnded(streams.filter(({ owner }) => owner !== "program"));
+            for (const { reader } of streams) expect(await reader.read()).toBe(": heartbeat\n\n");
+          } else {
+            clock.now += 7 * 24 * 3_600_000;
+            isExpired = true;
+          }
+          await waitFor(() => expect(events.subscribers).toBe(streams.length), { interval: 1 });
+        }
+        opened.close();
+        await expectEnded(streams);
+        expect(vi.getTimerCount()).toBe(0);
+        vi.useRealTimers();
+      }),
+      { numRuns: Number(process.env.RUNS ?? 15), seed: Number(process.env.SEED ?? 1) },
+    );
   });
 
   test("is refused after the console has closed", async () => {
@@ -160,7 +246,10 @@ describe("The stream of a console on a socket", () => {
     const { console: opened, events } = openTestConsole();
     const listener = await listen({
       ...{ fetch: (request, bindings) => opened.fetch(request, bindings), host: "127.0.0.1", port: 0 },
-      ...{ timeouts: { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 10_000 }, limits: { writeTimeoutMs: 1_000 } },
+      ...{
+        timeouts: { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 10_000 },
+        limits: { writeTimeoutMs: 10_000 },
+      },
       log: createMemoryLogger(),
     });
     onTestFinished(async () => void (await listener.close(0)));
@@ -176,16 +265,36 @@ describe("The stream of a console on a socket", () => {
     return { console: opened, events, listener, open, signIn };
   }
 
-  test("closes the connection of a client that stops reading", async () => {
-    const { events, listener } = await serve();
-    const socket = connect(listener.port, "127.0.0.1");
+  const line = { sequence: 1, at: 1, level: "info", message: "x".repeat(1_000_000) } as const;
+
+  /** Opens a stream over a connection that is not read. */
+  async function openUnread(port: number): Promise<void> {
+    const socket = connect(port, "127.0.0.1");
     onTestFinished(() => void socket.destroy());
     socket.write(
       `GET /_console/api/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${consoleToken}\r\n\r\n`,
     );
     await once(socket, "data");
     socket.pause();
-    const line = { sequence: 1, at: 1, level: "info", message: "x".repeat(1_000_000) } as const;
+  }
+
+  test("does not delay the shutdown if its client does not read", async () => {
+    const { console: opened, events, listener } = await serve();
+    await openUnread(listener.port);
+    // More than the system buffers, and less than the stream.
+    for (let published = 0; published < 8; published += 1) {
+      events.publish({ type: "logs", lines: [line] });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(events.subscribers).toBe(1);
+    opened.close();
+    // The server waits as long for a client that reads.
+    expect(await listener.close(500)).toBe(true);
+  });
+
+  test("closes the connection of a client that stops reading", async () => {
+    const { events, listener } = await serve();
+    await openUnread(listener.port);
     let published = 0;
     // The system buffers some megabytes. The rest waits in the stream, up to its limit.
     for (; events.subscribers > 0 && published < 100; published += 1) {
@@ -239,14 +348,20 @@ describe("The stream of a server, over a socket,", () => {
       await next();
     });
     const server = new WebhooksServer({
-      ...{ secret: false, consoleToken: "t0ken", inbox: "sqlite::memory:", logger: createMemoryLogger(), app },
+      ...{
+        secret: false,
+        consoleToken: "t0ken-of-the-owner",
+        inbox: "sqlite::memory:",
+        logger: createMemoryLogger(),
+        app,
+      },
     });
     server.webhook("inline", () => "done");
     server.webhook("background", { background: true }, () => "done");
     onTestFinished(() => server.close());
     const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
     const client = new ConsoleClient((path, init) => fetch(`${url}/_console/${path}`, init));
-    await client.signIn({ token: "t0ken" });
+    await client.signIn({ token: "t0ken-of-the-owner" });
     const deliver = (endpoint: string, id: string) =>
       fetch(
         deliveryRequest({ endpoint, id, payload: webhookPayload("repo.content"), secret: undefined, baseUrl: url }),

@@ -1,9 +1,12 @@
+import { mkdtempSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DevInfo } from "../../../src/console/protocol/dev.ts";
 import { DevConsole } from "../../../src/dev/console/dev-console.ts";
 import { WebhookError, WebhooksServer } from "../../../src/index.ts";
-import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
+import { serverControl } from "../../../src/receiver/control.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { listen } from "../../support/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -19,14 +22,20 @@ const info: DevInfo = {
 };
 
 /** Opens the console of a session whose server is a real receiver. */
-async function openConsole({ serverPort }: { serverPort?: () => Promise<number> } = {}) {
+async function openConsole({
+  serverPort,
+  folder = process.cwd(),
+}: {
+  serverPort?: () => Promise<number>;
+  folder?: string;
+} = {}) {
   const state = { info };
   const problems: unknown[] = [];
   let port = 0;
   const console = new DevConsole({
     describe: () => state.info,
     serverPort: serverPort ?? (async () => port),
-    folder: process.cwd(),
+    folder,
     onProblem: (problem) => problems.push(problem),
   });
   const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
@@ -129,9 +138,32 @@ describe("The console of a dev session", () => {
     }
   });
 
-  test("does not open files outside of the project", async () => {
-    const { call } = await openConsole();
-    const response = await call("dev/open-editor", { method: "POST", body: JSON.stringify({ file: "/etc/passwd" }) });
-    expect([response.status, await response.json()]).toMatchObject([400, { code: "ARGUMENT_INVALID" }]);
+  test("opens files of the project only, at a valid position", async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "open-editor-")));
+    const file = join(folder, "server.ts");
+    const link = join(folder, "link.ts");
+    const opened = join(folder, "opened");
+    writeFileSync(file, "first\nsecond");
+    symlinkSync("/etc/hostname", link);
+    const editor = join(folder, "editor.sh");
+    writeFileSync(editor, `#!/bin/sh\necho "$@" >> "${opened}"\n`, { mode: 0o755 });
+    vi.stubEnv("LAUNCH_EDITOR", editor);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { call } = await openConsole({ folder });
+    const open = (body: object) => call("dev/open-editor", { method: "POST", body: JSON.stringify(body) });
+    const position = { line: 2, column: 3 };
+    for (const body of [
+      ...["/etc/hostname", link, folder, `${folder}/../etc/hostname`, "server.ts"].map((path) => ({ file: path })),
+      ...[`file://${file}`, `file:///etc/hostname`, `${file}\0`].map((path) => ({ file: path, ...position })),
+      ...[0, -1, 1.5, 1e21, "2", null, [2]].flatMap((wrong) => [
+        { ...{ file, ...position }, line: wrong },
+        { ...{ file, ...position }, column: wrong },
+      ]),
+    ]) {
+      const response = await open(body);
+      expect([body, response.status, (await response.json()).code]).toEqual([body, 400, "ARGUMENT_INVALID"]);
+    }
+    expect((await open({ file, ...position })).status).toBe(200);
+    await waitFor(() => expect(readFileSync(opened, "utf8")).toBe(`${file} 2 3\n`));
   });
 });

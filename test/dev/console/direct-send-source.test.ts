@@ -4,7 +4,7 @@ import type { SendResult } from "../../../src/console/protocol/send.ts";
 import { DirectSendSource } from "../../../src/dev/console/direct-send-source.ts";
 import type { StartDevOptions } from "../../../src/dev/dev-options.ts";
 import { parsePayload, WebhooksServer } from "../../../src/index.ts";
-import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
+import { serverControl } from "../../../src/receiver/control.ts";
 import { webhookPayload } from "../../../src/testing.ts";
 import { type ConsoleAnswer, ConsoleClient } from "../../local-hub/support/console-client.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

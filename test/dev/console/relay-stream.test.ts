@@ -70,6 +70,29 @@ describe("The relay of the server's live messages", () => {
     expect(await end()).toEqual([{ type: "deliveries", deliveries }]);
   });
 
+  test("closes the connection of a response that is not a stream of messages before it tries again", async () => {
+    const events: string[] = [];
+    const second = Promise.withResolvers<void>();
+    const record = (event: string) => {
+      events.push(event);
+      if (events.length === 2) second.resolve();
+    };
+    const { url } = await listen(
+      createServer((_request, response) => {
+        record("request");
+        response.once("close", () => record("closed")).writeHead(503);
+        response.write("The rest of this page never arrives.");
+      }),
+    );
+    const ending = new AbortController();
+    const port = Number(new URL(url).port);
+    const relaying = relayStream({ port, token: "", publish() {}, onConnected() {}, signal: ending.signal });
+    await second.promise;
+    expect(events).toEqual(["request", "closed"]);
+    ending.abort();
+    await relaying;
+  });
+
   test("closes a stream that sends nothing for 45 s, not even a heartbeat", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { response } = await openRelay();

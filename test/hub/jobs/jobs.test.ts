@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HubClient } from "../../../src/client.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
-import { openHub, rejectionOf, token } from "../scripted-hub.ts";
+import { connect, openHub, rejectionOf, token } from "../scripted-hub.ts";
 
 const id = "0123456789abcdef01234567";
 const started = {
@@ -21,7 +22,7 @@ const whoami = {
 };
 const image = "python:3.13";
 const event = (second: number, data: string) =>
-  `data: ${JSON.stringify({ timestamp: `2026-09-01T12:00:0${second}Z`, data })}\n\n`;
+  `data: ${JSON.stringify({ timestamp: `2026-09-01T12:00:${`${second}`.padStart(2, "0")}Z`, data })}\n\n`;
 
 /** Sends a stream, and then closes the connection, or cuts it. */
 function stream(text: string, { isCut = false } = {}) {
@@ -104,6 +105,51 @@ describe("The log of a job", () => {
     const { jobs } = new HubClient({ hubUrl: hub.url, token });
     const lines = await all(jobs.logs(id, { ...options, follow: true }));
     expect(lines.map(({ line }) => line)).toEqual(["a", "b", "b", "b", "c"]);
+  });
+
+  test("is continued until four connections in a row are lost without a new line", async () => {
+    const isLost = fc.constantFrom("with a new line", "without a new line");
+    await fc.assert(
+      fc.asyncProperty(fc.array(isLost, { maxLength: 14 }), async (losses) => {
+        let text = "";
+        const printed: string[] = [];
+        const texts = losses.map((loss) => {
+          if (loss === "with a new line") {
+            printed.push(`${printed.length}`);
+            text += event(printed.length, printed.at(-1) ?? "");
+          }
+          return text;
+        });
+        let connections = 0;
+        const fetch = async () => {
+          connections += 1;
+          const isCut = connections <= losses.length;
+          const parts = [texts[connections - 1] ?? text];
+          const body = new ReadableStream<Uint8Array>({
+            pull(controller) {
+              const part = parts.shift();
+              if (part !== undefined) controller.enqueue(new TextEncoder().encode(`: stream\n\n${part}`));
+              else if (isCut) controller.error(new TypeError("terminated"));
+              else controller.close();
+            },
+          });
+          return new Response(body, { headers: { "content-type": "text/event-stream" } });
+        };
+        const { jobs } = connect("http://hub.example", { fetch });
+        const lines: string[] = [];
+        const follow = async () => {
+          for await (const { line } of jobs.logs(id, { ...options, follow: true })) lines.push(line);
+        };
+        const failure = await follow().catch((error: unknown) => error);
+        const tooMany = losses.findIndex((_, index) => {
+          const last = losses.slice(Math.max(0, index - 3), index + 1);
+          return last.length === 4 && last.every((loss) => loss === "without a new line");
+        });
+        if (tooMany >= 0) expect(failure).toMatchObject({ code: "HUB_UNREACHABLE" });
+        else expect([failure, lines]).toEqual([undefined, printed]);
+        expect(connections).toBe(tooMany >= 0 ? tooMany + 1 : losses.length + 1);
+      }),
+    );
   });
 
   test("is not continued without follow", async () => {

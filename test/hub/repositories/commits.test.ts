@@ -107,7 +107,7 @@ describe("commit", () => {
     let foreign: Promise<{ oid: string }> | undefined;
     vi.mocked(Math.random).mockImplementation(() => {
       foreign ??= other.commit({ ...card, message: "Same files" });
-      return 0.2; // Waits 0.1 s, so that the other commit is complete.
+      return 0.98; // Waits half a second, so that the other commit is complete.
     });
     network.loseNext(/\/commit\/main$/, "request");
     const result = await repo.commit(card);

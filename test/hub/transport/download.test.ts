@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { Transport, type TransportSettings } from "../../../src/hub/transport/transport.ts";
@@ -120,7 +121,7 @@ test("A browser follows redirects itself, because it hides their targets", async
   expect(redirects).toEqual(["manual", "follow"]);
 });
 
-describe("A Hub on another machine", () => {
+describe("A Hub", () => {
   const requested: string[] = [];
   beforeEach(() => void requested.splice(0));
 
@@ -133,25 +134,127 @@ describe("A Hub on another machine", () => {
     };
   }
 
-  test.each([
-    "http://storage.example/object",
-    "http://127.0.0.1:8080/",
-    "https://localhost/",
-    "https://hub.localhost/",
-    "https://[::1]/",
-    "https://2130706433/",
-    "https://user:password@storage.example/",
-    "file:///etc/passwd",
-    "data:,content",
-    "https://",
-  ])("cannot redirect a download to %s", async (location) => {
-    const download = open("https://hub.example", { fetch: fetchRedirectedTo(location) });
-    expect(await rejectionOf(download())).toMatchObject({ code: "HUB_REFUSED", status: 302 });
+  /** Whether a Hub can redirect a download to this location. */
+  async function canRedirect(hubUrl: string, location: string): Promise<boolean> {
+    requested.splice(0);
+    const download = open(hubUrl, { fetch: fetchRedirectedTo(location) })();
+    const result = await download.catch((error: unknown) => error);
+    if (result instanceof Uint8Array) return requested[1] === new URL(location).href;
+    expect(result).toMatchObject({ code: "HUB_REFUSED", status: 302 });
     expect(requested).toHaveLength(1);
+    return false;
+  }
+
+  const machine = [
+    ...["127.0.0.1", "127.1.2.3", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "%31%32%37.0.0.1"],
+    ...[
+      "0.0.0.0",
+      "0",
+      "0.1.2.3",
+      "127.0.0.1.",
+      "localhost",
+      "LOCALHOST",
+      "localhost.",
+      "hub.localhost",
+      "hub.localhost.",
+    ],
+    ...[
+      "[::1]",
+      "[::]",
+      "[0:0:0:0:0:0:0:1]",
+      "[::ffff:127.0.0.1]",
+      "[::ffff:7f12:1]",
+      "[::ffff:0.0.0.0]",
+      "[::ffff:0:1]",
+    ],
+  ];
+  const network = [
+    ...[
+      "10.0.0.1",
+      "172.16.0.1",
+      "192.168.1.1",
+      "169.254.169.254",
+      "100.64.0.1",
+      "192.0.0.192",
+      "198.18.0.1",
+      "224.0.0.1",
+    ],
+    ...["0xa9fea9fe", "0xa.0.0.1", "255.255.255.255", "1.1.1.1", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]"],
+    ...[
+      "[fe80::1]",
+      "[fc00::1]",
+      "[fd00:ec2::254]",
+      "[ff02::1]",
+      "[64:ff9b::a00:1]",
+      "[2002:7f00:1::]",
+      "[::127.0.0.1]",
+    ],
+    ...[
+      "[::2]",
+      "[2606:4700::1111]",
+      "metadata",
+      "intranet.",
+      "metadata.google.internal",
+      "printer.local",
+      "nas.home.arpa",
+    ],
+  ];
+  const internet = [
+    "storage.example",
+    "storage.example.",
+    "cdn-lfs.hf.co",
+    "127.example",
+    "10.0.0.1.nip.io",
+    "localhost.example",
+  ];
+
+  test.each([
+    { hub: "https://hub.example", refused: [...machine, ...network], allowed: internet },
+    { hub: "https://hub.internal", refused: machine, allowed: [...network, ...internet] },
+    { hub: "http://10.0.0.4:5050", refused: machine, allowed: [...network, ...internet] },
+    { hub: "http://hub:5050", refused: machine, allowed: [...network, ...internet] },
+    { hub: "http://127.0.0.1:5050", refused: [], allowed: [...machine, ...network, ...internet] },
+    { hub: "http://localhost:5050", refused: [], allowed: [...machine, ...network, ...internet] },
+  ])("at $hub redirects only to hosts that are as public as itself", async ({ hub, refused, allowed }) => {
+    for (const host of refused) expect([host, await canRedirect(hub, `https://${host}/x`)]).toEqual([host, false]);
+    for (const host of allowed) expect([host, await canRedirect(hub, `https://${host}/x`)]).toEqual([host, true]);
+    // Others could read the request.
+    for (const host of ["10.0.0.1", "storage.example"]) expect(await canRedirect(hub, `http://${host}/x`)).toBe(false);
+    expect(await canRedirect(hub, "http://127.0.0.1/x")).toBe(refused.length === 0);
   });
 
-  test("can redirect a download to another server with HTTPS", async () => {
-    await open("https://hub.example", { fetch: fetchRedirectedTo("https://storage.example/object") })();
-    expect(requested[1]).toBe("https://storage.example/object");
+  test("on the internet cannot redirect to an address in any notation", async () => {
+    const part = fc.nat({ max: 255 });
+    const notations: readonly ((parts: readonly [number, number, number, number]) => string)[] = [
+      (parts) => parts.join("."),
+      ([a, b, c, d]) => String(((a * 256 + b) * 256 + c) * 256 + d),
+      (parts) => parts.map((one) => `0x${one.toString(16)}`).join("."),
+      (parts) => parts.map((one) => `0${one.toString(8)}`).join("."),
+      ([a, b, c, d]) => `${a}.${(b * 256 + c) * 256 + d}`,
+      ([a, b, c, d]) => `[::ffff:${a}.${b}.${c}.${d}]`,
+      ([a, b, c, d]) => `[64:ff9b::${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}]`,
+    ];
+    const host = fc
+      .tuple(fc.tuple(part, part, part, part), fc.constantFrom(...notations))
+      .map(([ip, write]) => write(ip));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          host,
+          fc.ipV6().map((ip) => `[${ip}]`),
+        ),
+        async (name) => {
+          expect(await canRedirect("https://hub.example", `https://${name}/x`)).toBe(false);
+        },
+      ),
+      { numRuns: 100 },
+    );
   });
+
+  test.each(["https://user:password@storage.example/", "file:///etc/passwd", "data:,content", "https://"])(
+    "cannot redirect a download to %s",
+    async (location) => {
+      expect(await canRedirect("https://hub.example", location)).toBe(false);
+    },
+  );
 });

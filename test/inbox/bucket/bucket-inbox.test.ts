@@ -1,7 +1,11 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { recordPrefix } from "../../../src/inbox/bucket/log-keys.ts";
+import { heartbeatPrefix, recordPrefix, yieldPrefix } from "../../../src/inbox/bucket/log.ts";
+import { checkPrefix } from "../../../src/inbox/bucket/object-store.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
+import { World } from "./bucket-world.ts";
 import { MemoryObjectStore, type StoreFault } from "./memory-object-store.ts";
 import { openMemoryInbox } from "./open-memory-inbox.ts";
 
@@ -135,9 +139,41 @@ describe("While the bucket is away", () => {
     expect(await inbox.accept(incoming("b"))).toEqual({ duplicate: false });
   });
 
-  test("waiting deliveries have a limited size", async () => {
+  test("a record without an answer is reported, and after the limit, deliveries are rejected without waiting", async () => {
+    const store = new MemoryObjectStore();
+    let now = 0;
+    const { inbox } = await openMemoryInbox(store, { monotonicNow: () => now });
+    const records = holdRecords(store);
+    const first = inbox.accept(incoming("a"));
+    await records.waitForRequest();
+    expect(await inbox.problems()).toEqual([]);
+    now = 6_000;
+    expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE", severity: "unavailable" }]);
+    now = 20_000;
+    await expect(inbox.accept(incoming("b"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    store.intercept = () => undefined;
+    await records.release();
+    expect(await first).toEqual({ duplicate: false });
+    expect(await inbox.problems()).toEqual([]);
+  });
+
+  test("a pause that the store requests delays a record by 2 s at most", async () => {
+    const world = new World();
+    const owner = await world.open();
+    const faults: (StoreFault | undefined)[] = ["throttled"];
+    world.fault = ({ method, key: stored }) =>
+      method === "put" && stored.startsWith(recordPrefix) ? faults.shift() : undefined;
+    const before = world.clock.now;
+    expect(await owner.accepts()).toBe(true);
+    expect(world.clock.now - before).toBeLessThan(4_000);
+  });
+
+  test("waiting deliveries have a limited size, which refused ones do not count towards", async () => {
     const store = new MemoryObjectStore();
     const { inbox } = await openMemoryInbox(store, { maxWaitingBytes: 1_000 });
+    failRecords(store, () => "refused");
+    const refused = inbox.accept(incoming("refused", { body: "x".repeat(900) }));
+    await expect(refused).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
     const records = holdRecords(store);
     const accepted = ["a", "b"].map((id) => inbox.accept(incoming(id, { body: "x".repeat(500) })));
     await expect(inbox.accept(incoming("c", { body: "x" }))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
@@ -188,6 +224,43 @@ describe("After a takeover", () => {
   });
 });
 
+test("An inbox that is opened again after a takeover closes its earlier working file", async () => {
+  const world = new World();
+  const parentFolder = createFolder();
+  const earlier = await world.open({ parentFolder });
+  const later = await world.open();
+  expect(await earlier.accepts()).toBe(false);
+  await world.clock.settled(later.inbox.close(0));
+  const before = readdirSync(parentFolder);
+  await world.clock.until(() => readdirSync(parentFolder).length === 1 && readdirSync(parentFolder)[0] !== before[0]);
+  expect(await earlier.accepts()).toBe(true);
+});
+
+describe("A process that starts", () => {
+  test("removes old requests of other processes, but not those of processes that are starting", async () => {
+    const store = new MemoryObjectStore();
+    const now = Date.now();
+    store.now = () => now;
+    const leftovers = () => [...store.objects.keys()].filter((stored) => /^(check|yield)/.test(stored));
+    for (const prefix of [checkPrefix, yieldPrefix]) {
+      store.objects.set(`${prefix}1-young`, { body: new Uint8Array(), storedAt: now - 590_000 });
+      store.objects.set(`${prefix}2-old`, { body: new Uint8Array(), storedAt: now - 600_000 });
+    }
+    await openMemoryInbox(store);
+    await waitFor(() => expect(leftovers().filter((stored) => stored.endsWith("old"))).toEqual([]));
+    expect(leftovers()).toEqual([`${checkPrefix}1-young`, `${yieldPrefix}1-young`]);
+  });
+
+  test("leaves no heartbeat if its takeover fails, so that another process can start at once", async () => {
+    const store = new MemoryObjectStore();
+    failRecords(store, () => "refused");
+    await expect(openMemoryInbox(store)).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    store.intercept = () => undefined;
+    expect([...store.objects.keys()].filter((stored) => stored.startsWith(heartbeatPrefix))).toEqual([]);
+    await openMemoryInbox(store, { spaceId: "me/copy" });
+  });
+});
+
 describe("A process of another Space", () => {
   test("does not take over while the owner sends heartbeats", async () => {
     const store = new MemoryObjectStore();
@@ -201,6 +274,19 @@ describe("A process of another Space", () => {
     expect(store.objects.size).toBe(objects);
     expect(await owner.accept(incoming("a"))).toEqual({ duplicate: false });
   });
+
+  test.each(["short", "hidden"] as const)(
+    "does not take over if the heartbeat of the owner is %s at first",
+    async (fault) => {
+      const store = new MemoryObjectStore();
+      await openMemoryInbox(store, { spaceId: "acme/receiver" });
+      let faults = 4;
+      store.intercept = ({ method, key: read }) =>
+        method === "get" && read.startsWith(heartbeatPrefix) && faults-- > 0 ? fault : undefined;
+      await expect(openMemoryInbox(store, { spaceId: "me/copy" })).rejects.toMatchObject({ code: "INBOX_IN_USE" });
+      expect(faults).toBeLessThan(0);
+    },
+  );
 
   test.each([
     ["60 s after the last heartbeat", { ageMs: 61_000 }, {}],

@@ -1,8 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { quarantineKey, recordKey, recordNumber } from "../../../src/inbox/bucket/log-keys.ts";
-import { decodeRecord } from "../../../src/inbox/bucket/log-record.ts";
+import { decodeRecord, quarantineKey, recordKey, recordNumber } from "../../../src/inbox/bucket/log.ts";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
-import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
+import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";
 import { openMemoryInbox } from "./open-memory-inbox.ts";
 
@@ -91,13 +91,38 @@ describe.each(["deleted", "torn"] as const)("If a record was %s", (how) => {
     expect(await inbox.repair()).toEqual([]);
   });
 
-  test("a repair reports that the changes of an unreadable record are lost", async () => {
+  test("a repair does not queue a delivery that was received and failed again in the meantime", async () => {
     const store = new MemoryObjectStore();
     const numbers = await storeDeliveries(store, ["a", "b"]);
-    const number = numbers.get("a") ?? 0;
-    damage(store, number, how);
+    const number = numbers.get("b") ?? 0;
+    const original = damage(store, number, how);
     const { inbox } = await openMemoryInbox(store);
-    expect(await inbox.repair()).toEqual([{ record: number, isReadable: false, recovered: 0 }]);
+    expect(await inbox.accept(incoming("b"))).toEqual({ duplicate: false });
+    work(inbox, () => failed({ retryable: false }));
+    await waitForStatus(inbox, "b", "dead");
+    store.objects.set(recordKey(number), { body: original, storedAt: Date.now() });
+    expect(await inbox.repair()).toEqual([{ record: number, isReadable: true, recovered: 0 }]);
+    expect(await inbox.get({ id: "b", endpoint: "retrain" })).toMatchObject({ status: "dead" });
+  });
+
+  test("a repair reads unreadable records at the same time, and reports that their changes are lost", async () => {
+    const store = new MemoryObjectStore();
+    const numbers = await storeDeliveries(store, ["a", "b", "c"]);
+    const damaged = [numbers.get("a") ?? 0, numbers.get("b") ?? 0];
+    for (const number of damaged) damage(store, number, how);
+    const { inbox } = await openMemoryInbox(store);
+    let rounds = 0;
+    let round: Promise<void> | undefined;
+    store.wait = () => {
+      round ??= setImmediate().then(() => {
+        rounds += 1;
+        round = undefined;
+      });
+      return round;
+    };
+    const lost = damaged.map((record) => ({ record, isReadable: false, recovered: 0 }));
+    expect(await inbox.repair()).toEqual(lost);
+    expect(rounds).toBe(4);
     await inbox.close(0);
     const { inbox: next } = await openMemoryInbox(store);
     expect(await next.problems()).toEqual([]);
@@ -147,6 +172,25 @@ test("a torn record that its writer stored again is not a gap", async () => {
   expect(await listIds(inbox)).toEqual(["a"]);
   expect(await inbox.problems()).toEqual([]);
   expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
+});
+
+test("a gap that the log describes does not make a later torn record without changes a gap", async () => {
+  const store = new MemoryObjectStore();
+  const numbers = await storeDeliveries(store, ["a", "b", "c"]);
+  damage(store, numbers.get("b") ?? 0, "torn");
+  const { inbox: first } = await openMemoryInbox(store);
+  let isTorn = false;
+  store.intercept = ({ method, key }) => {
+    if (method !== "put" || recordNumber(key) === undefined || isTorn) return undefined;
+    isTorn = true;
+    return "torn";
+  };
+  await first.accept(incoming("d"));
+  await first.close(0);
+  for (const key of store.objects.keys()) if (key.startsWith("snapshots/")) store.objects.delete(key);
+  const { inbox, logger } = await openMemoryInbox(store);
+  expect([isTorn, await listIds(inbox)]).toEqual([true, ["a", "c", "d"]]);
+  expect(logger.lines.filter(({ gaps }) => gaps !== undefined)).toEqual([]);
 });
 
 test("every record contains the writer, its number, and the changes of one transaction", async () => {

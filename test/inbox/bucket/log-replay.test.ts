@@ -1,12 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
-import { recordKey } from "../../../src/inbox/bucket/log-keys.ts";
-import { decodeRecord, encodeRecord, type LogRecord } from "../../../src/inbox/bucket/log-record.ts";
+import { describe, expect, test, vi } from "vitest";
+import { decodeRecord, encodeRecord, type LogRecord, LogWriter, recordKey } from "../../../src/inbox/bucket/log.ts";
 import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
-import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
-import { migrateDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { createRetryPolicy } from "../../../src/inbox/retry.ts";
+import { migrateDatabase, schemaVersion } from "../../../src/inbox/sqlite/database.ts";
 import type { ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
-import { schemaVersion } from "../../../src/inbox/sqlite/migrations.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { dump, type LoggedTable, openLoggedTable, replayLog, temporaryFile } from "./logged-table.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";
 
@@ -141,11 +140,29 @@ describe("The replay of a log", () => {
       const { database, replay, logger } = await replayLog(store);
       expect(dump(database)).toEqual(dump(owner.database));
       expect({ newGaps: replay.newGaps, lines: logger.lines }).toEqual({ newGaps: [], lines: [] });
+      const totals = "SELECT endpoint, status, deliveries FROM totals WHERE deliveries <> 0 ORDER BY 1, 2";
+      const counted = "SELECT endpoint, status, count(*) AS deliveries FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2";
+      expect(database.prepare(totals).all()).toEqual(database.prepare(counted).all());
       // The triggers that count deliveries exist again.
       const schema = "SELECT sql FROM sqlite_schema ORDER BY name";
       expect(database.prepare(schema).all()).toEqual(owner.database.prepare(schema).all());
     }
     expect([...names].filter((name) => !changed.has(name))).toEqual([]);
+  });
+
+  test("produces the database that its owner has after two commits in a row failed", async () => {
+    const store = new MemoryObjectStore();
+    const owner = await openLoggedTable(store);
+    const addDelivery = (id: string) => {
+      const delivery = { id, endpoint: "retrain", body: "{}", receivedAt: new Date(1_000) };
+      owner.table.add(delivery, { now: 1_000, maxQueued: 100 });
+    };
+    for (const id of ["a", "b"]) await owner.write(() => addDelivery(id), { commits: false });
+    await owner.write(() => addDelivery("c"));
+    expect(ids(owner.database)).toEqual(["a", "b", "c"]);
+    const { database, replay } = await replayLog(store);
+    expect(dump(database)).toEqual(dump(owner.database));
+    expect(replay.newGaps).toEqual([]);
   });
 
   test("continues the sequence of deliveries that were removed", async () => {
@@ -253,4 +270,21 @@ describe("A log that was continued with a newer schema", () => {
     database.close();
     await expect(replayLog(new MemoryObjectStore(), file)).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
   });
+});
+
+test("A process that checks for a takeover does not take its own new record for one", async () => {
+  const store = new MemoryObjectStore();
+  const owner = new LogWriter({ store, writerId: writer, next: 1, log: createMemoryLogger() });
+  await owner.append({ kind: "takeover", body: () => new Uint8Array() });
+  const read = Promise.withResolvers<void>();
+  const get = store.get.bind(store);
+  vi.spyOn(store, "get").mockImplementationOnce(async (key) => {
+    await read.promise;
+    return get(key);
+  });
+  const checked = owner.detectTakeover();
+  await owner.append({ kind: "changes", body: () => new Uint8Array([1]) });
+  read.resolve();
+  await checked;
+  expect(owner.fencedBy).toBeUndefined();
 });

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
-import { BucketChangeLog } from "../../../src/inbox/bucket/bucket-change-log.ts";
+import { LogWriter } from "../../../src/inbox/bucket/log.ts";
 import { LogReplay } from "../../../src/inbox/bucket/log-replay.ts";
-import { LogWriter } from "../../../src/inbox/bucket/log-writer.ts";
+import { BucketChangeLog, WorkingDatabase } from "../../../src/inbox/bucket/working-database.ts";
+import { schemaVersion } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
-import { schemaVersion } from "../../../src/inbox/sqlite/migrations.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
 import type { MemoryObjectStore } from "./memory-object-store.ts";
 
@@ -24,11 +24,13 @@ export async function replayLog(
   file: string = temporaryFile(),
 ): Promise<{ database: DatabaseSync; replay: LogReplay; logger: MemoryLogger }> {
   const logger = createMemoryLogger();
-  const replay = new LogReplay({ store, file, log: logger });
-  onTestFinished(() => replay.database.close());
+  const working = new WorkingDatabase(file, store.name);
+  onTestFinished(() => working.close());
+  const snapshot = { number: 0, bytes: 0, newest: 0, damaged: new Set<number>() };
+  const replay = new LogReplay({ store, target: working, snapshot, log: logger });
   await replay.catchUp();
-  replay.finish();
-  return { database: replay.database, replay, logger };
+  working.finish();
+  return { database: working.database, replay, logger };
 }
 
 /** A table of deliveries whose transactions are stored in a log. */
@@ -36,8 +38,8 @@ export interface LoggedTable {
   file: string;
   database: DatabaseSync;
   table: DeliveryTable;
-  /** Runs an operation in a transaction and stores its changes as a record. */
-  write: <Result>(operation: () => Result) => Promise<Result>;
+  /** Runs an operation in a transaction and stores its changes as a record. `commits`: whether the commit succeeds. Default `true`. */
+  write: <Result>(operation: () => Result, options?: { commits?: boolean }) => Promise<Result>;
 }
 
 /** Takes over the log in a store without the rest of an inbox, so that each transaction is one record. */
@@ -46,19 +48,21 @@ export async function openLoggedTable(store: MemoryObjectStore): Promise<LoggedT
   const { database, replay, logger } = await replayLog(store, file);
   const writer = new LogWriter({ store, writerId: crypto.randomUUID(), next: replay.next, log: logger });
   const owner = { host: "test", pid: 1, startedAt: new Date(0).toISOString() };
-  await writer.takeOver({ owner, schemaVersion });
+  await writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
   const changes = new BucketChangeLog({ database, writer, fences: replay.fences, onRecord: () => {} });
+  const table = new DeliveryTable(database);
   return {
     file,
     database,
-    table: new DeliveryTable(database),
-    async write(operation) {
+    table,
+    async write(operation, { commits = true } = {}) {
       database.exec("BEGIN IMMEDIATE");
       changes.begin(database);
       const result = operation();
+      table.totals.store();
       await changes.store();
-      database.exec("COMMIT");
-      changes.end("committed");
+      database.exec(commits ? "COMMIT" : "ROLLBACK");
+      changes.end(commits ? "committed" : "rolled back");
       return result;
     },
   };

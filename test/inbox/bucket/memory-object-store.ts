@@ -14,9 +14,20 @@ export interface StoreRequest {
 /**
  * What happens to a request. `lost answer`: the request has its effect, but fails. `failed`: the request has no effect, but the caller
  * does not know that. `late`: the request fails, and has its effect when `runLate` is called. `refused`: the store refuses the request.
- * `torn`: the request fails after the first half of the object was stored.
+ * `torn`: the request fails after the first half of the object was stored. `short`: a read returns the first half of the object.
+ * `hidden`: a read finds no object. `stale`: a list is that of the last call of `keepView`. `throttled`: the request has no effect, and
+ * the store requests a pause of an hour.
  */
-export type StoreFault = "lost answer" | "failed" | "late" | "refused" | "torn";
+export type StoreFault =
+  | "lost answer"
+  | "failed"
+  | "late"
+  | "refused"
+  | "torn"
+  | "short"
+  | "hidden"
+  | "stale"
+  | "throttled";
 
 /** An object store in memory whose requests can fail. Processes that share a store share this object. */
 export class MemoryObjectStore implements ObjectStore {
@@ -28,9 +39,12 @@ export class MemoryObjectStore implements ObjectStore {
   intercept: (request: StoreRequest) => StoreFault | undefined | Promise<StoreFault | undefined> = () => undefined;
   /** Called after an object was stored. */
   onStored: (stored: { key: string; body: Uint8Array; isTorn: boolean }) => void = () => {};
+  /** Called after an object was deleted. */
+  onDeleted: (key: string) => void = () => {};
   /** Milliseconds since the epoch. */
   now: () => number = Date.now;
   readonly #late: (() => unknown)[] = [];
+  #view: readonly ListedObject[] = [];
 
   constructor(name = "s3://test/inbox") {
     this.name = name;
@@ -47,24 +61,37 @@ export class MemoryObjectStore implements ObjectStore {
   }
 
   async get(key: string): Promise<StoredObject | undefined> {
-    return this.#request({ method: "get", key }, () => {
-      const found = this.objects.get(key);
-      return found && { body: found.body.slice(), ageMs: this.now() - found.storedAt };
+    return this.#request({ method: "get", key }, (fault) => {
+      const found = fault === "hidden" ? undefined : this.objects.get(key);
+      const end = fault === "short" ? (found?.body.length ?? 0) / 2 : undefined;
+      return found && { body: found.body.slice(0, end), ageMs: this.now() - found.storedAt };
     });
   }
 
   async list(prefix: string, { after = "" } = {}): Promise<ListedObject[]> {
-    return this.#request({ method: "list", key: prefix }, () =>
-      [...this.objects]
-        .filter(([key]) => key.startsWith(prefix) && key > after)
-        .map(([key, { body }]) => ({ key, bytes: body.length }))
-        .sort((one, other) => (one.key < other.key ? -1 : 1)),
+    return this.#request({ method: "list", key: prefix }, (fault) =>
+      (fault === "stale" ? this.#view : this.#listAll()).filter(({ key }) => key.startsWith(prefix) && key > after),
     );
   }
 
-  async delete(key: string): Promise<void> {
-    await this.#request({ method: "delete", key }, () => this.objects.delete(key));
+  /** Keeps the current list of all objects for stale lists. */
+  keepView(): void {
+    this.#view = this.#listAll();
   }
+
+  #listAll(): ListedObject[] {
+    return [...this.objects]
+      .map(([key, { body }]) => ({ key, bytes: body.length }))
+      .sort((one, other) => (one.key < other.key ? -1 : 1));
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#request({ method: "delete", key }, () => {
+      if (this.objects.delete(key)) this.onDeleted(key);
+    });
+  }
+
+  async wait(): Promise<void> {}
 
   /** The number of requests whose effect is late. */
   get late(): number {
@@ -80,6 +107,9 @@ export class MemoryObjectStore implements ObjectStore {
     this.requests.push(request);
     const fault = await this.intercept(request);
     if (fault === "failed") throw new ObjectStoreError("The connection was closed.", { isRefused: false });
+    if (fault === "throttled") {
+      throw new ObjectStoreError("Too many requests.", { isRefused: false, status: 429, retryAfterMs: 3_600_000 });
+    }
     if (fault === "refused") throw new ObjectStoreError("Access denied.", { isRefused: true, status: 403 });
     if (fault === "late") {
       this.#late.push(() => run(undefined));
@@ -90,4 +120,24 @@ export class MemoryObjectStore implements ObjectStore {
       throw new ObjectStoreError("The connection was closed.", { isRefused: false });
     return result;
   }
+}
+
+/** Returns the view of one process, whose requests call `intercept` before they reach the store. */
+export function viewOf(
+  store: MemoryObjectStore,
+  intercept: (request: StoreRequest) => StoreFault | undefined | Promise<StoreFault | undefined>,
+): MemoryObjectStore {
+  return new Proxy(store, {
+    get(target, name: keyof MemoryObjectStore) {
+      if (name !== "put" && name !== "get" && name !== "list" && name !== "delete") return target[name];
+      return async (key: string, ...rest: never[]) => {
+        const fault = await intercept({ method: name, key });
+        if (fault !== undefined) target.intercept = () => fault;
+        const method: (key: string, ...rest: never[]) => Promise<unknown> = target[name];
+        const result = method.call(target, key, ...rest);
+        if (fault !== undefined) target.intercept = () => undefined;
+        return result;
+      };
+    },
+  });
 }

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { BucketInbox } from "../../../src/inbox/bucket/bucket-inbox.ts";
-import { type OpenBucketInboxOptions, openBucketInbox } from "../../../src/inbox/bucket/open-bucket-inbox.ts";
+import { type OpenBucketInboxOptions, openBucketInbox } from "../../../src/inbox/bucket/open-bucket.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
 import type { MemoryObjectStore } from "./memory-object-store.ts";
 

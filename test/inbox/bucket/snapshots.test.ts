@@ -2,11 +2,13 @@ import { existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { recordKey, recordNumber } from "../../../src/inbox/bucket/log-keys.ts";
-import { decodeRecord } from "../../../src/inbox/bucket/log-record.ts";
+import { decodeRecord, recordKey, recordNumber } from "../../../src/inbox/bucket/log.ts";
+import { SnapshotSchedule } from "../../../src/inbox/bucket/snapshot-schedule.ts";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
+import { openLoggedTable } from "./logged-table.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";
 import { openMemoryInbox } from "./open-memory-inbox.ts";
 
@@ -52,16 +54,23 @@ test("snapshots replace old records, except those that fence earlier processes",
   expect(await listIds(next)).toEqual(ids);
 });
 
-test("an earlier process that was paused for long cannot store a record at a deleted number", async () => {
-  const store = new MemoryObjectStore();
-  const { inbox: paused } = await openMemoryInbox(store);
-  await paused.accept(incoming("a"));
-  const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
-  const ids = ["a"];
-  for (let snapshots = 0; snapshots < 3; snapshots += 1) await storeUntilSnapshot(owner, store, ids);
-  await expect(paused.accept(incoming("lost"))).rejects.toMatchObject({ status: 503 });
-  expect(await owner.get({ id: "lost", endpoint: "retrain" })).toBeUndefined();
-});
+test.each(["takeover", "unreadable record"])(
+  "an earlier process that was paused for long cannot store a record at the number of a %s",
+  async (fence) => {
+    const store = new MemoryObjectStore();
+    const { inbox: paused } = await openMemoryInbox(store);
+    await paused.accept(incoming("a"));
+    if (fence !== "takeover") {
+      const last = Math.max(...keysOf(store, "log/").map((key) => recordNumber(key) ?? 0));
+      store.objects.set(recordKey(last + 1), { body: new Uint8Array(9), storedAt: 0 });
+    }
+    const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
+    const ids = ["a"];
+    for (let snapshots = 0; snapshots < 3; snapshots += 1) await storeUntilSnapshot(owner, store, ids);
+    await expect(paused.accept(incoming("lost"))).rejects.toMatchObject({ status: 503 });
+    expect(await owner.get({ id: "lost", endpoint: "retrain" })).toBeUndefined();
+  },
+);
 
 test("an earlier process that was paused while it stored a snapshot does not delete the record that fences it", async () => {
   const store = new MemoryObjectStore();
@@ -138,6 +147,95 @@ test.each([
   expect(await listIds(next)).toEqual(ids);
   expect(await next.problems()).toEqual([]);
   expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "INBOX_DAMAGED" }));
+});
+
+test("a snapshot is not used if the store damages a part", async () => {
+  const store = new MemoryObjectStore();
+  const { inbox, logger } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
+  store.onStored = ({ key, body }) => {
+    if (key.endsWith("/000000")) store.objects.set(key, { body: body.slice(1), storedAt: 0 });
+  };
+  for (const id of ["a", "b", "c", "d"]) await inbox.accept(incoming(id));
+  await waitFor(() => expect(logger.lines).toContainEqual(expect.objectContaining({ level: "warn" })));
+  expect(manifests(store)).toEqual([]);
+});
+
+/** Opens a schedule whose snapshots are due after three large records, and wait for the test. */
+async function openSchedule() {
+  const store = new MemoryObjectStore();
+  const { file, write, table } = await openLoggedTable(store);
+  const delivery = { id: "a", endpoint: "retrain", body: "{}", receivedAt: new Date(0) };
+  await write(() => table.add(delivery, { now: 0, maxQueued: 1 }));
+  // The schedule reads the clock only if a snapshot is due.
+  let due = 0;
+  const monotonicNow = () => {
+    due += 1;
+    return 0;
+  };
+  const log = createMemoryLogger();
+  const schedule = new SnapshotSchedule({
+    store,
+    file,
+    log,
+    monotonicNow,
+    records: 0,
+    snapshotBytes: 0,
+    minRecords: 3,
+  });
+  const parts: PromiseWithResolvers<undefined>[] = [];
+  store.intercept = ({ method, key }) => {
+    if (method !== "put" || !key.endsWith("/000000")) return undefined;
+    const part = Promise.withResolvers<undefined>();
+    parts.push(part);
+    return part.promise;
+  };
+  const count = (records: number, bytes: number) => {
+    for (let counted = 0; counted < records; counted += 1) schedule.countRecord(bytes);
+  };
+  count(3, 1_000_000);
+  await waitFor(() => expect(parts).toHaveLength(1));
+  return {
+    count,
+    due: () => due,
+    /** Ends the first snapshot, and starts the second one. */
+    startNext: async () => {
+      parts[0]?.resolve(undefined);
+      // Another snapshot can only start after the first one has ended.
+      await waitFor(() => {
+        schedule.start();
+        expect(parts).toHaveLength(2);
+      });
+    },
+    close: async () => {
+      parts[1]?.resolve(undefined);
+      await schedule.close();
+    },
+  };
+}
+
+test("records that are stored during a snapshot count for the next one", async () => {
+  const { count, due, startNext, close } = await openSchedule();
+  count(2, 1_000_000);
+  await startNext();
+  const before = due();
+  count(1, 1_000_000);
+  expect(due()).toBe(before + 1);
+  await close();
+});
+
+test("neither the number nor the size of the records before a snapshot counts for the next one", async () => {
+  const { count, due, startNext, close } = await openSchedule();
+  await startNext();
+  const before = due();
+  count(2, 1_000_000);
+  expect(due()).toBe(before);
+  await close();
+  const small = await openSchedule();
+  await small.startNext();
+  const beforeSmall = small.due();
+  small.count(5, 1);
+  expect(small.due()).toBe(beforeSmall);
+  await small.close();
 });
 
 test("a snapshot that cannot be stored changes nothing, and is retried", async () => {

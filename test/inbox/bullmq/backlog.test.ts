@@ -29,3 +29,12 @@ test("A full backlog is not counted again for four times as long as counting too
   const [startedAt = 0, endedAt = 0, startedAgainAt = 0] = times;
   expect(startedAgainAt - endedAt).toBeGreaterThanOrEqual(4 * (endedAt - startedAt) - 2);
 });
+
+test("A delivery that is added during a count counts as queued", async () => {
+  const counted = Promise.withResolvers<number>();
+  const backlog = new Backlog(() => counted.promise);
+  const isFull = backlog.isFull(10);
+  backlog.added();
+  counted.resolve(9);
+  expect(await isFull).toBe(true);
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { ClockSkew } from "../../../src/inbox/bullmq/clock-skew.ts";
+import { ClockSkew } from "../../../src/inbox/bullmq/health.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 /** Returns the result of `measure` for a server whose clock is ahead by these milliseconds. */
@@ -30,6 +30,29 @@ describe("The difference between two clocks", () => {
     for (const aheadMs of [60_000, 61_000, 120_000, 0, 0]) await measure(aheadMs);
     expect(logger.lines.map(({ level }) => level)).toEqual(["warn", "warn", "info"]);
     expect(skew.problem).toBeUndefined();
+  });
+
+  test("is measured with whether one of the clocks was set back by more than 5 s", async () => {
+    const hourMs = 3_600_000;
+    let [own, server] = [0, 0];
+    const now = () => 1_700_000_000_000 + performance.now();
+    const skew = new ClockSkew({ now: () => now() + own, log: createMemoryLogger() });
+    const measure = () => skew.measure(async () => now() + server);
+    // Before the first measurement, a clock may have been set back.
+    expect(await measure()).toBe(true);
+    expect(await measure()).toBe(false);
+    const results: boolean[] = [];
+    for (const change of [
+      () => (own -= hourMs),
+      () => (own += hourMs),
+      () => (server -= hourMs),
+      () => (server += hourMs),
+      () => (own -= 4_000),
+    ]) {
+      change();
+      results.push(await measure(), await measure());
+    }
+    expect(results).toEqual([true, false, false, false, true, false, false, false, false, false]);
   });
 
   test("is not a problem if the round trip took as long", async () => {

@@ -1,6 +1,6 @@
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
-import type { Outcome } from "../../../src/payload/delivery.ts";
+import type { Outcome } from "../../../src/payload/parse.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 /*

@@ -5,15 +5,15 @@ import {
   countedAttempts,
   crashedClaims,
   crashesIn,
+  finalOutcome,
   hasEnded,
-  hasSucceeded,
   isSuspect,
   type RunState,
   readHistory,
   replayEntry,
-} from "../../../src/inbox/bullmq/job-history.ts";
+} from "../../../src/inbox/bullmq/stored-job.ts";
+import { storedClosingError, storedCrashError } from "../../../src/inbox/errors.ts";
 import type { DeliveryAttempt } from "../../../src/inbox/inbox.ts";
-import { storedClosingError, storedCrashError } from "../../../src/inbox/inbox-errors.ts";
 
 const skipped = (claim: number) => JSON.stringify({ claim, skipped: true });
 const runState = (claim: number, value: RunState) => JSON.stringify({ claim, runState: value });
@@ -84,14 +84,16 @@ describe("The history of a delivery", () => {
   });
 
   test.each([
-    ["a success", [ended(1, "succeeded")], true],
-    ["a success after another run has failed", [ended(2, "failed"), ended(1, "succeeded")], true],
-    ["a failure", [ended(1, "failed")], false],
-    ["a success before a replay", [ended(1, "succeeded"), replayed(1)], false],
-    ["a success that ended after a replay was requested", [replayed(1), ended(1, "succeeded")], false],
-    ["a success after a replay", [ended(1, "succeeded"), replayed(1), ended(2, "succeeded")], true],
-  ])("shows whether a delivery has succeeded: %s", (_what, entries, isDone) => {
-    expect(hasSucceeded(readHistory(entries))).toBe(isDone);
+    ["a success", [ended(1, "succeeded")], "succeeded"],
+    ["a success after another run has failed", [ended(2, "failed"), ended(1, "succeeded")], "succeeded"],
+    ["a failure", [ended(1, "failed")], undefined],
+    ["an ignored delivery", [ended(2, "failed"), ended(1, "ignored")], "ignored"],
+    ["a success and a run that ignored the delivery", [ended(2, "ignored"), ended(1, "succeeded")], "succeeded"],
+    ["a success before a replay", [ended(1, "succeeded"), replayed(1)], undefined],
+    ["a success that ended after a replay was requested", [replayed(1), ended(1, "succeeded")], undefined],
+    ["a success after a replay", [ended(1, "ignored"), replayed(1), ended(2, "succeeded")], "succeeded"],
+  ] as const)("shows the final outcome of a delivery: %s", (_what, entries, outcome) => {
+    expect(finalOutcome(readHistory(entries))).toBe(outcome);
   });
 
   test("counts each attempt since the last replay once, and crashes separately", () => {

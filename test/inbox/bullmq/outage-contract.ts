@@ -1,11 +1,12 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
 import { openInbox as openByUrl } from "../../../src/inbox/open-inbox.ts";
+import type { Outcome } from "../../../src/payload/parse.ts";
 import { freePort } from "../../support/free-port.ts";
-import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
+import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "../engine.ts";
 
 /** A server that stores inboxes. */
 export interface TestedServer {
@@ -132,7 +133,8 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     test("rejects a delivery after a timeout, and does not run it twice if it was stored", async () => {
       const proxy = await startTcpProxy(getServer().port);
       const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });
-      await inbox.accept(incoming("before"));
+      // The first request opens connections, which can take longer than the deadline.
+      await waitFor(() => inbox.accept(incoming("before")), { interval: 50 });
       proxy.freeze();
       await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
       proxy.thaw();
@@ -141,5 +143,45 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       await waitForStatus(inbox, "a", "succeeded");
       expect(runs.filter(({ id }) => id === "a")).toHaveLength(1);
     });
+  });
+}
+
+/** Tests of a server that comes back empty. `empty` deletes all data of an inbox. */
+export function describeEmptiedServer(engine: Engine, empty: (store: string) => Promise<void>): void {
+  const isLoss = ({ code, deliveryId }: LogLine) => code === "INBOX_DATA_LOST" && deliveryId === undefined;
+
+  test("A server that comes back empty is logged once, and later deliveries run", { timeout: 60_000 }, async () => {
+    const { inbox, store, logger } = await openInbox(engine, { leaseMs: 1_500 });
+    const end = Promise.withResolvers<Outcome>();
+    const signals: AbortSignal[] = [];
+    const runs = work(inbox, ({ id }, signal) => {
+      signals.push(signal);
+      return id === "running" ? end.promise : succeeded;
+    });
+    const { inbox: idle, logger: idleLogger } = await openInbox(engine, { store });
+    for (const each of [inbox, idle]) expect(await each.problems()).toEqual([]);
+    await inbox.accept(incoming("running"));
+    await inbox.accept(incoming("elsewhere", { endpoint: "other" }));
+    await waitFor(() => expect(runs).toHaveLength(1));
+    await empty(store);
+    const problem = { code: "INBOX_DATA_LOST", severity: "degraded", message: expect.stringContaining("Replay") };
+    for (const each of [inbox, idle, inbox, idle]) expect(await each.problems()).toEqual([problem]);
+    await waitFor(() => inbox.accept(incoming("after")), { interval: 50 });
+    await waitForStatus(inbox, "after", "succeeded");
+    expect(await inbox.counts()).toMatchObject({ retrain: { succeeded: 1, running: 0, queued: 0 } });
+    // Longer than the interval at which the lease of the lost delivery is renewed.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    // The run of the lost delivery is the only one that it can have.
+    expect(signals[0]?.aborted).toBe(false);
+    end.resolve(failed());
+    await waitFor(() =>
+      expect(logger.lines).toContainEqual(
+        expect.objectContaining({ level: "error", code: "INBOX_DATA_LOST", deliveryId: "running" }),
+      ),
+    );
+    for (const { lines } of [logger, idleLogger]) expect(lines.filter(isLoss)).toHaveLength(1);
+    const { inbox: next, logger: nextLogger } = await openInbox(engine, { store });
+    expect(await next.problems()).toEqual([]);
+    expect(nextLogger.lines.filter(isLoss)).toEqual([]);
   });
 }

@@ -72,7 +72,9 @@ describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () =
     await waitFor(
       async () => {
         const counts = Object.values(await inbox.counts());
-        expect(counts).toEqual(endpoints.map(() => ({ queued: 0, running: 0, succeeded: 1, dead: 0, cancelled: 0 })));
+        expect(counts).toEqual(
+          endpoints.map(() => ({ queued: 0, running: 0, succeeded: 1, ignored: 0, dead: 0, cancelled: 0 })),
+        );
       },
       { timeout: 30_000, interval: 50 },
     );

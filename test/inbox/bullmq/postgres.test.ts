@@ -7,8 +7,9 @@ import { type PostgresServer, startPostgres } from "../../support/postgres-serve
 import { describeInboxContract } from "../contract.ts";
 import { openInbox } from "../engine.ts";
 import { openers } from "../openers.ts";
+import { describeClockSetBack } from "./clock-contract.ts";
 import { describeServerHealth } from "./health-contract.ts";
-import { describeServerTrouble } from "./outage-contract.ts";
+import { describeEmptiedServer, describeServerTrouble } from "./outage-contract.ts";
 
 // Slow, because it starts three servers. The Redis tests run the same contracts with the same library.
 const skipped = process.env.SLOW_TESTS !== "1";
@@ -24,6 +25,20 @@ beforeAll(async () => {
 
 const postgres = { name: "PostgreSQL", emptyStore: () => server.emptyDatabase(), open: openers.PostgreSQL };
 
+async function query(
+  store: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<{ locked_until_ms: string }[]> {
+  const client = new Client({ connectionString: store });
+  await client.connect();
+  try {
+    return (await client.query(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
 describe.skipIf(skipped)("PostgreSQL", () => {
   describeInboxContract(postgres);
   describeServerHealth(
@@ -36,6 +51,22 @@ describe.skipIf(skipped)("PostgreSQL", () => {
       ) as never,
   );
   describeServerTrouble(() => server);
+  describeEmptiedServer(postgres, async (store) => {
+    await query(store, "DROP SCHEMA hub_webhooks CASCADE");
+  });
+  describeClockSetBack(postgres, {
+    orphanLease: async (store) => {
+      await query(
+        store,
+        "UPDATE hub_webhooks.job SET lock_token = 'gone', locked_until_ms = $1 WHERE state = 'active'",
+        [Date.now() + 3_600_000],
+      );
+    },
+    leaseEnd: async (store) => {
+      const [row] = await query(store, "SELECT locked_until_ms FROM hub_webhooks.job WHERE state = 'active'");
+      return row && Number(row.locked_until_ms);
+    },
+  });
 });
 
 describe.skipIf(skipped)("A PostgreSQL that syncs each write", () => {

@@ -9,10 +9,19 @@ import { waitFor } from "../../support/wait-for.ts";
 import { describeInboxContract } from "../contract.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "../engine.ts";
 import { openers } from "../openers.ts";
+import { describeClockSetBack } from "./clock-contract.ts";
 import { describeServerHealth } from "./health-contract.ts";
-import { describeServerTrouble } from "./outage-contract.ts";
+import { describeEmptiedServer, describeServerTrouble } from "./outage-contract.ts";
 
 const redis = { name: "Redis", open: openers.Redis, emptyStore: () => "" };
+
+/** Connects to a server, by port or URL, until the test ends. */
+function connect(address: number | string): Redis {
+  const client = typeof address === "number" ? new Redis({ port: address }) : new Redis(address);
+  client.on("error", () => {});
+  onTestFinished(() => client.disconnect());
+  return client;
+}
 
 describe.skipIf(!hasRedis)("A Redis that syncs each write", () => {
   let server: RedisServer;
@@ -27,20 +36,27 @@ describe.skipIf(!hasRedis)("A Redis that syncs each write", () => {
     () => server,
     (url, name) => new Queue(name, { connection: { url }, prefix: "hub-webhooks" }),
   );
-  describeInboxContract({ ...redis, emptyStore: () => server.emptyDatabase() });
-
-  test("An inbox stores its endpoints again after the server was emptied", async () => {
-    const store = await server.emptyDatabase();
-    const { inbox } = await openInbox(redis, { store });
-    await inbox.accept(incoming("before"));
-    const client = new Redis(store);
-    await client.flushdb();
-    await client.quit();
-    await inbox.accept(incoming("after"));
-    expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1 } });
-    const { inbox: other } = await openInbox(redis, { store });
-    expect((await other.list()).deliveries.map(({ id }) => id)).toEqual(["after"]);
+  describeEmptiedServer({ ...redis, emptyStore: () => server.emptyDatabase() }, async (store) => {
+    await connect(store).flushdb();
   });
+  describeClockSetBack(
+    { ...redis, emptyStore: () => server.emptyDatabase() },
+    {
+      orphanLease: async (store) => {
+        const client = connect(store);
+        const [lease = ""] = await client.keys("hub-webhooks:retrain:*:lock");
+        await client.set(lease, "gone", "PX", 3_600_000);
+        await client.set("hub-webhooks:retrain:stalled-check", "", "PX", 3_600_000);
+      },
+      leaseEnd: async (store) => {
+        const client = connect(store);
+        const [lease = ""] = await client.keys("hub-webhooks:retrain:*:lock");
+        const remainingMs = await client.pttl(lease);
+        return remainingMs < 0 ? undefined : performance.now() + remainingMs;
+      },
+    },
+  );
+  describeInboxContract({ ...redis, emptyStore: () => server.emptyDatabase() });
 
   test("An inbox logs no warning", async () => {
     const { logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });
@@ -49,13 +65,6 @@ describe.skipIf(!hasRedis)("A Redis that syncs each write", () => {
 });
 
 describe.skipIf(!hasRedis)("A Redis that becomes a replica", () => {
-  const connect = (port: number) => {
-    const client = new Redis({ port });
-    client.on("error", () => {});
-    onTestFinished(() => client.disconnect());
-    return client;
-  };
-
   test("rejects deliveries, and accepts and runs them when it is a primary again", {
     timeout: 60_000,
   }, async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { RunGate, type RunPermit } from "../../../src/inbox/bullmq/run-gate.ts";
+import { RunGate, type RunPermit } from "../../../src/inbox/bullmq/handler-runs.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { serverUnusable } from "../../../src/inbox/bullmq/server-errors.ts";
+import { serverUnusable } from "../../../src/inbox/bullmq/queue-server.ts";
 import { hostileValues } from "../../support/hostile-values.ts";
 
 const url = "redis://user:Planted-5ecret@host:6379/0";

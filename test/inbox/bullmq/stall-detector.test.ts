@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { StallDetector } from "../../../src/inbox/bullmq/stall-detector.ts";
+import { StallDetector } from "../../../src/inbox/bullmq/health.ts";
 
 const stalledMs = 1_000;
 

@@ -1,15 +1,14 @@
 import { Redis } from "ioredis";
 import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { replayEntry } from "../../../src/inbox/bullmq/job-history.ts";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
-import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/optional-packages.ts";
 import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
-import type { DeliveryQueue, QueueServer } from "../../../src/inbox/bullmq/queue-server.ts";
+import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
+import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
-import { jobIdOf, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
-import { StoredQueue } from "../../../src/inbox/bullmq/stored-queue.ts";
-import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import { jobIdOf, replayEntry, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
+import { StoredQueue, type StoredQueueServer } from "../../../src/inbox/bullmq/stored-queue.ts";
+import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, startRedis } from "../../support/redis-server.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -149,9 +148,11 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
   },
 );
 
-const server: Pick<QueueServer, "replayDead" | "discarded"> = {
+const server: StoredQueueServer = {
+  correctTimes: async () => {},
   replayDead: async () => 0,
   discarded: { add: async () => false, markFailed: async () => {}, list: async () => [] },
+  ignored: { count: async () => 0, list: async () => [], forget: async () => {} },
 };
 
 describe("The replay of a delivery that waits for a retry", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import type { RetryPolicy } from "../../../src/inbox/retry.ts";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { incoming } from "./open-inbox.ts";

@@ -1,6 +1,6 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
@@ -12,6 +12,7 @@ function fill(file: string, { count, columns }: { count: number; columns: string
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
     INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at, finished_at)
       SELECT 'retrain', 'filled-' || number, 'body', 1, 1, ${columns} FROM numbers;
+    ${countAllSql}
   `);
   database.close();
 }
@@ -21,8 +22,8 @@ describe("A statement on a large inbox", () => {
   const database = openInboxDatabase(":memory:");
   for (const [name, { sourceSQL }] of Object.entries(prepareStatements(database))) texts[name] = sourceSQL;
 
-  // A clock change affects all queued deliveries but happens only once.
-  const { correctClock: _correctClock, ...others } = texts;
+  // A list of queued deliveries sorts at most `maxQueued`.
+  const { newestQueued: _newestQueued, ...others } = texts;
 
   test.each(Object.entries(others))("uses an index, also to sort: %s", (_name, text) => {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
@@ -40,10 +41,13 @@ describe("A delivery whose row cannot be read", () => {
     const table = new DeliveryTable(openInboxDatabase(":memory:"));
     const receivedAt = new Date(1);
     table.add({ id: "a", endpoint: "retrain", body: "{}", receivedAt }, { now: 1, maxQueued: 10 });
-    const get = vi.spyOn(StatementSync.prototype, "get").mockImplementationOnce(() => {
-      throw error;
-    });
-    onTestFinished(() => get.mockRestore());
+    // Both the query for all due deliveries and the one for this delivery.
+    for (const method of ["all", "get"] as const) {
+      const read = vi.spyOn(StatementSync.prototype, method).mockImplementationOnce(() => {
+        throw error;
+      });
+      onTestFinished(() => read.mockRestore());
+    }
     const damages: unknown[] = [];
     const claim = () =>
       table.claim("retrain", {
@@ -83,7 +87,9 @@ describe("A prune of many deliveries", () => {
     expect(done).toEqual(["accepted", "pruned"]);
     await waitForStatus(inbox, "meanwhile", "succeeded");
     expect((await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id)).toEqual(["meanwhile"]);
-    expect(await inbox.counts()).toEqual({ retrain: { queued: 0, running: 0, succeeded: 1, dead: 0, cancelled: 0 } });
+    expect(await inbox.counts()).toEqual({
+      retrain: { queued: 0, running: 0, succeeded: 1, ignored: 0, dead: 0, cancelled: 0 },
+    });
   });
 });
 

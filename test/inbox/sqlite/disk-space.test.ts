@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { DiskSpace, hasSpareSpace, type Space, spaceOf } from "../../../src/inbox/sqlite/disk-space.ts";
+import { DiskSpace, type Space, spaceOf } from "../../../src/inbox/sqlite/file-system.ts";
 import { openInbox } from "./open-inbox.ts";
 
 const mebibyte = 2 ** 20;
@@ -105,15 +105,4 @@ test("The WAL of an earlier process is emptied when an inbox is opened", async (
   expect(statSync(`${file}-wal`).size).toBe(0);
   database.close();
   await inbox.close(0);
-});
-
-describe("Optional data", () => {
-  test.each([
-    ["can grow if 64 MiB are free", { free: 64 * mebibyte, total: 80 * mebibyte }, true],
-    ["cannot grow if less is free", { free: 64 * mebibyte - 1, total: 2 ** 40 }, false],
-    ["can grow if the space is unknown", undefined, true],
-    ["can grow if the disk reports no size", { free: 0, total: 0 }, true],
-  ])("%s", (_what, space, expected) => {
-    expect(hasSpareSpace(space)).toBe(expected);
-  });
 });

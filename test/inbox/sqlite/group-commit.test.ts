@@ -74,42 +74,59 @@ test("rolls back a transaction that cannot be committed", async () => {
   expect(values()).toEqual([2]);
 });
 
-test("rejects only the write to a damaged page, although it fails its transaction", async () => {
-  const { database, insert, values } = openDatabase();
-  const target = transactionsOf(database);
-  let isSpoiled = false;
-  let transactions = 0;
-  const damaged = () => {
-    isSpoiled = true;
-    throw Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
-  };
-  const commit = new GroupCommit({
-    ...target,
-    get isTransaction() {
-      return target.isTransaction;
-    },
-    begin: () => {
-      transactions += 1;
-      isSpoiled = false;
-      target.begin();
-    },
-    commit: () => {
-      if (isSpoiled) damaged();
-      target.commit();
-    },
-  });
-  const results = await Promise.allSettled([
-    commit.write(() => insert.run(1)),
-    commit.write(damaged),
-    commit.write(() => insert.run(2)),
-  ]);
-  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-  expect(values()).toEqual([1, 2]);
-  // Later writes share a transaction again.
-  const before = transactions;
-  await Promise.all([commit.write(() => insert.run(3)), commit.write(() => insert.run(4))]);
-  expect(transactions - before).toBe(1);
-});
+test.each([
+  { place: "in the database", storeChanges: () => undefined },
+  { place: "outside the database", storeChanges: () => new Promise<void>((resolve) => setImmediate(resolve)) },
+])(
+  "rejects only the write to a damaged page if changes are stored $place, and keeps the order",
+  async ({ storeChanges }) => {
+    const { database, insert, values } = openDatabase();
+    database.exec("CREATE TABLE log (a)");
+    const target = transactionsOf(database);
+    let isSpoiled = false;
+    let transactions = 0;
+    const damaged = () => {
+      isSpoiled = true;
+      throw Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
+    };
+    const commit = new GroupCommit({
+      ...target,
+      storeChanges,
+      get isTransaction() {
+        return target.isTransaction;
+      },
+      begin: () => {
+        transactions += 1;
+        isSpoiled = false;
+        // Another connection holds the lock when the first write is repeated.
+        if (transactions === 2) throw Object.assign(new Error("database is locked"), { errcode: 5 });
+        target.begin();
+      },
+      commit: () => {
+        if (isSpoiled) damaged();
+        target.commit();
+      },
+    });
+    const append = (value: number) => {
+      database.prepare("INSERT INTO log VALUES (?)").run(value);
+      return insert.run(value);
+    };
+    const results = await Promise.allSettled([
+      commit.write(() => append(3)),
+      commit.write(damaged),
+      commit.write(() => append(2)),
+      commit.write(() => append(1)),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+    const log = database.prepare("SELECT a FROM log").all();
+    expect(log.map(({ a }) => a)).toEqual([3, 2, 1]);
+    expect(values()).toEqual([1, 2, 3]);
+    // Later writes share a transaction again.
+    const before = transactions;
+    await Promise.all([commit.write(() => append(4)), commit.write(() => append(5))]);
+    expect(transactions - before).toBe(1);
+  },
+);
 
 test("commits concurrent writes together, and rejects only the one that fails", async () => {
   const database = new DatabaseSync(":memory:");

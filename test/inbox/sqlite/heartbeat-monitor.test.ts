@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HeartbeatMonitor } from "../../../src/inbox/sqlite/heartbeat-monitor.ts";
+import { HeartbeatMonitor } from "../../../src/inbox/sqlite/lease-recovery.ts";
 
 const leaseMs = 30_000;
 

@@ -1,5 +1,4 @@
-import fs, { existsSync, rmSync, statSync } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
+import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
@@ -24,10 +23,8 @@ function openFile() {
   };
   add("before", 10);
   return {
-    path,
     file,
     add,
-    isFirstOpen: () => connection.isOpen,
     limitPages: (count: number) => connection.exec(`PRAGMA max_page_count = ${count}`),
     logBytes: () => statSync(`${path}-wal`).size,
   };
@@ -64,42 +61,4 @@ test("A write that fails for another reason does not empty the WAL", () => {
   file.afterFailure(Object.assign(new Error("disk I/O error"), { errcode: 10 }));
   expect(logBytes()).toBe(before);
   expect(before).toBeGreaterThan(0);
-});
-
-test("A restored file closes the connection to the one that is gone", () => {
-  const { path, file, isFirstOpen } = openFile();
-  rmSync(path);
-  expect(isFirstOpen()).toBe(true);
-  expect(file.restoreIfGone()).toBe(true);
-  expect(isFirstOpen()).toBe(false);
-});
-
-/** Makes hard links fail with this code. */
-function failLinks(code: string): void {
-  vi.spyOn(fs, "linkSync").mockImplementation(() => {
-    throw Object.assign(new Error(code), { code });
-  });
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-  });
-}
-
-test.each(["EPERM", "ENOTSUP", "EOPNOTSUPP"])("A file is restored without hard links: %s", (code) => {
-  const { path, file } = openFile();
-  failLinks(code);
-  rmSync(path);
-  expect(file.restoreIfGone()).toBe(true);
-  expect(existsSync(path)).toBe(true);
-  expect(file.table.reader.counts()).toMatchObject({ retrain: { queued: 1 } });
-});
-
-test("A file is not restored if a hard link fails for another reason", () => {
-  const { path, file } = openFile();
-  failLinks("EIO");
-  rmSync(path);
-  expect(file.restoreIfGone()).toBe(false);
-  expect(existsSync(path)).toBe(false);
-  expect(file.problem).toMatchObject({ code: "INBOX_UNAVAILABLE", message: expect.stringContaining("EIO") });
 });

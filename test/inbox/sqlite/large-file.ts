@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 
 const pageBytes = 4_096;
 
@@ -24,6 +24,7 @@ export function makeLargeFile(file: string, { endpoint = "bad" } = {}): void {
     ${numbers(3_400)}
     INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, finished_at)
       SELECT 'old', 'old-' || number, hex(zeroblob(10000)), 1, 1, 'succeeded', 4e12 FROM numbers;
+    ${countAllSql}
     PRAGMA wal_checkpoint(TRUNCATE);
   `);
   database.close();

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { RetryPolicy } from "../../../src/inbox/retry-policy.ts";
-import type { Outcome } from "../../../src/payload/delivery.ts";
+import type { RetryPolicy } from "../../../src/inbox/retry.ts";
+import type { Outcome } from "../../../src/payload/parse.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
@@ -38,7 +38,7 @@ async function takenOver({
   const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
   const taken = work(second.inbox, run, { policy });
   await waitFor(() => expect(second.logger.lines).toMatchObject([{ code: "ABANDONED" }]));
-  return { first, second, taken, signals, release };
+  return { first, second, runs, taken, signals, release };
 }
 
 const late = { level: "warn", deliveryId: "a", attempt: 1, msg: expect.stringContaining("counts as succeeded") };
@@ -96,13 +96,15 @@ describe("A success after another process has taken over the delivery", () => {
 
   test("does not cancel a replay that was requested since", async () => {
     const other = Promise.withResolvers<Outcome>();
-    const { first, second, release, taken } = await takenOver({ policy: immediateRetries, run: () => other.promise });
+    const options = { policy: immediateRetries, run: () => other.promise };
+    const { first, second, release, runs, taken } = await takenOver(options);
     await waitFor(() => expect(taken).toHaveLength(1));
     await second.inbox.replay(key);
     release.resolve(succeeded);
     await waitFor(() => expect(first.logger.lines.at(-1)).toMatchObject(ignored));
     other.resolve(succeeded);
-    await waitFor(() => expect(taken.length).toBeGreaterThanOrEqual(2));
+    // Each of the two processes can run the replay.
+    await waitFor(() => expect(runs.length + taken.length).toBeGreaterThanOrEqual(3));
   });
 });
 

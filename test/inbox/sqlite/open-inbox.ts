@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
+import type { SqliteInboxOptions } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import type { SqliteInboxOptions } from "../../../src/inbox/sqlite/sqlite-inbox-options.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { inboxFile } from "../inbox-file.ts";
 

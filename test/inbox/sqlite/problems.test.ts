@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { DiskSpace } from "../../../src/inbox/sqlite/disk-space.ts";
+import { DiskSpace } from "../../../src/inbox/sqlite/file-system.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { fastClock } from "./fast-clock.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-maintenance.ts";
-import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -23,6 +23,7 @@ function fill(
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
     INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, finished_at)
       SELECT 'retrain', 'filled-' || number, hex(zeroblob(${bodyBytes / 2})), 1, 1, '${status}', 1 FROM numbers;
+    ${countAllSql}
     PRAGMA wal_checkpoint(TRUNCATE);
   `);
   database.close();

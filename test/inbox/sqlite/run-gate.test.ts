@@ -47,6 +47,17 @@ describe("A suspect", () => {
     expect(gate.enter()).toBe(true);
   });
 
+  test("leaves the gate closed that was closed while it ran", async () => {
+    const { gate, suspects, running, woken } = openGate();
+    suspects.push({ id: "s", dueAt: 0 }, { id: "t", dueAt: 0 });
+    gate.poll();
+    gate.close();
+    running[0]?.end();
+    await setImmediate();
+    expect(gate.enter()).toBe(false);
+    expect([woken, running.map(({ id }) => id)]).toEqual([[], ["s"]]);
+  });
+
   test("waits until it is due", () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 5 });

@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
-import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { createRetryPolicy } from "../../../src/inbox/retry.ts";
+import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
 import { Leases } from "../../../src/inbox/sqlite/leases.ts";
-import type { Outcome } from "../../../src/payload/delivery.ts";
+import type { Outcome } from "../../../src/payload/parse.ts";
 import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
@@ -226,6 +226,7 @@ describe("A delivery that is claimed again in the transaction that stores its en
     other.exec(`
       INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at)
         VALUES ('retrain', 'y', 'y', 1, 1, 'queued', 1);
+      ${countAllSql}
       BEGIN IMMEDIATE;
     `);
     release.resolve();
@@ -236,6 +237,33 @@ describe("A delivery that is claimed again in the transaction that stores its en
     await pollMore();
     expect(runs.map(({ id, attempt }) => `${id}#${attempt}`).sort()).toEqual(["x#1", "x#2", "y#1"]);
   });
+});
+
+test("Deliveries that are stored together count toward the limit of queued deliveries", async () => {
+  const { inbox } = openInbox({ maxQueued: 2 });
+  const answers = await Promise.allSettled(["a", "b", "c", "a"].map((id) => inbox.accept(incoming(id))));
+  expect(answers).toMatchObject([
+    { value: { duplicate: false } },
+    { value: { duplicate: false } },
+    { reason: { code: "INBOX_FULL" } },
+    { value: { duplicate: true } },
+  ]);
+  expect((await inbox.counts()).retrain).toMatchObject({ queued: 2 });
+});
+
+test("Deliveries of a transaction that was rolled back are not counted", async () => {
+  const { inbox, file } = openInbox();
+  const database = new DatabaseSync(file, { timeout: 5_000 });
+  database.exec(`
+    CREATE TRIGGER refuse BEFORE INSERT ON deliveries WHEN new.id = 'b' BEGIN SELECT RAISE(ROLLBACK, 'Not now.'); END
+  `);
+  const answers = await Promise.allSettled(["a", "b"].map((id) => inbox.accept(incoming(id))));
+  const refused = { status: "rejected", reason: { code: "INBOX_UNAVAILABLE" } };
+  expect(answers).toMatchObject([refused, refused]);
+  database.exec("DROP TRIGGER refuse");
+  database.close();
+  await inbox.accept(incoming("a"));
+  expect((await inbox.counts()).retrain).toMatchObject({ queued: 1 });
 });
 
 describe("Retention", () => {
@@ -279,9 +307,15 @@ describe("Retention", () => {
 });
 
 describe("A clock that is set back by an hour", () => {
-  test("does not delay deliveries", async () => {
+  test.each([
+    ["soon after the inbox opened", 0],
+    ["two hours after the inbox opened", 7_200_000],
+  ])("does not delay deliveries, %s", async (_when, openMs) => {
     const clock = { now: Date.UTC(2026, 0, 1, 12) };
     const { inbox } = openInbox({ now: () => clock.now });
+    // Longer than several polls.
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    clock.now += openMs;
     const runs = work(inbox, ({ attempt }) =>
       attempt === 1 ? failed({ retryAt: new Date(clock.now + 60_000) }) : succeeded,
     );
@@ -404,6 +438,7 @@ async function fileWith(deliveries: readonly { id: string; endpoint: string; due
      VALUES (?, ?, 'x', 1, 1, 'queued', ?, ?)`,
   );
   for (const { id, endpoint, dueInMs, crashes } of deliveries) insert.run(endpoint, id, Date.now() + dueInMs, crashes);
+  database.exec(countAllSql);
   database.close();
   return file;
 }
@@ -542,4 +577,45 @@ describe("The end of an attempt", () => {
     await waitForStatus(second.inbox, "a", "succeeded");
     expect([runs.length, again.length]).toEqual([1, 1]);
   });
+});
+
+test("A file that a newer release updates while it is open is not changed any more", async () => {
+  const { inbox, file, logger } = openInbox();
+  const signals: AbortSignal[] = [];
+  const end = Promise.withResolvers<typeof succeeded>();
+  const hold = (_claimed: unknown, signal: AbortSignal) => {
+    signals.push(signal);
+    return end.promise;
+  };
+  work(inbox, hold, { concurrency: 1 });
+  for (const id of ["running", "queued"]) await inbox.accept(incoming(id));
+  await waitFor(() => expect(signals).toHaveLength(1));
+  expect(await inbox.problems()).toEqual([]);
+  const newer = new DatabaseSync(file, { timeout: 5_000 });
+  onTestFinished(() => newer.close());
+  newer.exec("PRAGMA user_version = 99");
+  const changes = () => newer.prepare("PRAGMA data_version").get()?.data_version;
+  const before = changes();
+  const key = { id: "queued", endpoint: "retrain" };
+  const operations = [
+    () => inbox.accept(incoming("new")),
+    () => inbox.replay({ ...key, id: "running" }),
+    () => inbox.discard(key),
+    () => inbox.pause("retrain"),
+    () => inbox.resume("retrain"),
+    () => inbox.replayDead("retrain"),
+    () => inbox.ownActions.add(["a"]),
+    () => inbox.prune(),
+  ];
+  for (const operation of operations) {
+    await expect(operation()).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", status: 503 });
+  }
+  await waitFor(() => expect(signals[0]?.reason).toMatchObject({ code: "LEASE_LOST" }));
+  end.resolve(succeeded);
+  expect(await inbox.problems()).toEqual([
+    { code: "INBOX_UNUSABLE", severity: "unavailable", message: expect.stringContaining("newer release") },
+  ]);
+  await inbox.close(0);
+  expect(changes()).toBe(before);
+  expect(logger.lines.filter(({ code }) => code === "INBOX_UNUSABLE")).toHaveLength(1);
 });

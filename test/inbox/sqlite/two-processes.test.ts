@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { createRetryPolicy } from "../../../src/inbox/retry-policy.ts";
+import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { fastClock } from "./fast-clock.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Logger, LogMethod } from "../../../src/core/logger.ts";
+import type { Logger, LogMethod } from "../../../src/core/log.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { crashPolicy } from "../openers.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { HubEvent } from "../../../src/local-hub.ts";
-import { repoTypes } from "../../../src/payload/schema.ts";
+import { repoTypes } from "../../../src/payload/names.ts";
 import { knownEvents } from "../../support/payloads.ts";
 import { data, openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
 import { openReceiver, openWatchedTarget, triggerAndReceive } from "../support/target.ts";

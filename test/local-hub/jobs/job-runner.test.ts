@@ -1,4 +1,13 @@
-import { describe, expect, test } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import * as fc from "fast-check";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createId } from "../../../src/local-hub/ids.ts";
+import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
+import { streamJobEvents } from "../../../src/local-hub/jobs/job-streams.ts";
+import type { StoredJob } from "../../../src/local-hub/store/job-store.ts";
+import { openStore } from "../../../src/local-hub/store/store.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { jobs, openLocalHub, output, pushed, secret, waitForJobs } from "../support/hub.ts";
 
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
@@ -103,6 +112,81 @@ describe("A webhook with a job", () => {
     await hub.trigger();
     expect(await jobs(hub)).toMatchObject([{ owner: { name: "other-user" }, createdBy: { name: "other-user" } }]);
   });
+});
+
+test("A job keeps the time of its first start when it is started again", async () => {
+  const store = openStore({});
+  let now = 0;
+  const options = { store: store.jobs, runJobs: true, createId, log: createMemoryLogger() };
+  const runner = new JobRunner({ ...options, now: () => ++now });
+  onTestFinished(async () => {
+    await runner.close();
+    store.close();
+  });
+  const process = { command: ["false"], environment: {}, timeoutSeconds: null, attempts: 3 };
+  const definition = { flavor: "cpu-basic", ...process } as const;
+  const { id } = runner.run({ owner: "me", createdBy: "me", definition, secrets: {} });
+  await waitFor(() => expect(store.jobs.get(id)).toMatchObject({ stage: "ERROR", failureCount: 3 }));
+  expect(store.jobs.get(id)).toMatchObject({ createdAt: 1, startedAt: 2, finishedAt: now });
+});
+
+test("The jobs that run and those that wait are canceled when the local Hub closes", async () => {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  const log = createMemoryLogger();
+  const runner = new JobRunner({ store: store.jobs, runJobs: true, createId, log, now: () => 1 });
+  const process = { command: ["sleep", "60"], environment: {}, timeoutSeconds: null, attempts: 1 };
+  const definition = { flavor: "cpu-basic", ...process } as const;
+  const ids = Array.from(
+    { length: 10 },
+    () => runner.run({ owner: "me", createdBy: "me", definition, secrets: {} }).id,
+  );
+  await runner.close();
+  const canceled = { stage: "CANCELED", message: "the local Hub was closed" };
+  expect(ids.map((jobId) => store.jobs.get(jobId))).toMatchObject(ids.map(() => canceled));
+  expect(log.lines.filter(({ level }) => level === "error")).toEqual([]);
+});
+
+test("The stream of a job has an event for each change of its status, and then ends", async () => {
+  const status = fc.record({
+    stage: fc.constantFrom("SCHEDULING" as const, "RUNNING" as const),
+    message: fc.constantFrom(null, "waiting"),
+    failureCount: fc.nat(2),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(status, { maxLength: 12 }), async (statuses) => {
+      const store = openStore({});
+      const runner = new JobRunner({
+        store: store.jobs,
+        runJobs: false,
+        createId,
+        log: createMemoryLogger(),
+        now: () => 1,
+      });
+      const process = { command: ["true"], environment: {}, timeoutSeconds: null, attempts: 3 };
+      const definition = { flavor: "cpu-basic" as const, ...process };
+      const job = { id: "job", owner: "me", createdBy: "me", createdAt: 1, definition };
+      const first = { stage: "SCHEDULING", message: null, failureCount: 0 } as const;
+      store.jobs.add({ ...job, ...first, secretNames: [] }, {});
+      const describeStatus = ({ stage, message, failureCount }: StoredJob) => ({ stage, message, failureCount });
+      const source = { store: store.jobs, runner };
+      const reader = streamJobEvents(source, { jobId: "job", describe: describeStatus }).getReader();
+      const read = async () => new TextDecoder().decode((await reader.read()).value);
+      const eventOf = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
+      await read();
+      expect(await read()).toBe(eventOf(first));
+      let latest: object = first;
+      for (const next of [...statuses, { stage: "COMPLETED" as const, message: null, failureCount: 0 }]) {
+        store.jobs.update({ ...job, ...next, secretNames: [] });
+        runner.changes.notify("job");
+        if (eventOf(next) === eventOf(latest)) continue;
+        latest = next;
+        expect(await Promise.race([read(), setTimeout(1_000, "no event")])).toBe(eventOf(next));
+      }
+      expect(await reader.read()).toMatchObject({ done: true });
+      store.close();
+    }),
+  );
 });
 
 describe("A webhook with the id of an earlier job", () => {

@@ -14,9 +14,11 @@ const contract: JsonObject = JSON.parse(
   JSON.stringify(openApiDocument({ serverUrl: "http://localhost", routes: specifiedRoutes })),
 );
 
+const recorded = JSON.stringify(publishedDocument());
+
 /** Returns the published document as JSON, with a change. */
 function published(change: (text: string) => string = (text) => text): JsonObject {
-  return JSON.parse(change(JSON.stringify(publishedDocument())));
+  return JSON.parse(change(recorded));
 }
 
 function differencesOf(document: JsonObject): string[] {

@@ -185,13 +185,15 @@ const refused = z.strictObject({
   warnings: z.array(z.unknown()).optional(),
 });
 
+const expressions = routes.map((route) => ({ route, expression: new RegExp(`^${toExpression(route.path)}$`) }));
+
 /** Checks each response against the schema of its operation. */
 function checkAnswer(line: string, { status, body, text }: Answer): void {
   const [method = "", target = ""] = line.split(" ");
   const path = target.replace(/\?.*$/, "");
-  const operation = routes.find(
-    (known) => known.method === method.toLowerCase() && new RegExp(`^${toExpression(known.path)}$`).test(path),
-  );
+  const operation = expressions.find(
+    ({ route, expression }) => route.method === method.toLowerCase() && expression.test(path),
+  )?.route;
   if (!operation || status === 302 || status === 307) return;
   const { responses } = document.paths[operation.path]?.[operation.method] ?? { responses: {} };
   expect(Object.keys(responses), `${line}: ${text}`).toContain(String(status));
@@ -227,10 +229,15 @@ export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Pr
     const clock = vi.spyOn(Date, "now").mockImplementation(now);
     onTestFinished(() => clock.mockRestore());
   }
+  const hub = await launchLocalHub(options);
+  onTestFinished(() => hub.hub.close());
+  return hub;
+}
+
+/** Launches such a local Hub for several tests. The caller closes it. */
+export async function launchLocalHub(options: LocalHubOptions = {}): Promise<TestHub> {
   const log = createMemoryLogger();
-  const hub = await LocalHub.launch({ backoff: 5, logger: log, ...options });
-  onTestFinished(() => hub.close());
-  return new TestHub({ hub, log });
+  return new TestHub({ hub: await LocalHub.launch({ backoff: 5, logger: log, ...options }), log });
 }
 
 /** Returns the path of a file that does not exist yet. */

@@ -19,7 +19,9 @@ test("Logs that a delivery is accepted before its handler runs, even if the inbo
     counts: () => stored.counts(),
     async accept(delivery: Parameters<Inbox["accept"]>[0]) {
       const claimed = { ...delivery, attempt: 1, isLastAttempt: false, retryDelayMs: 1 };
-      void queue?.run(claimed, new AbortController().signal);
+      void queue
+        ?.run(claimed, new AbortController().signal)
+        .then(({ onStored }) => onStored?.({ status: "succeeded" }));
       for (let turn = 0; turn < 3; turn += 1) await nextTurn();
       return { duplicate: false };
     },
@@ -30,6 +32,33 @@ test("Logs that a delivery is accepted before its handler runs, even if the inbo
   await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), id: "first" }));
   const messages = () => logger.lines.map(({ msg }) => msg).filter((message) => message.startsWith("delivery "));
   await waitFor(() => expect(messages()).toEqual(["delivery accepted", "delivery succeeded"]));
+});
+
+test("Logs and counts an attempt only after the inbox has stored it, with the step that the inbox has decided", async () => {
+  const logger = createMemoryLogger();
+  const stored: Inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
+  let queue: EndpointQueue | undefined;
+  const inbox: Inbox = Object.assign(Object.create(stored), {
+    startWorker: (options: EndpointQueue) => {
+      queue = options;
+    },
+    close: (graceMs: number) => stored.close(graceMs),
+    counts: () => stored.counts(),
+  });
+  const server = new WebhooksServer({ secret: false, inbox, logger });
+  onTestFinished(() => server.close());
+  server.webhook("retrain", { background: true }, () => {
+    throw new Error("No GPU is free.");
+  });
+  await server.ready();
+  const body = JSON.stringify(webhookPayload("repo"));
+  const claimed = { id: "a", endpoint: "retrain", body, receivedAt: new Date(), attempt: 1 };
+  const outcomes = () => logger.lines.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome]));
+  const run = await queue?.run({ ...claimed, isLastAttempt: false, retryDelayMs: 1 }, new AbortController().signal);
+  await nextTurn();
+  expect(outcomes()).toEqual([]);
+  run?.onStored?.({ status: "dead" });
+  expect(outcomes()).toEqual(["dead"]);
 });
 
 test("Ordering log lines uses no memory after a delivery is stored", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { CachedRead } from "../../../src/receiver/background/cached-read.ts";
+import { CachedRead } from "../../../src/receiver/background.ts";
 
 describe("A cached read", () => {
   test("leaves no timer after the value is read", async () => {
@@ -20,6 +20,21 @@ describe("A cached read", () => {
     const readSource = vi.fn(async () => "value");
     expect(await read.get(source, readSource)).toBe("value");
     expect(await read.get(source, readSource)).toBe("value");
+    expect(readSource).toHaveBeenCalledTimes(1);
+  });
+
+  test("has one read in progress, even if a read of another source ends meanwhile", async () => {
+    let now = 0;
+    const read = new CachedRead({ now: () => now, timeoutMs: 1, fallback: "fallback" });
+    const former = Promise.withResolvers<string>();
+    await read.get({}, () => former.promise);
+    const source = {};
+    const readSource = vi.fn(() => new Promise<string>(() => {}));
+    await read.get(source, readSource);
+    former.resolve("former");
+    await former.promise;
+    now = 10_000;
+    expect(await read.get(source, readSource)).toBe("fallback");
     expect(readSource).toHaveBeenCalledTimes(1);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { InboxCountsReader } from "../../../src/receiver/background/inbox-counts.ts";
+import { InboxCountsReader } from "../../../src/receiver/background.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
@@ -17,7 +17,7 @@ function openCounted({ timeoutMs = 10_000 } = {}) {
 }
 
 const delivery = { id: "a", endpoint: "retrain", body: "{}", receivedAt: new Date() };
-const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, dead: 0, cancelled: 0 } };
+const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, ignored: 0, dead: 0, cancelled: 0 } };
 
 describe("The counts of an inbox", () => {
   test("are undefined while it is not open", async () => {

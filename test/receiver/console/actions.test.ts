@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { DeliveryFilter, ReplayStarted } from "../../../src/console/protocol/deliveries.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { openReceiverConsole, payloadOf } from "./open-receiver-console.ts";
@@ -64,6 +64,8 @@ describe("A replay", () => {
     for (const endpoint of ["one", "inline", "none"]) {
       expect(await change("replay", { endpoint, id: "none" })).toEqual(unknown);
     }
+    const { client } = await openReceiverConsole((server) => server.webhook("inline", () => {}));
+    expect(await client.change("deliveries/replay", { endpoint: "inline", id: "none" })).toEqual(unknown);
   });
 
   test("answers before the handler has finished", async () => {
@@ -96,6 +98,23 @@ test("A server that closes waits for the replays of inline deliveries", async ()
   const closed = server.close().then(() => state.isFinished);
   gate.resolve();
   expect(await closed).toBe(true);
+});
+
+test("A server that closes does not wait for a replay that takes longer than its grace", async () => {
+  const gate = Promise.withResolvers<void>();
+  let runs = 0;
+  const { server, client, deliver } = await openReceiverConsole((receiver) => {
+    receiver.webhook("inline", () => {
+      runs += 1;
+      return runs === 1 ? undefined : gate.promise;
+    });
+  });
+  onTestFinished(() => gate.resolve());
+  await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false, shutdownGrace: "10ms" });
+  await deliver("inline", "d-1");
+  await client.change("deliveries/replay", { endpoint: "inline", id: "d-1" });
+  await waitFor(() => expect(runs).toBe(2));
+  await server.close();
 });
 
 describe("An edited replay", () => {

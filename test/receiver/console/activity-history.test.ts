@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ActivityWindow } from "../../../src/console/protocol/endpoints.ts";
-import { activityHistory } from "../../../src/receiver/console/activity-history.ts";
-import { Activity, EndpointActivity } from "../../../src/receiver/endpoint/activity.ts";
+import { activityHistory } from "../../../src/receiver/console/endpoints.ts";
+import { Activity, EndpointActivity } from "../../../src/receiver/counts.ts";
 
 const hour = 3_600_000;
 const start = Date.UTC(2026, 8, 1, 12, 30);

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
+import { countAllSql } from "../../../src/inbox/sqlite/database.ts";
 
-/** Adds dead deliveries to an inbox file, which are not in its search index. */
+/** Adds dead deliveries to an inbox file. */
 export function addDead(file: string, endpoint: string, count: number): void {
   const database = new DatabaseSync(file);
   database
@@ -10,5 +11,6 @@ export function addDead(file: string, endpoint: string, count: number): void {
        SELECT ?1, 'd' || n, 'dead', '{}', n, NULL, n FROM numbers`,
     )
     .run(endpoint, count);
+  database.exec(countAllSql);
   database.close();
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EndpointInfo, EndpointList } from "../../../src/console/protocol/endpoints.ts";
-import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
+import { serverControl } from "../../../src/receiver/control.ts";
 import { openReceiverConsole, payloadOf, startedAt } from "./open-receiver-console.ts";
 
 const minuteMs = 60_000;

@@ -137,6 +137,18 @@ describe("Pausing an endpoint", () => {
     expect(await endpoints()).toMatchObject({ one: { isPaused: false } });
   });
 
+  test("and resuming it notifies other clients", async () => {
+    const { client } = await openReceiverConsole((server) => server.webhook("one", { background: true }, () => {}));
+    const reader = (await client.get("stream")).body?.pipeThrough(new TextDecoderStream()).getReader();
+    onTestFinished(() => reader?.cancel());
+    const read = async () => (await reader?.read())?.value;
+    expect(await read()).toBe(": open\n\n");
+    for (const action of ["pause", "resume"]) {
+      await client.change(`endpoints/${action}`, { endpoint: "one" });
+      expect(await read()).toBe('data: {"type":"changed","features":["endpoints","inbox"]}\n\n');
+    }
+  });
+
   test.each([
     ["an inline endpoint", "inline", 400, "ARGUMENT_INVALID"],
     ["an unknown endpoint", "none", 404, "ENDPOINT_UNKNOWN"],

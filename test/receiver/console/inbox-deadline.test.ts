@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { withInboxDeadline } from "../../../src/receiver/console/inbox-deadline.ts";
+import { withInboxDeadline } from "../../../src/receiver/console/inbox.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { locateInbox } from "../../../src/receiver/console/inbox-location.ts";
+import { locateInbox } from "../../../src/receiver/console/inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 beforeEach(() => {

@@ -7,10 +7,9 @@ import { ReceiverInbox } from "../../../src/receiver/console/inbox.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { addDead } from "./add-dead.ts";
 import { openReceiverConsole } from "./open-receiver-console.ts";
 
-const none = { queued: 0, running: 0, dead: 0, succeeded: 0, cancelled: 0 };
+const none = { queued: 0, running: 0, dead: 0, succeeded: 0, ignored: 0, cancelled: 0 };
 const day = 24 * 3_600_000;
 
 function declareAll(server: WebhooksServer): void {
@@ -104,16 +103,6 @@ describe("The inbox", () => {
     expect(logger.lines.filter(({ inbox: opened }) => opened !== undefined)).toEqual([]);
   });
 
-  test("reports how many deliveries the search index does not contain", async () => {
-    const file = inboxFile();
-    const { read } = await open(declareAll, { inbox: `sqlite:${file}` });
-    expect(await read()).toMatchObject({ state: "open", contents: {} });
-    addDead(file, "works", 3_001);
-    const { contents } = await read();
-    expect(contents?.endpoints[0]?.counts.dead).toBe(3_001);
-    expect(contents?.unindexed ?? contents?.searchedNewest).toBeGreaterThan(0);
-  });
-
   test("of a Space warns that a restart erases it", async () => {
     vi.stubEnv("SPACE_ID", "acme/bot");
     vi.stubEnv("SPACE_HOST", "acme-bot.hf.space");
@@ -124,7 +113,7 @@ describe("The inbox", () => {
     });
   });
 
-  test("of another engine is described without search and location", async () => {
+  test("of another engine is described without location", async () => {
     const inbox = openInbox({});
     Object.assign(inbox, { describe: undefined });
     const { read } = await open(declareAll, { inbox });

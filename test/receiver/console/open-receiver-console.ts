@@ -24,14 +24,14 @@ export async function openReceiverConsole(
   const clock = { now: startedAt };
   const logger = createMemoryLogger();
   const server = new WebhooksServer({
-    ...{ secret, consoleToken: "t0ken", logger, now: () => clock.now },
+    ...{ secret, consoleToken: "t0ken-of-the-owner", logger, now: () => clock.now },
     inbox: "sqlite::memory:",
     ...options,
   });
   declare(server);
   onTestFinished(() => server.close());
   const client = new ConsoleClient((path, init) => server.request(`/_console/${path}`, init));
-  await client.signIn({ token: "t0ken" });
+  await client.signIn({ token: "t0ken-of-the-owner" });
 
   /** Sends a delivery, and returns its status. */
   const deliver = async (

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { WebhookError } from "../../../src/core/errors.ts";
-import { replayAll } from "../../../src/receiver/console/replay-dead.ts";
+import { replayAll } from "../../../src/receiver/console/deliveries.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const keys = (count: number) => Array.from({ length: count }, (_, index) => ({ endpoint: "e", id: `${index}` }));

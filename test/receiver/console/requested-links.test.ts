@@ -52,7 +52,7 @@ test("A link never contains a host that the client chose", async () => {
 });
 
 test("No link is logged with a console token, or if a launch was not to announce anything", async () => {
-  const withToken = openMounted({ consoleToken: "owner-t0ken" });
+  const withToken = openMounted({ consoleToken: "t0ken-of-the-owner" });
   await withToken.connect().read("session");
   expect(withToken.links()).toEqual([]);
   const silent = openMounted();

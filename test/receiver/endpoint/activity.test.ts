@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { type EndpointOptions, type LandingInfo, NonRetriableError, WebhooksServer } from "../../../src/index.ts";
-import { Activity, EndpointActivity } from "../../../src/receiver/endpoint/activity.ts";
+import { Activity, EndpointActivity } from "../../../src/receiver/counts.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

@@ -122,7 +122,11 @@ describe("An endpoint with paths", () => {
     await expect.poll(() => requests).toHaveLength(1);
     release.resolve(diffOf("data/train.csv"));
     await settled(server);
-    expect(await server.inbox.get("one")).toMatchObject({ status: "succeeded", attempts: [{ outcome: "succeeded" }] });
+    expect(await server.inbox.get("one")).toMatchObject({
+      status: "ignored",
+      attempts: [{ outcome: "ignored", reason: "no changed file is README.md" }],
+    });
+    expect(await server.inbox.counts()).toMatchObject({ act: { succeeded: 0, ignored: 1 } });
     expect(log.lines.at(-1)).toMatchObject({
       msg: "delivery ignored",
       outcome: "ignored",
@@ -182,12 +186,15 @@ describe("An endpoint with ignoreSelf", () => {
     expect(await server.receive(mainPush)).toEqual(ran);
   });
 
-  test("handles a push that contains a commit of someone else, or deletes a ref", async () => {
-    const { server } = createServer({ ignoreSelf: true }, signed("bot"), { hubSignature: "bot" });
+  test.each([
+    ["contains a commit of someone else", "c7", [`${prefix}/commits/c2`, "/api/whoami-v2", `${prefix}/commits/c7`]],
+    ["deletes a ref, which has no commit to read", null, []],
+  ])("handles a push that %s", async (_what, newSha, requested) => {
+    const { server, log, requests } = createServer({ ignoreSelf: true }, signed("bot"), { hubSignature: "bot" });
     const ownRef = { ref: "refs/heads/main", oldSha: "c1", newSha: "c2" };
-    for (const newSha of ["c7", null]) {
-      expect(await server.receive(push(ownRef, { ref: "refs/heads/a", oldSha: "c1", newSha }))).toEqual(ran);
-    }
+    expect(await server.receive(push(ownRef, { ref: "refs/heads/a", oldSha: "c1", newSha }))).toEqual(ran);
+    expect(requests).toEqual(requested);
+    expect(log.lines.filter(({ level }) => level === "warn")).toHaveLength(newSha === null ? 0 : 1);
   });
 
   test.each([
@@ -213,6 +220,32 @@ describe("An endpoint with ignoreSelf", () => {
     await comment(marked);
     await comment(marked);
     expect(requests).toEqual(["/api/whoami-v2"]);
+  });
+
+  test("requests the account once for deliveries at the same time, even if the client of the first one disconnects", async () => {
+    const whoami = "/api/whoami-v2";
+    const release = Promise.withResolvers<object>();
+    const answers = { ...signed("bot"), [whoami]: () => release.promise };
+    const { server, requests } = createServer({ ignoreSelf: true }, answers, { hubSignature: "bot" });
+    const client = new AbortController();
+    const request = deliveryRequest({ endpoint: "act", payload: mainPush });
+    const first = server.fetch(new Request(request, { signal: client.signal }));
+    await expect.poll(() => requests).toContain(whoami);
+    const second = server.receive(mainPush);
+    await expect.poll(() => requests.filter((path) => path.includes("commits"))).toHaveLength(2);
+    client.abort();
+    expect((await first).status).toBe(503);
+    release.resolve(account);
+    expect(await second).toEqual(own);
+    expect(requests.filter((path) => path === whoami)).toHaveLength(1);
+  });
+
+  test("requests the account again after a failure", async () => {
+    const found = [undefined, account];
+    const answers = { ...signed("bot"), "/api/whoami-v2": () => found.shift() ?? { error: "none" } };
+    const { server } = createServer({ ignoreSelf: true }, answers, { hubSignature: "bot" });
+    expect(await server.receive(mainPush)).toEqual(ran);
+    expect(await server.receive(mainPush)).toEqual(own);
   });
 
   test("takes its name from SPACE_ID, and from the server else", async () => {

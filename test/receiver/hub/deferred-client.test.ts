@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { HubClient } from "../../../src/client.ts";
-import { createDeferredClient } from "../../../src/receiver/hub/deferred-client.ts";
+import { createDeferredClient } from "../../../src/receiver/hub.ts";
 
 const members = ["ada", "bob", "cleo"].map((user) => {
   return { _id: "6".repeat(24), user, fullname: user, avatarUrl: "/a.svg", isPro: false, type: "user" };

@@ -27,7 +27,7 @@ export function answerWith(answers: Answers): { requests: string[]; options: Hub
     fetch: async (input) => {
       const path = decodeURIComponent(new URL(String(input)).pathname);
       requests.push(path);
-      const answer = path === "/api/whoami-v2" ? account : answers[path];
+      const answer = answers[path] ?? (path === "/api/whoami-v2" ? account : undefined);
       const body: unknown = typeof answer === "function" ? await answer() : answer;
       if (body === undefined) return Response.json({ error: "Not found" }, { status: 404 });
       return Response.json(body);

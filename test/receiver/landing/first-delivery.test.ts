@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
+import { scopes } from "../../../src/payload/names.ts";
 import { parsePayload } from "../../../src/payload/parse.ts";
-import { scopes } from "../../../src/payload/schema.ts";
-import { firstDeliveryCommand } from "../../../src/receiver/landing/first-delivery.ts";
+import { firstDeliveryCommand } from "../../../src/receiver/landing/steps.ts";
 import { hostileTexts, sampleEndpoint, sampleInfo } from "./sample-info.ts";
 
 const url = "https://acme-bot.hf.space/webhooks/trigger_training";

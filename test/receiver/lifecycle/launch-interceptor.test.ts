@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
-import { interceptLaunches, launchInterceptor } from "../../../src/receiver/lifecycle/launch-interceptor.ts";
+import { interceptLaunches, launchInterceptor } from "../../../src/receiver/control.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 let stopIntercepting = () => {};

@@ -1,10 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
-import {
-  type EndpointDetails,
-  isControllableServer,
-  serverControl,
-} from "../../../src/receiver/lifecycle/server-control.ts";
+import { type EndpointDetails, isControllableServer, serverControl } from "../../../src/receiver/control.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 

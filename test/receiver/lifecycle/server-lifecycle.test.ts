@@ -1,7 +1,8 @@
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { WebhooksServer } from "../../../src/index.ts";
+import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
+import { serverControl } from "../../../src/receiver/control.ts";
 import { listenOnPort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
@@ -40,6 +41,18 @@ describe("A launch that fails", () => {
     expect(close).toHaveBeenCalledOnce();
   });
 
+  test("removes its process handlers if the process goes on", async () => {
+    const { server, inbox } = createBackgroundServer();
+    const countListeners = () =>
+      ["SIGTERM", "SIGINT", "unhandledRejection"].map((event) => process.listenerCount(event));
+    const before = countListeners();
+    vi.spyOn(inbox, "startWorker").mockImplementation(() => {
+      throw new TypeError("The worker cannot start.");
+    });
+    await expect(server.launch({ ...local, handleSignals: true })).rejects.toThrow(TypeError);
+    expect(countListeners()).toEqual(before);
+  });
+
   test("is logged, and exits the process if the server handles its signals", async () => {
     const exit = vi.spyOn(process, "exit").mockImplementation(() => {
       throw new Error("exited");
@@ -50,6 +63,15 @@ describe("A launch that fails", () => {
     await expect(launched).rejects.toThrow("exited");
     expect(exit).toHaveBeenCalledExactlyOnceWith(1);
     expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "PORT_IN_USE" }));
+  });
+
+  test("rejects in a dev session, which goes on", async () => {
+    const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+    onTestFinished(() => exit.mockRestore());
+    const { server } = createBackgroundServer();
+    const launched = server[serverControl].launch({ ...local, port: await takenPort(), handleSignals: true });
+    await expect(launched).rejects.toMatchObject({ code: "PORT_IN_USE" });
+    expect(exit).not.toHaveBeenCalled();
   });
 });
 
@@ -66,14 +88,42 @@ test("A launch after one of two concurrent closes is not affected by the other c
   });
   const closes = [server.close(), server.close()];
   await closes[0];
-  const launched = await server.launch(local);
+  const before = process.listenerCount("SIGTERM");
+  const launched = await server.launch({ ...local, handleSignals: true });
   held.resolve();
   await closes[1];
   expect(await server.launch(local)).toMatchObject({ port: launched.port });
+  expect(process.listenerCount("SIGTERM")).toBe(before + 1);
 });
 
-test("An empty WEBHOOK_SECRET ends ready() with OPTION_INVALID", async () => {
-  vi.stubEnv("WEBHOOK_SECRET", "");
-  const server = new WebhooksServer({ logger: createMemoryLogger() });
+test.each([
+  ["An empty WEBHOOK_SECRET", "WEBHOOK_SECRET", "", "/webhooks/none"],
+  ["A short CONSOLE_TOKEN", "CONSOLE_TOKEN", "t0ken-with-15-c", "/_console/api/session"],
+  ["A short CONSOLE_TOKEN", "CONSOLE_TOKEN", "t0ken-with-15-c", "/metrics"],
+])("%s ends ready() with OPTION_INVALID, and its pages answer 503", async (_what, name, value, path) => {
+  vi.stubEnv(name, value);
+  const logger = createMemoryLogger();
+  const server = new WebhooksServer({ logger, metrics: true });
+  server.webhook("none", () => {});
   await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  const mounted = new WebhooksServer({ logger, metrics: true });
+  mounted.webhook("none", () => {});
+  const method = path.startsWith("/webhooks") ? "POST" : "GET";
+  const response = await mounted.request(path, { method, headers: { authorization: `Bearer ${value}` } });
+  expect([response.status, await response.json()]).toMatchObject([503, { code: "OPTION_INVALID" }]);
+  expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "OPTION_INVALID" }));
+  if (value) expect(logger.text()).not.toContain(value);
+});
+
+test("A server that was launched with a public URL does not trust requests of its machine, unlike the launches before and after", async () => {
+  const server = new WebhooksServer({ logger: createMemoryLogger(), secret: false, metrics: true });
+  const read = async (options: LaunchOptions) => {
+    const { url } = await server.launch({ ...local, ...options });
+    const { status } = await fetch(`${url}/metrics`);
+    await server.close();
+    return status;
+  };
+  expect([await read({}), await read({ publicUrl: "https://bot.example.com" }), await read({})]).toEqual([
+    200, 403, 200,
+  ]);
 });

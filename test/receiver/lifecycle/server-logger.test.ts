@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createConsoleLogger } from "../../../src/receiver/lifecycle/server-logger.ts";
+import { createConsoleLogger } from "../../../src/receiver/logs.ts";
 
 beforeEach(() => {
   vi.stubEnv("LOG_LEVEL", "");

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { readTunnelSetting } from "../../../src/receiver/node/launch-settings.ts";
+import { readTunnelSetting } from "../../../src/receiver/node/start-server.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();

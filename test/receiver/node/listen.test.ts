@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { connect, Server } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ListenOptions } from "../../../src/receiver/node/listen.ts";
@@ -119,9 +120,10 @@ describe("The direct path", () => {
       requestBytes({ path: "/webhooks/retrain", headers: host, body: "{}" }),
     );
     expect((await socket.answer()).text).toBe(answered.content);
-    expect((await socket.answer()).status).toBe(503);
+    const refused = await socket.answer();
+    expect([refused.status, refused.headers.get("connection")]).toEqual([503, "close"]);
     expect(await closed).toBe(true);
-    expect(delivered).toHaveLength(1);
+    expect(delivered.map(({ signal }) => signal.aborted)).toEqual([false]);
   });
 
   test.each([
@@ -235,6 +237,24 @@ describe("A body on the direct path", () => {
     await expect.poll(() => read).toEqual(["BODY_INCOMPLETE"]);
     expect(log.lines).toEqual([]);
   });
+});
+
+test("A route that ends Node's response during the answer is logged, and the process keeps running", async () => {
+  const { log, url } = await open({
+    fetch: (_request, bindings) => {
+      const { outgoing }: { outgoing: ServerResponse } = Object(bindings);
+      const pull = (stream: ReadableStreamDefaultController) => {
+        if (outgoing.headersSent) outgoing.end();
+        stream.enqueue(new Uint8Array(10));
+      };
+      return new Response(new ReadableStream({ pull }));
+    },
+  });
+  const socket = await RawSocket.open(url);
+  socket.send(requestBytes({ method: "GET", path: "/", headers: { Host: "receiver.example" } }));
+  expect(await socket.answer()).toMatchObject({ status: 200 });
+  await expect.poll(() => log.lines).toMatchObject([{ level: "error", err: { code: "ERR_STREAM_WRITE_AFTER_END" } }]);
+  socket.close();
 });
 
 test("A listener that closes with requests in progress resolves to false", async () => {

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { type ListenOptions, listen } from "../../../src/receiver/node/listen.ts";
-import type { DeliveryRequest } from "../../../src/receiver/pipeline/delivery-request.ts";
+import type { DeliveryRequest } from "../../../src/receiver/request.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
 

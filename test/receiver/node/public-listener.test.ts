@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, Server } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -12,6 +12,25 @@ import { waitFor } from "../../support/wait-for.ts";
 import { startLocalServer } from "../../tunnel/local-server.ts";
 
 const logger = createMemoryLogger();
+
+/** Called when a tunnel is closed. */
+const tunnelCloses = vi.hoisted(() => vi.fn());
+
+vi.mock(import("../../../src/tunnel/tunnel.ts"), async (importOriginal) => {
+  const original = await importOriginal();
+  return {
+    ...original,
+    async openReconnectingTunnel(...given) {
+      const tunnel = await original.openReconnectingTunnel(...given);
+      const close = tunnel.close.bind(tunnel);
+      tunnel.close = () => {
+        tunnelCloses();
+        return close();
+      };
+      return tunnel;
+    },
+  };
+});
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -148,6 +167,27 @@ describe("A server launched with a tunnel", () => {
     expect(listen.mock.contexts.map((socket) => socket instanceof Server && socket.listening)).toEqual([false, false]);
     const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     expect((await deliver(url, "s3cret-of-ours")).status).toBe(200);
+  });
+
+  test.each(["the server closes", "your signal aborts"])("stops opening it if %s", async (cause) => {
+    await using host = await startLocaltunnelServer({ mode: "silent" });
+    const server = serverWithSecret("s3cret-of-ours");
+    const opening = Promise.withResolvers<void>();
+    const { deadline } = systemClock;
+    vi.spyOn(systemClock, "deadline").mockImplementation((milliseconds) => {
+      opening.resolve();
+      return deadline(milliseconds);
+    });
+    const own = new AbortController();
+    const tunnel = { host: host.url, timeout: "10m", signal: own.signal } as const;
+    const launched = server.launch({ port: 0, host: "127.0.0.1", tunnel }).catch((error: unknown) => error);
+    await opening.promise;
+    if (cause === "your signal aborts") {
+      own.abort(new Error("No tunnel, please."));
+      expect(await launched).toMatchObject({ message: "No tunnel, please." });
+    }
+    await server.close();
+    await launched;
   });
 
   test("logs that the tunnel is lost, keeps running, and logs when it reconnects", async () => {
@@ -303,6 +343,29 @@ describe("A server launched with a tunnel", () => {
     await waitFor(() => expect(host.connections).toBeGreaterThan(0));
     await server.close();
     await waitFor(() => expect(host.connections).toBe(0));
+  });
+
+  test("answers a delivery in progress through the tunnel before it closes the tunnel", async () => {
+    await using host = await startLocaltunnelServer();
+    const server = serverWithSecret("s3cret-of-ours");
+    tunnelCloses.mockClear();
+    const [started, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    server.webhook("slow", () => {
+      started.resolve();
+      return finish.promise;
+    });
+    const { publicUrl } = await launchThrough(server, host);
+    const payload = webhookPayload("repo");
+    const request = deliveryRequest({ endpoint: "slow", payload, baseUrl: publicUrl, secret: "s3cret-of-ours" });
+    const answer = fetch(request);
+    await started.promise;
+    const closed = server.close();
+    for (let turns = 0; turns < 100; turns += 1) await turn();
+    expect(tunnelCloses).not.toHaveBeenCalled();
+    finish.resolve("done");
+    expect(await (await answer).json()).toBe("done");
+    await closed;
+    expect(tunnelCloses).toHaveBeenCalledOnce();
   });
 
   test("exits with 1 at a signal if a request through the tunnel did not finish in time", async () => {

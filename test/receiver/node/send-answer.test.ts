@@ -13,6 +13,7 @@ const logger = createMemoryLogger();
 const server = new WebhooksServer({ logger });
 server.webhook("own", () => respond());
 server.app.post("/own", () => respond());
+server.app.get("/own", () => respond());
 
 let url: string;
 beforeAll(async () => {
@@ -132,4 +133,18 @@ describe.each([
     const { first } = await askTwice(path);
     expect(first.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
   });
+});
+
+test.each([
+  ["HEAD", 200],
+  ["GET", 304],
+])("A response to %s with status %i keeps the length of the body that it does not contain", async (method, status) => {
+  respond = () => new Response(null, { status, headers: { "content-length": "1000" } });
+  const socket = await RawSocket.open(url);
+  const request = requestBytes({ method, path: "/own", headers: { ...headers, "Content-Length": undefined } });
+  for (let count = 0; count < 2; count += 1) {
+    const answer = await socket.send(request).answer({ toHead: true });
+    expect([answer.status, answer.headers.get("content-length")]).toEqual([status, "1000"]);
+  }
+  socket.close();
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { formatForTerminal } from "../../../src/receiver/node/terminal-log.ts";
+import { formatForTerminal } from "../../../src/receiver/node/node-logger.ts";
 
 beforeEach(() => {
   vi.stubEnv("FORCE_COLOR", "0");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createSafeLogger } from "../../../src/core/logger.ts";
+import { createSafeLogger } from "../../../src/core/log.ts";
 import { WebhookError } from "../../../src/index.ts";
 import { AttemptRecorder, trimResult } from "../../../src/receiver/recent/attempt-recorder.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -111,11 +111,6 @@ describe("The details of an attempt", () => {
     const { recorder } = createRecorder();
     expect(recorder.details(succeeded, '{"token":"pl4nted"}')).toEqual({ result: '{"token":"[redacted]"}' });
     expect(recorder.details(succeeded, '""')).toEqual({ result: '""' });
-  });
-
-  test("contain the reason of an ignored delivery", () => {
-    const { recorder } = createRecorder();
-    expect(recorder.details({ status: "ignored", reason: "paths" }, undefined)).toEqual({ ignoredReason: "paths" });
   });
 
   test("contain the stack with its causes, without frames of Node and of packages", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { WebhookError } from "../../../src/core/errors.ts";
-import type { Outcome } from "../../../src/payload/delivery.ts";
+import type { Outcome } from "../../../src/payload/parse.ts";
 import { DeliveryHistory } from "../../../src/receiver/recent/delivery-history.ts";
 import { openReceiverConsole, payloadOf } from "../console/open-receiver-console.ts";
 

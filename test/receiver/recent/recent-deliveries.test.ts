@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { RecentDeliveries } from "../../../src/receiver/recent/recent-deliveries.ts";
-import { RecentRun, type RunStart } from "../../../src/receiver/recent/recent-run.ts";
+import { RecentDeliveries, RecentRun, type RunStart } from "../../../src/receiver/recent/delivery-history.ts";
 
 const mebibyte = 1024 * 1024;
 const recording = { now: () => 0, redact: (text: string) => text };

@@ -34,7 +34,7 @@ describe.each(Object.entries(ways))("A browser, %s,", (_way, open) => {
     ["an endpoint", {}, "/webhooks/retrain", 405, "METHOD_NOT_ALLOWED"],
     [
       "metrics without the token",
-      { metrics: true, consoleToken: "owner-token" },
+      { metrics: true, consoleToken: "t0ken-of-the-owner" },
       "/metrics",
       401,
       "CONSOLE_TOKEN_MISSING",

@@ -9,7 +9,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const payload = webhookPayload("repo.content");
-const token = "0wners-token";
+const token = "0wners-long-token";
 const asOwner = { authorization: `Basic ${btoa(`me:${token}`)}` };
 
 function openServer(options: WebhooksServerOptions = { metrics: true }) {
@@ -76,9 +76,9 @@ describe("GET /metrics", () => {
       .fn()
       .mockRejectedValueOnce(missing)
       .mockResolvedValue(async () => new Response("hub_webhooks_up 1\n"));
-    vi.doMock("../../../src/receiver/routes/metrics.ts", () => ({ openMetrics }));
+    vi.doMock("../../../src/receiver/metrics.ts", () => ({ openMetrics }));
     onTestFinished(() => {
-      vi.doUnmock("../../../src/receiver/routes/metrics.ts");
+      vi.doUnmock("../../../src/receiver/metrics.ts");
       vi.resetModules();
     });
     const { WebhooksServer } = await import("../../../src/index.ts");
@@ -201,6 +201,7 @@ describe("GET /metrics", () => {
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="queued"}': 1,
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="running"}': 1,
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="succeeded"}': 0,
+      'hub_webhooks_inbox_deliveries{endpoint="retrain",status="ignored"}': 0,
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="dead"}': 0,
       'hub_webhooks_inbox_deliveries{endpoint="retrain",status="cancelled"}': 0,
     });
@@ -216,7 +217,7 @@ describe("GET /metrics", () => {
     const { server, scrape } = openServer({ metrics: true, now: () => now });
     server.webhook("retrain", { background: true }, () => {});
     await server.ready();
-    expect(Object.keys(named(await scrape(), "hub_webhooks_inbox_deliveries"))).toHaveLength(5);
+    expect(Object.keys(named(await scrape(), "hub_webhooks_inbox_deliveries"))).toHaveLength(6);
     now += 1_000;
     const { SqliteInbox } = await import("../../../src/inbox/sqlite/sqlite-inbox.ts");
     const counts = vi.spyOn(SqliteInbox.prototype, "counts").mockRejectedValue(new Error("the disk is gone"));

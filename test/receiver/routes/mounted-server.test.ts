@@ -8,13 +8,20 @@ import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.t
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { listen } from "../../support/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const secret = "s3cret";
 
 function createReceiver(options: WebhooksServerOptions = {}) {
   const logger = createMemoryLogger();
-  const server = new WebhooksServer({ secret, logger, inbox: "sqlite::memory:", consoleToken: "t0ken", ...options });
+  const server = new WebhooksServer({
+    secret,
+    logger,
+    inbox: "sqlite::memory:",
+    consoleToken: "t0ken-of-the-owner",
+    ...options,
+  });
   server.webhook("acme/echo", { schema: null }, (_payload, { delivery }) => ({ length: delivery.body.length }));
   server.webhook("background", { background: true }, () => {});
   onTestFinished(() => server.close());
@@ -113,7 +120,7 @@ function delivery(length = 20): RequestInit {
   return { method: "POST", headers, body: JSON.stringify({ text: "x".repeat(length - 11) }) };
 }
 
-const owner = { headers: { authorization: `Basic ${btoa("me:t0ken")}` } };
+const owner = { headers: { authorization: `Basic ${btoa("me:t0ken-of-the-owner")}` } };
 
 describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options, open }) => {
   test.each([20, 200_000, 5_000_000])("a delivery of %i bytes is handled", async (length) => {
@@ -184,7 +191,11 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
     const api = (path: string, init?: RequestInit) => send(new URL(`api/${path}`, base).href, init);
     expect((await api("deliveries")).status).toBe(401);
     const json = { "content-type": "application/json" };
-    const signedIn = await api("session", { method: "POST", headers: json, body: JSON.stringify({ token: "t0ken" }) });
+    const signedIn = await api("session", {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify({ token: "t0ken-of-the-owner" }),
+    });
     const { csrfToken } = await signedIn.json();
     const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
     const list = await api("deliveries", { headers: { cookie } });
@@ -317,5 +328,60 @@ describe("A parent app", () => {
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ msg: expect.stringContaining("webhook secret is set") }),
     );
+  });
+});
+
+describe("A path with dot segments", () => {
+  const open: Record<string, (server: WebhooksServer) => Promise<string>> = {
+    "of a launched server": async (server) => {
+      const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
+      return url;
+    },
+    "of a server behind getRequestListener()": async ({ fetch }) =>
+      (await listen(createServer(getRequestListener(fetch)))).url,
+    "of a server in parent.route()": async ({ app }) =>
+      (await listen(createServer(getRequestListener(new Hono().route("/hub", app).fetch)))).url,
+  };
+
+  test.each([
+    ["of a launched server", "", {}],
+    ["of a launched server", "/hub", { basePath: "/hub" }],
+    ["of a server behind getRequestListener()", "/hub", { basePath: "/hub" }],
+    ["of a server in parent.route()", "/hub", {}],
+  ])("%s at %j matches no route", async (kind, prefix, options) => {
+    const { server, logger } = createReceiver({ ...options, secret: false });
+    server.app.all("/own", (context) => context.text("reached"));
+    const url = (await open[kind]?.(server)) ?? "";
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => socket.close());
+    const steps = ["..", ".%2e", "%2e.", "%2e%2e", "%2E%2E", ".", "%2e"].flatMap((segment) => [
+      `/webhooks/${segment}/_console/`,
+      `/webhooks/${segment}/health?x=/webhooks/`,
+      `/webhooks/${segment}/acme/echo`,
+      `/webhooks/acme/${segment}/acme/echo`,
+      `/webhooks/${segment}`,
+      ...(kind === "of a server in parent.route()" ? [] : [`/webhooks/${segment}/own`]),
+    ]);
+    for (const path of [...steps.map((step) => `${prefix}${step}`), `${url}${prefix}/webhooks/%2e%2e/health`]) {
+      for (const method of ["GET", "POST"]) {
+        const body = method === "POST" ? "{}" : "";
+        const { status, text } = await socket
+          .send(requestBytes({ method, path, headers: { Host: "x" }, body }))
+          .answer();
+        // A path above the mounted server is answered by its parent.
+        expect([status, text.replace("404 Not Found", '"NOT_FOUND"')], `${method} ${path}`).toEqual([
+          404,
+          expect.stringContaining('"NOT_FOUND"'),
+        ]);
+      }
+    }
+    expect(logger.lines.filter(({ reason }) => reason === "Dot segments in the path")).not.toEqual([]);
+    const valid = `${prefix}/webhooks/acme/echo`;
+    const delivery = {
+      path: `${valid}?..=/../`,
+      headers: { Host: "x", "Content-Type": "application/json" },
+      body: "{}",
+    };
+    expect((await socket.send(requestBytes(delivery)).answer()).status).toBe(200);
   });
 });

@@ -48,6 +48,17 @@ describeOverBothTransports("GET /ready", (send) => {
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
+  test("has no reasons while clients guess the token of the console", async () => {
+    const server = openServer();
+    const reasons = async () => (await (await get(server, { headers: asOwner })).json()).problems;
+    expect(await reasons()).toBeInstanceOf(Array);
+    const guess = { headers: { authorization: "Bearer guess" } };
+    for (let count = 0; count < 20; count += 1) {
+      expect((await server.request("/_console/api/session", guess)).status).toBe(401);
+    }
+    expect(await reasons()).toBeUndefined();
+  });
+
   test("is 200 once the inbox is open", async () => {
     const server = openServer();
     await server.ready();

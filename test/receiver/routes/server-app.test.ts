@@ -10,7 +10,7 @@ import { secureHeaders } from "hono/secure-headers";
 import type { RouterRoute } from "hono/types";
 import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
-import type { HonoApp } from "../../../src/receiver/routes/server-app.ts";
+import type { HonoApp } from "../../../src/receiver/app.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { root } from "../../support/project-folder.ts";
@@ -58,7 +58,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     ["a path that does not exist", () => get("/nothing"), "GET /nothing", 404],
   ])("runs for %s", async (_what, request, expected, status) => {
     const { app, seen } = createNotingApp();
-    const { server } = createServer({ app, metrics: true, consoleToken: "t0ken" });
+    const { server } = createServer({ app, metrics: true, consoleToken: "t0ken-of-the-owner" });
     expect((await send(server, request())).status).toBe(status);
     expect(seen).toEqual([expected]);
     await server.close();

@@ -1,17 +1,19 @@
 import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { PasswordGuesses } from "../../../src/core/guesses.ts";
 import { WebhooksServer } from "../../../src/index.ts";
-import { OwnerCheck } from "../../../src/receiver/security/owner-check.ts";
+import { OwnerCheck } from "../../../src/receiver/owner.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const token = "Planted-t0ken-5cc1";
 
 /** Creates an app with one page for the owner. */
-function ownersApp({ token, now = Date.now }: { token?: string | undefined; now?: () => number } = {}) {
-  const owner = new OwnerCheck({ token, now, refusalLog: createMemoryLogger() });
+function ownersApp({ token, guesses }: { token?: string | undefined; guesses?: PasswordGuesses } = {}) {
+  const owner = new OwnerCheck({ token, now: Date.now, refusalLog: createMemoryLogger(), ...(guesses && { guesses }) });
   const app = new Hono();
-  app.get("/", (context) => owner.refuse(context) ?? context.text("for the owner"));
+  app.get("/", async (context) => (await owner.refuse(context)) ?? context.text("for the owner"));
   return app;
 }
 
@@ -30,8 +32,8 @@ describe("With a token, the owner", () => {
     { user: "me", password: token },
     { user: "", password: token },
     { user: "Zoë", password: "gehört-mir ☃ 100%" },
-    { user: "me", password: "with:a colon" },
-    { user: "me", password: "🤗" },
+    { user: "me", password: "a token with:a colon" },
+    { user: "me", password: "🤗".repeat(8) },
   ])("is any client that sends $password as the password of $user", async ({ user, password }) => {
     const app = ownersApp({ token: password });
     const response = await app.request("/", { headers: basic(password, user) }, from("203.0.113.7"));
@@ -76,28 +78,57 @@ describe("With a token, the owner", () => {
   );
 
   test("is checked against CONSOLE_TOKEN of the process or of a worker", async () => {
-    vi.stubEnv("CONSOLE_TOKEN", "of the process");
+    vi.stubEnv("CONSOLE_TOKEN", "t0ken of the process");
     onTestFinished(() => void vi.unstubAllEnvs());
     const app = ownersApp();
     const statusOf = async (password: string, bindings?: object) =>
       (await app.request("/", { headers: basic(password) }, bindings)).status;
-    expect(await statusOf("of the process")).toBe(200);
-    expect(await statusOf("of the worker", { CONSOLE_TOKEN: "of the worker" })).toBe(200);
-    expect(await statusOf("of the process", { CONSOLE_TOKEN: "of the worker" })).toBe(401);
+    const bindings = { CONSOLE_TOKEN: "t0ken of the worker" };
+    expect(await statusOf("t0ken of the process")).toBe(200);
+    expect(await statusOf("t0ken of the worker", bindings)).toBe(200);
+    expect(await statusOf("t0ken of the process", bindings)).toBe(401);
   });
 
-  test("can sign in while a guessing client gets 429 for a minute", async () => {
+  test("waits like all clients after 20 wrong tokens, until the minute is over", async () => {
     let now = 1_000_000;
-    const app = ownersApp({ token, now: () => now });
-    const guess = async () => app.request("/", { headers: basic("guess") });
-    for (let count = 0; count < 100; count += 1) expect((await guess()).status).toBe(401);
-    const limited = await guess();
-    expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "60"]);
-    expect((await app.request("/", { headers: basic(token) })).status).toBe(200);
+    const turns: (() => void)[] = [];
+    const wait = () => new Promise<void>((resolve) => void turns.push(resolve));
+    const app = ownersApp({ token, guesses: new PasswordGuesses(() => now, { wait }) });
+    const ask = async (password: string) => app.request("/", { headers: basic(password) });
+    for (let count = 0; count < 20; count += 1) expect((await ask("guess")).status).toBe(401);
+    const answers: string[] = [];
+    const waiting = ["guess", token].map(async (password) => {
+      const response = await ask(password);
+      answers.push(`${response.status} after ${response.headers.get("retry-after")} s`);
+    });
     // A request without credentials is not a guess.
     expect((await app.request("/")).status).toBe(401);
+    expect(answers).toEqual([]);
+    for (const expected of [["429 after 60 s"], ["429 after 60 s", "200 after null s"]]) {
+      await waitFor(() => expect(turns.splice(0).map((takeTurn) => takeTurn())).toHaveLength(1));
+      await waitFor(() => expect(answers).toEqual(expected));
+    }
+    await Promise.all(waiting);
     now += 60_000;
-    expect((await guess()).status).toBe(401);
+    expect((await ask("guess")).status).toBe(401);
+  });
+
+  test.each(["t0ken-with-15-c", "  t0ken-with-15-c  ", "1234"])(
+    "is nobody if the token is short: %j",
+    async (short) => {
+      expect(() => ownersApp({ token: short })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+      const response = await ownersApp().request("/", { headers: basic(short) }, { CONSOLE_TOKEN: short });
+      expect([response.status, await response.json()]).toEqual([
+        503,
+        { code: "OPTION_INVALID", error: expect.not.stringContaining(short) },
+      ]);
+      expect(() => ownersApp({ token: "t0ken-with-16-ch" })).not.toThrow();
+    },
+  );
+
+  test.each([7, true, {}, ["t0ken-in-a-list-of-tokens"]])("is nobody if the token is %j", (given) => {
+    const create = () => Reflect.construct(WebhooksServer, [{ consoleToken: given }]);
+    expect(create).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 });
 
@@ -156,7 +187,7 @@ describe("Without a token, the owner", () => {
       refusalLog: createMemoryLogger(),
       ...(isPublic && { isPublic }),
     });
-    const app = new Hono().get("/", (context) => owner.refuse(context) ?? context.text("for the owner"));
+    const app = new Hono().get("/", async (context) => (await owner.refuse(context)) ?? context.text("for the owner"));
     const response = await app.request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
     expect([response.status, owner.isClosed()]).toEqual([403, true]);
   });
@@ -169,7 +200,10 @@ describe("Without a token, the owner", () => {
   ])("is a browser that sends this Connection header: %s", async (connection, status) => {
     const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: createMemoryLogger() });
     const page = { isForBrowsers: true };
-    const app = new Hono().get("/", (context) => owner.refuse(context, page) ?? context.text("for the owner"));
+    const app = new Hono().get(
+      "/",
+      async (context) => (await owner.refuse(context, page)) ?? context.text("for the owner"),
+    );
     const headers = { host: "localhost", ...(connection && { connection }) };
     expect((await app.request("/", { headers }, from("127.0.0.1"))).status).toBe(status);
   });
@@ -177,7 +211,7 @@ describe("Without a token, the owner", () => {
   test("is recognized over a real socket", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: createMemoryLogger() });
-    server.app.get("/mine", (context) => owner.refuse(context) ?? context.text("for the owner"));
+    server.app.get("/mine", async (context) => (await owner.refuse(context)) ?? context.text("for the owner"));
     const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     onTestFinished(() => server.close());
     const statusFor = async (headers: Record<string, string>) => {

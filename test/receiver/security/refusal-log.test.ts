@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
-import { RefusalLog } from "../../../src/receiver/security/refusal-log.ts";
+import { RefusalLog } from "../../../src/receiver/logs.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
-import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
-import { SecretCheck } from "../../../src/receiver/security/secret-check.ts";
+import { serverControl } from "../../../src/receiver/control.ts";
+import { SecretCheck } from "../../../src/receiver/secret.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { describeOverBothTransports } from "../../support/transport.ts";

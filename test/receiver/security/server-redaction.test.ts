@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
-import { serverControl } from "../../../src/receiver/lifecycle/server-control.ts";
+import { serverControl } from "../../../src/receiver/control.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
 
-const planted = "Planted-5ecret";
+const planted = "Planted-5ecret-ab";
 const names = [
   "WEBHOOK_SECRET",
   "WEBHOOK_SECRET_PREVIOUS",
@@ -86,7 +86,6 @@ describe("A secret that is too short to be redacted", () => {
 
   test.each<[string, WebhooksServerOptions, Record<string, string>]>([
     ["`secret`", { secret: [planted, short] }, {}],
-    ["`consoleToken`", { consoleToken: short }, {}],
     ["the password in `inbox`", { inbox: `redis://:${short}@localhost` }, {}],
     ["the password in INBOX_URL", {}, { INBOX_URL: `redis://:${short}@localhost` }],
     ...names.map((name): [string, WebhooksServerOptions, Record<string, string>] => [name, {}, { [name]: short }]),

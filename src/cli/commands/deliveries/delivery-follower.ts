@@ -1,5 +1,5 @@
 import type { DeliveryKey, DeliveryStatus } from "../../../inbox/inbox.ts";
-import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
+import type { ServerInbox } from "../../../receiver/inbox.ts";
 import { type DeliverySummary, listDeliveries, summarize } from "./delivery-list.ts";
 
 /**

@@ -1,8 +1,8 @@
-import { formatDuration } from "../../../core/duration.ts";
 import { WebhookError } from "../../../core/errors.ts";
+import { formatDuration } from "../../../core/options.ts";
 import type { ListOptions, StoredDelivery } from "../../../inbox/inbox.ts";
 import { summarizeEvent } from "../../../payload/event-summary.ts";
-import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
+import type { ServerInbox } from "../../../receiver/inbox.ts";
 import type { Column, Result } from "../../output.ts";
 
 /** A delivery without its body, its headers, and the details of its attempts, which can be large. */
@@ -37,7 +37,7 @@ export const deliveryColumns: readonly Column[] = [
   { key: "receivedAt", title: "Received" },
   { key: "duration", title: "Duration" },
   { key: "attempts", title: "Attempts" },
-  { key: "note", title: "Last error or next attempt" },
+  { key: "note", title: "Last error, reason, or next attempt" },
 ];
 
 /** Formats a delivery as a row of {@link deliveryColumns}. */
@@ -105,7 +105,8 @@ export async function describeEmptyList(inbox: ServerInbox, { endpoint }: { endp
 }
 
 function noteFor({ status, dueAt, attempts }: DeliverySummary): string {
-  const message = attempts.at(-1)?.error?.message;
+  const last = attempts.at(-1);
+  const message = last?.error?.message ?? last?.reason;
   const due = status === "queued" && dueAt ? `due ${dueAt.toISOString()}` : undefined;
   return [due, message].filter((part) => part !== undefined).join(": ");
 }

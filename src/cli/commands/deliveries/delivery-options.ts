@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import type { Duration } from "../../../core/duration.ts";
+import type { Duration } from "../../../core/options.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { Invocation } from "../../invocation.ts";
 import type { InboxAccess } from "./inbox-access.ts";
@@ -24,10 +24,14 @@ export function takeOverOption(): Option {
 }
 
 // Only the type is imported, because the help must not load the inbox. The compiler checks that no status is missing.
-const statuses = { queued: true, running: true, succeeded: true, dead: true, cancelled: true } satisfies Record<
-  DeliveryStatus,
-  true
->;
+const statuses = {
+  queued: true,
+  running: true,
+  succeeded: true,
+  ignored: true,
+  dead: true,
+  cancelled: true,
+} satisfies Record<DeliveryStatus, true>;
 
 /** Creates the `--status` option. */
 export function statusOption(description: string): Option {

@@ -1,11 +1,11 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "../../../core/describe-error.ts";
+import { messageOf } from "../../../core/describe.ts";
 import { WebhookError } from "../../../core/errors.ts";
-import type { Logger } from "../../../core/logger.ts";
-import { maskSecretsOf } from "../../../core/mask-secrets.ts";
-import { plainText } from "../../../core/terminal-text.ts";
-import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
+import type { Logger } from "../../../core/log.ts";
+import { maskSecretsOf } from "../../../core/secrets.ts";
+import { plainText } from "../../../core/terminal.ts";
+import type { ServerInbox } from "../../../receiver/inbox.ts";
 import type { Shell } from "../../shell.ts";
 
 /** The options of commands that change an inbox. */
@@ -17,6 +17,8 @@ interface InboxAccessOptions {
   shell: Shell;
   /** A function, because the options are parsed after this object is created. */
   readOptions: () => { inbox?: string };
+  /** The option or argument with the URL, for messages. Default `--inbox`. */
+  urlName?: string;
 }
 
 // The inbox logs warnings for servers that store deliveries. Problems that affect a command are thrown.
@@ -47,7 +49,7 @@ export class InboxAccess {
     return this.useUrl(async (url) => {
       const [{ openInbox }, { ServerInbox }] = await Promise.all([
         import("../../../inbox/open-inbox.ts"),
-        import("../../../receiver/background/server-inbox.ts"),
+        import("../../../receiver/inbox.ts"),
       ]);
       const inbox = await openInbox({ url, mustExist: true, ...options, ...this.settings });
       try {
@@ -69,7 +71,7 @@ export class InboxAccess {
    * removed from errors.
    */
   async useUrl(work: (url: string | undefined) => Promise<void>): Promise<void> {
-    const { shell, readOptions } = this.#options;
+    const { shell, readOptions, urlName = "--inbox" } = this.#options;
     // An empty variable counts as unset.
     const named = readOptions().inbox ?? (shell.env.INBOX_URL || undefined);
     const found = named === undefined ? findInbox(process.cwd()) : undefined;
@@ -78,23 +80,25 @@ export class InboxAccess {
     try {
       await work(url);
     } catch (error) {
-      throw toUserError(error, { url: url ?? "", isOption: readOptions().inbox !== undefined });
+      throw toUserError(error, { url: url ?? "", urlName, isOption: readOptions().inbox !== undefined });
     }
   }
 }
 
-/** The URL of the inbox (empty for the default inbox), and whether `--inbox` sets it. */
+/** The URL of the inbox (empty for the default inbox), the option for it, and whether the option is set. */
 interface NamedInbox {
   url: string;
+  urlName: string;
   isOption: boolean;
 }
 
 /** Creates an error that is safe to print. The error has no cause, because the cause could contain the URL. */
-function toUserError(error: unknown, { url, isOption }: NamedInbox): Error {
+function toUserError(error: unknown, inbox: NamedInbox): Error {
+  const { url } = inbox;
   const reason = maskSecretsOf(url, messageOf(error)).replace("set INBOX_TAKE_OVER=1", "add --take-over");
   if (WebhookError.isInstance(error)) {
     const hint = error.code === "INBOX_UNUSABLE" ? listInboxes({ except: url }) : "";
-    return new WebhookError(`${withOptionName(error, { reason, url, isOption })}${hint}`, { code: error.code });
+    return new WebhookError(`${withOptionName(error, { reason, ...inbox })}${hint}`, { code: error.code });
   }
   // An error with a code comes from the inbox engine or the system, not from a bug in this package.
   if (error instanceof Error && "code" in error) {
@@ -107,13 +111,13 @@ function toUserError(error: unknown, { url, isOption }: NamedInbox): Error {
 
 function withOptionName(
   { code, cause }: WebhookError,
-  { reason, url, isOption }: NamedInbox & { reason: string },
+  { reason, url, urlName, isOption }: NamedInbox & { reason: string },
 ): string {
   // Inbox errors mention only the variable that servers read, so replace it with the option of this command.
   if (isOption) {
-    const message = reason.replace('INBOX_URL (or the "inbox" option)', "--inbox").replaceAll("INBOX_URL", "--inbox");
+    const message = reason.replace('INBOX_URL (or the "inbox" option)', urlName).replaceAll("INBOX_URL", urlName);
     if (code !== "INBOX_UNAVAILABLE") return message;
-  } else if (code === "INBOX_UNUSABLE") return `${reason} For this command, you can also set the URL with --inbox.`;
+  } else if (code === "INBOX_UNUSABLE") return `${reason} For this command, you can also set the URL with ${urlName}.`;
   if (code !== "INBOX_UNAVAILABLE") return reason;
   const detail = cause === undefined ? "" : ` (${maskSecretsOf(url, messageOf(cause))})`;
   return `The inbox could not be written${detail}. Try again.`;

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { toShellWord } from "../../../core/escape.ts";
+import { toShellWord } from "../../../core/text.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import { examples, numberBetween } from "../../usage.ts";
 import { deliveriesResult, describeEmptyList, listDeliveries } from "./delivery-list.ts";

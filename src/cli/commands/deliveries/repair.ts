@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { defaultInboxUrl } from "../../../core/defaults.ts";
+import { defaultInboxUrl } from "../../../core/urls.ts";
 import { examples } from "../../usage.ts";
 import { type DeliveriesContext, takeOverOption } from "./delivery-options.ts";
 import type { TakeOverOptions } from "./inbox-access.ts";

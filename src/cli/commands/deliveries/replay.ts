@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../../core/errors.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
-import type { ServerInbox } from "../../../receiver/background/server-inbox.ts";
+import type { ServerInbox } from "../../../receiver/inbox.ts";
 import type { Invocation } from "../../invocation.ts";
 import type { Output } from "../../output.ts";
 import { requestConfirmation, requireConfirmable } from "../../prompts.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { indentJson } from "../../../core/indent-json.ts";
-import { plainJson, plainText } from "../../../core/terminal-text.ts";
+import { plainJson, plainText } from "../../../core/terminal.ts";
+import { indentJson } from "../../../core/text.ts";
 import type { StoredDelivery } from "../../../inbox/inbox.ts";
 import type { Output } from "../../output.ts";
 import { examples } from "../../usage.ts";
@@ -69,17 +69,21 @@ function printAttempts(output: Output, { attempts }: StoredDelivery): void {
       { key: "attempt", title: "Attempt" },
       { key: "startedAt", title: "Started" },
       { key: "durationMs", title: "Duration (ms)" },
-      { key: "outcome", title: "Outcome", color: (outcome) => (outcome === "succeeded" ? "green" : "red") },
+      {
+        key: "outcome",
+        title: "Outcome",
+        color: (outcome) => (outcome === "succeeded" ? "green" : outcome === "ignored" ? undefined : "red"),
+      },
       { key: "code", title: "Code" },
-      { key: "error", title: "Error" },
+      { key: "error", title: "Error or reason" },
     ],
-    rows: attempts.map(({ number, startedAt, durationMs, outcome, error }) => [
+    rows: attempts.map(({ number, startedAt, durationMs, outcome, error, reason }) => [
       String(number),
       time(startedAt),
       durationMs === undefined ? "" : String(durationMs),
       outcome,
       error?.code ?? "",
-      error?.message ?? "",
+      error?.message ?? reason ?? "",
     ]),
   });
 }

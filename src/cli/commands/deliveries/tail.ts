@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Command } from "commander";
-import type { Duration } from "../../../core/duration.ts";
-import { plainJson, plainText } from "../../../core/terminal-text.ts";
+import type { Duration } from "../../../core/options.ts";
+import { plainJson, plainText } from "../../../core/terminal.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import { type Output, padColumn } from "../../output.ts";
 import { examples, numberBetween } from "../../usage.ts";
@@ -36,7 +36,7 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
     )
     .action(async ({ status, last, interval, ...options }: TailOptions) => {
       const { endpoint } = options;
-      const { toMilliseconds } = await import("../../../core/duration.ts");
+      const { toMilliseconds } = await import("../../../core/options.ts");
       const intervalMs = toMilliseconds(interval, "--interval");
       const { output, shell } = invocation;
       const stop = new AbortController();

@@ -1,9 +1,9 @@
 import { styleText } from "node:util";
-import { toShellWord } from "../../../core/escape.ts";
-import { plainText } from "../../../core/terminal-text.ts";
+import { plainText } from "../../../core/terminal.ts";
+import { toShellWord } from "../../../core/text.ts";
 import type { DevEndpoint, DevEvent, DevState } from "../../../dev/dev-event.ts";
 import { type LogLine, parseLogLine } from "../../../dev/log-line.ts";
-import { formatForTerminal } from "../../../receiver/node/terminal-log.ts";
+import { formatForTerminal } from "../../../receiver/node/node-logger.ts";
 import { extraStackLines } from "../../output.ts";
 import { describeKeys } from "./keyboard.ts";
 import { formatDelivery, sanitizeLine } from "./log-line.ts";

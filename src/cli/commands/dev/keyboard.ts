@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { messageOf } from "../../../core/describe-error.ts";
+import { messageOf } from "../../../core/describe.ts";
 import type { DevSession } from "../../../dev/dev-session.ts";
 import type { Output } from "../../output.ts";
 import type { InputStream } from "../../shell.ts";

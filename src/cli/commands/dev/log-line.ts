@@ -1,8 +1,7 @@
-import { formatDuration } from "../../../core/duration.ts";
-import { deceptiveCharacters } from "../../../core/escape.ts";
-import { plainText } from "../../../core/terminal-text.ts";
-import { userStackLines } from "../../../core/user-stack.ts";
-import type { DeliveryLogFields } from "../../../receiver/pipeline/delivery-recorder.ts";
+import { formatDuration } from "../../../core/options.ts";
+import { plainText, userStackLines } from "../../../core/terminal.ts";
+import { deceptiveCharacters } from "../../../core/text.ts";
+import type { DeliveryLogFields } from "../../../receiver/end.ts";
 
 /** A line whose fields are not checked yet. */
 type UncheckedDeliveryLine = Readonly<Partial<Record<keyof DeliveryLogFields | "msg", unknown>>>;

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { constants, copyFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
-import { defaultLocalHubUrl } from "../../../core/defaults.ts";
 import { WebhookError } from "../../../core/errors.ts";
-import { plainJson } from "../../../core/terminal-text.ts";
+import { plainJson } from "../../../core/terminal.ts";
+import { defaultLocalHubUrl } from "../../../core/urls.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import type { DevSession } from "../../../dev/dev-session.ts";

@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { suggest } from "../../../core/suggest.ts";
+import { suggest } from "../../../core/options.ts";
 import { exampleFolder } from "../../shipped-files.ts";
 import { usageError } from "../../usage.ts";
 import { withoutComments } from "./template.ts";

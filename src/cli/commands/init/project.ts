@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
-import { describeError } from "../../../core/describe-error.ts";
+import { describeError } from "../../../core/describe.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { usageError } from "../../usage.ts";
 

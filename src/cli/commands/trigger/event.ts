@@ -1,10 +1,9 @@
-import { suggest } from "../../../core/suggest.ts";
+import { suggest } from "../../../core/options.ts";
 import { type ParsedEvent, parseEvent } from "../../../local-hub/events/event-request.ts";
 import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/edit.ts";
-import { actionsByScope } from "../../../payload/known-actions.ts";
-import { actions, isKnownScope, repoTypes, scopes } from "../../../payload/schema.ts";
+import { actions, actionsByScope, isKnownScope, repoTypes, scopes } from "../../../payload/names.ts";
 import { usageError } from "../../usage.ts";
 import {
   type Fields,

@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { defaultLocalHubUrl, defaultPort } from "../../../core/defaults.ts";
 import { HubError } from "../../../core/errors.ts";
-import { toShellWord } from "../../../core/escape.ts";
+import { directFetch } from "../../../core/fetch.ts";
 import { isLoopbackHost } from "../../../core/loopback.ts";
+import { toShellWord } from "../../../core/text.ts";
+import { defaultLocalHubUrl, defaultPort } from "../../../core/urls.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
@@ -234,7 +235,7 @@ async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>
   let response: Response;
   let text: string;
   try {
-    response = await fetch(`${hubUrl}${path}`, { ...post, redirect: "manual", signal });
+    response = await directFetch(`${hubUrl}${path}`, { ...post, redirect: "manual", signal });
     text = await response.text();
   } catch (error) {
     throw isConnectionRefused(error) ? nothingListens(hubUrl) : onNoResponse();

@@ -1,5 +1,5 @@
-import { shorten } from "../../../core/shorten.ts";
-import { plainText } from "../../../core/terminal-text.ts";
+import { plainText } from "../../../core/terminal.ts";
+import { shorten } from "../../../core/text.ts";
 import type { Result } from "../../output.ts";
 import type { OutputStream } from "../../shell.ts";
 import type { TriggeredDelivery } from "./event-sender.ts";

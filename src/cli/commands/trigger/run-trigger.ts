@@ -1,6 +1,6 @@
-import { defaultLocalHubUrl } from "../../../core/defaults.ts";
 import { HubError } from "../../../core/errors.ts";
-import { plainJson } from "../../../core/terminal-text.ts";
+import { plainJson } from "../../../core/terminal.ts";
+import { defaultLocalHubUrl } from "../../../core/urls.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";

@@ -1,5 +1,4 @@
-import { defaultPort } from "../../../core/defaults.ts";
-import { maskUrl } from "../../../core/urls.ts";
+import { defaultPort, maskUrl } from "../../../core/urls.ts";
 import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
 import { describeAttempted } from "../../../local-hub/delivery/hub-delivery.ts";

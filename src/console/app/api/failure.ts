@@ -21,6 +21,11 @@ export class ApiFailure extends Error {
     this.fields = options.fields ?? [];
     this.retryAfterS = options.retryAfterS;
   }
+
+  /** Whether the same request can succeed later: the server was not reachable, or was not able to answer. */
+  get isTemporary(): boolean {
+    return this.status === 0 || this.status >= 500;
+  }
 }
 
 /** Converts anything that a request threw. */

@@ -10,8 +10,8 @@ export const connection = signal<"connecting" | "live" | "reconnecting">("connec
 interface Subscriber {
   /** Called at most 5 times a second, with all messages since the last call. */
   messages?: (messages: readonly StreamMessage[]) => void;
-  /** Called when the connection is back. Messages were missed, so load again. */
-  reconnected?: () => void;
+  /** Called when the connection opens, for the first time too. Messages were missed before, so load again. */
+  opened?: () => void;
 }
 
 const subscribers = new Set<Subscriber>();
@@ -31,14 +31,12 @@ const maxBackoffMs = 15_000;
 /** Connects to the stream until `signal` aborts, and reconnects after each failure. */
 export async function runStream(signal: AbortSignal): Promise<void> {
   let failures = 0;
-  let wasLive = false;
   while (!signal.aborted) {
     try {
       await readStream(signal, () => {
         failures = 0;
         connection.value = "live";
-        if (wasLive) for (const { reconnected } of [...subscribers]) reconnected?.();
-        wasLive = true;
+        for (const { opened } of [...subscribers]) opened?.();
       });
     } catch {
       // The next attempt follows. If the session has ended, `signal` is aborted.
@@ -71,6 +69,8 @@ async function readStream(signal: AbortSignal, opened: () => void): Promise<void
     }
   } finally {
     clearTimeout(timer);
+    // After a damaged message, the server must not write to a connection that nothing reads.
+    silence.abort();
   }
 }
 
@@ -80,14 +80,12 @@ let lastFlushAt = Number.NEGATIVE_INFINITY;
 /** More updates than this per second are not readable, and cost frames. */
 const minFlushIntervalMs = 200;
 
-/** Messages that arrive together are handled together, in a frame. */
+/** Messages that arrive together are handled together. A hidden page has no frames, so that waiting for one would fill the queue. */
 function enqueue(message: StreamMessage): void {
   if (!session.value?.signedIn) return;
   queue.push(message);
   if (queue.length > 1) return;
-  const wait = lastFlushAt + minFlushIntervalMs - performance.now();
-  // A hidden page has no frames.
-  setTimeout(() => (document.hidden ? flush() : requestAnimationFrame(flush)), Math.max(0, wait));
+  setTimeout(flush, Math.max(0, lastFlushAt + minFlushIntervalMs - performance.now()));
 }
 
 function flush(): void {

@@ -1,6 +1,7 @@
 import type { ApiFailure } from "../api/failure.ts";
 import { Button } from "./button.tsx";
 import { EmptyState } from "./empty-state.tsx";
+import { Text } from "./text.tsx";
 
 /** Replaces content that could not be loaded with the reason. */
 export function FailureState({ failure, onRetry }: { failure: ApiFailure; onRetry: () => void }) {
@@ -16,7 +17,9 @@ export function FailureState({ failure, onRetry }: { failure: ApiFailure; onRetr
   }
   return (
     <EmptyState title="This could not be loaded">
-      <p>{failure.message}</p>
+      <p>
+        <Text value={failure.message} />
+      </p>
       <p>
         <code>{failure.code}</code>
       </p>

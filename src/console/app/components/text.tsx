@@ -1,4 +1,4 @@
-import { escapeHidden } from "../../../core/escape.ts";
+import { escapeHidden } from "../../../core/text.ts";
 
 /** A text from outside, such as a repository's name. Bidirectional and control characters cannot disguise it. */
 export function Text({ value }: { value: string }) {

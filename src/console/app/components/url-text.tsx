@@ -1,5 +1,5 @@
 import { Fragment } from "preact";
-import { escapeHidden } from "../../../core/escape.ts";
+import { escapeHidden } from "../../../core/text.ts";
 
 /** A URL or a path from outside. Long ones break after a slash rather than inside a word. */
 export function UrlText({ value }: { value: string }) {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { escapeHidden } from "../../../core/escape.ts";
+import { escapeHidden } from "../../../core/text.ts";
 import type { DeliverySummary } from "../../protocol/deliveries.ts";
 import { Text } from "../components/text.tsx";
 import { Countdown, Elapsed, Moment } from "../components/time.tsx";

@@ -1,7 +1,9 @@
 import { useState } from "preact/hooks";
+import { escapeHidden } from "../../../core/text.ts";
 import type { ConsoleStatus } from "../../protocol/deliveries.ts";
 import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
+import { Text } from "../components/text.tsx";
 import { navigate } from "../state/route.ts";
 import { type ListFilter, listChips } from "./filter.ts";
 import { FilterFields } from "./filter-fields.tsx";
@@ -47,10 +49,10 @@ export function FilterBar({
               <button
                 type="button"
                 class="chip"
-                aria-label={`Remove filter ${text}`}
+                aria-label={`Remove filter ${escapeHidden(text)}`}
                 onClick={() => change(Object.fromEntries(names.map((name) => [name, undefined])))}
               >
-                <bdi>{text}</bdi> <Icon name="close" />
+                <Text value={text} /> <Icon name="close" />
               </button>
             </li>
           ))}

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { escapeHidden } from "../../../core/text.ts";
 import { describeTime, type ListFilter, timeWindows } from "./filter.ts";
 import { knownScopes } from "./known-scopes.ts";
 import { TimeDialog } from "./time-dialog.tsx";
@@ -104,7 +105,7 @@ function Choice({
       <option value="">{all}</option>
       {options.map((option) => (
         <option key={option} value={option}>
-          {option}
+          {escapeHidden(option)}
         </option>
       ))}
     </select>

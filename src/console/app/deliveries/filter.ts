@@ -1,3 +1,4 @@
+import { areFound, searchWords } from "../../../inbox/search-words.ts";
 import type { ConsoleStatus, DeliveryFilter, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatMoment } from "../format/time.ts";
 import { isStatus, statusLooks } from "./status.ts";
@@ -50,10 +51,7 @@ export function toApiFilter({ last, ...filter }: ListFilter, now: number): Deliv
 export function toPredicate(filter: ListFilter, now: number): (delivery: DeliverySummary) => boolean {
   const { endpoint, scope, action, repository, from, until } = toApiFilter(filter, now);
   const statuses = readStatuses(filter.status);
-  const words = (filter.search ?? "")
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
+  const searched = searchWords(filter.search ?? "");
   return (delivery) =>
     hasStatus(delivery.status, statuses) &&
     (endpoint === undefined || delivery.endpoint === endpoint) &&
@@ -62,15 +60,17 @@ export function toPredicate(filter: ListFilter, now: number): (delivery: Deliver
     (repository === undefined || isRepository(delivery, repository)) &&
     (from === undefined || delivery.receivedAt >= from) &&
     (until === undefined || delivery.receivedAt < until) &&
-    words.every((word) => searchedText(delivery).includes(word));
+    (searched.length === 0 || areFound(searched, searchedTexts(delivery)));
 }
 
 function isRepository({ repository }: DeliverySummary, name: string): boolean {
   return repository !== undefined && (repository.name === name || `${repository.type}:${repository.name}` === name);
 }
 
-function searchedText({ id, repository, error }: DeliverySummary): string {
-  return `${id} ${repository?.name ?? ""} ${error?.code ?? ""} ${error?.message ?? ""}`.toLowerCase();
+/** Returns the texts of a row that the inbox searches too. The inbox also searches the body, earlier errors, and log lines. */
+function searchedTexts({ id, repository, event, error }: DeliverySummary): (string | undefined)[] {
+  const name = repository && `${repository.type}:${repository.name}`;
+  return [id, name, event?.scope, event?.action, error?.code, error?.message];
 }
 
 /** A filter that is set, as a chip. */

@@ -1,4 +1,4 @@
-import type { KnownScope } from "../../../payload/schema.ts";
+import type { KnownScope } from "../../../payload/names.ts";
 
 /** The scopes of the Hub. The list of the schema would bring zod into the bundle. */
 const known: Readonly<Record<KnownScope, true>> = {

@@ -5,7 +5,7 @@ import type { ListFilter } from "./filter.ts";
 import { listHash } from "./links.ts";
 import type { ListStore } from "./list-store.ts";
 import { maxRows } from "./merge.ts";
-import { SearchLimitsNote } from "./search-limits-note.tsx";
+import { SearchProgressNote } from "./search-progress-note.tsx";
 
 /** The end of the list: loads the next page, and shows how many deliveries were searched. */
 export function ListFooter({
@@ -31,7 +31,7 @@ export function ListFooter({
         </p>
       )}
       {!hasMore && !isFull && rows.length > 0 && <p>{formatPlural(rows.length, "delivery", "deliveries")}.</p>}
-      <SearchLimitsNote {...store.search.value} />
+      <SearchProgressNote searchedUntil={store.searchedUntil.value} />
     </div>
   );
 }
@@ -55,7 +55,9 @@ function LoadMore({ store, scroller }: { store: ListStore; scroller: { readonly 
   }, [store, count]);
   return (
     <div ref={end}>
-      <Button onClick={() => store.loadMore()}>Load more</Button>
+      <Button onClick={() => store.loadMore()}>
+        {store.searchedUntil.value === undefined ? "Load more" : "Search further"}
+      </Button>
     </div>
   );
 }

@@ -1,22 +1,28 @@
 import { batch, signal } from "@preact/signals";
-import type { ConsoleStatus, DeliveryList, DeliverySummary, SearchLimits } from "../../protocol/deliveries.ts";
+import type { ConsoleStatus, DeliveryList, DeliverySummary } from "../../protocol/deliveries.ts";
 import type { StreamMessage } from "../../protocol/stream.ts";
-import { getJson } from "../api/client.ts";
+import { getJson, type Query } from "../api/client.ts";
 import { type ApiFailure, toApiFailure } from "../api/failure.ts";
 import { subscribe } from "../api/stream.ts";
 import { formatPlural } from "../format/number.ts";
 import { announce } from "../state/announcer.ts";
+import { ReloadTimer } from "../state/reload-timer.ts";
 import { type ListFilter, toApiFilter, toPredicate } from "./filter.ts";
 import { keyText } from "./links.ts";
 import { appendPage, insertWaiting, type ListRows, maxRows, mergeDeliveries } from "./merge.ts";
 
-const pageSize = 100;
+/** The number of deliveries that one request loads, and the maximum number of rows. */
+const defaultLimits = { pageSize: 100, maxRows };
 const totalsIntervalMs = 5_000;
+const retryMs = 5_000;
+/** A request that hangs must not block those after it. */
+const requestTimeoutMs = 60_000;
 const empty: ListRows = { rows: [], waiting: [], isTrimmed: false };
 
 /** The rows of the list for one filter, kept up to date by the stream. */
 export class ListStore {
   readonly #filter: ListFilter;
+  readonly #limits: typeof defaultLimits;
   readonly #stop = new AbortController();
   readonly list = signal<ListRows>(empty);
   readonly isLoaded = signal(false);
@@ -24,81 +30,73 @@ export class ListStore {
   readonly failure = signal<ApiFailure | undefined>(undefined);
   /** The cursor of the next page. */
   readonly next = signal<string | undefined>(undefined);
-  readonly search = signal<SearchLimits>({});
+  /** How far a search examined the deliveries. */
+  readonly searchedUntil = signal<number | undefined>(undefined);
   readonly totals = signal<Readonly<Partial<Record<ConsoleStatus, number>>>>({});
   #isHeld = false;
   /** Whether there are deliveries between the rows and those that wait. Inserting then loads the list again. */
   #hasGap = false;
+  /** Whether the rows were held during a refresh. Those that the answer does not contain can have changed. */
+  #isPatched = false;
+  /** How often messages were missed. New rows are only added after a refresh that started later, or they would hide a gap below. */
+  #missed = 0;
+  #refreshed = 0;
+  readonly #refreshTimer = new ReloadTimer(() => void this.#refresh());
+  #queuedRefresh: Promise<void> | undefined;
+  /** Whether the next refresh replaces the rows, also if they are held. */
+  #isReplacing = false;
+  /** Requests run one after another, because each answer builds on the rows of the last. */
+  #lastRequest: Promise<void> = Promise.resolve();
+  /** What the stream reported since the current request started. The answer can be older. */
+  #reported: Map<string, DeliverySummary> | undefined;
   #unannounced = 0;
   #totalsTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(filter: ListFilter) {
+  constructor(filter: ListFilter, limits: typeof defaultLimits = defaultLimits) {
     this.#filter = filter;
+    this.#limits = limits;
   }
 
   /** Loads the first page and follows the stream until the returned function is called. */
   start(): () => void {
     const unsubscribe = subscribe({
       messages: (messages) => this.#receive(messages),
-      reconnected: () => void this.#refresh(),
+      opened: () => {
+        this.#missed += 1;
+        void this.#refresh();
+      },
     });
     void this.load();
     return () => {
       unsubscribe();
       clearTimeout(this.#totalsTimer);
+      this.#refreshTimer.stop();
       this.#stop.abort();
     };
   }
 
   /** Loads the first page again. */
-  async load(): Promise<void> {
-    try {
-      const page = await this.#fetch(undefined);
-      batch(() => {
-        this.#hasGap = false;
-        this.list.value = { ...empty, rows: page.deliveries };
-        this.#setPage(page);
-        this.totals.value = page.totals;
-        this.isLoaded.value = true;
-        this.failure.value = undefined;
-      });
-    } catch (error) {
-      if (!this.#stop.signal.aborted) this.failure.value = toApiFailure(error);
-    }
-  }
-
-  /**
-   * Updates the list after messages may have been missed. If the user has loaded more pages or points at the list, the rows
-   * stay where they are.
-   */
-  async #refresh(): Promise<void> {
-    const { rows } = this.list.value;
-    if (!this.#isHeld && rows.length <= pageSize) {
-      await this.load();
-      return;
-    }
-    try {
-      const page = await this.#fetch(undefined);
-      const known = new Set(rows.map(keyText));
-      this.#hasGap ||= page.next !== undefined && !page.deliveries.some((delivery) => known.has(keyText(delivery)));
-      this.#merge(page.deliveries, () => true);
-      this.totals.value = page.totals;
-    } catch {
-      // The rows stay. The next reconnect tries again.
-    }
+  load(): Promise<void> {
+    this.#isReplacing = true;
+    return this.#refresh();
   }
 
   /** Loads the next page. */
   async loadMore(): Promise<void> {
-    const cursor = this.next.value;
-    if (cursor === undefined || this.isLoadingMore.value || this.list.value.rows.length >= maxRows) return;
+    if (this.isLoadingMore.value) return;
     this.isLoadingMore.value = true;
     try {
-      const page = await this.#fetch(cursor);
-      batch(() => {
-        this.list.value = appendPage(this.list.value, page.deliveries);
-        this.#setPage(page);
+      await this.#request(async () => {
+        const cursor = this.next.value;
+        if (cursor === undefined) return;
+        const page = await this.#fetch(cursor);
+        batch(() => {
+          this.list.value = appendPage(this.list.value, page.deliveries, this.#limits.maxRows);
+          this.#setPage(page);
+        });
       });
+    } catch (error) {
+      if (!this.#stop.signal.aborted) throw error;
     } finally {
       this.isLoadingMore.value = false;
     }
@@ -107,43 +105,135 @@ export class ListStore {
   /** Decides whether new rows wait. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    if (!isHeld) this.insert();
+    if (isHeld) return;
+    if (this.#isPatched) void this.#refresh();
+    else this.insert();
   }
 
   /** Inserts the rows that wait. */
   insert(): void {
     if (this.list.value.waiting.length === 0) return;
     if (this.#hasGap) void this.load();
-    else this.list.value = insertWaiting(this.list.value);
+    else this.list.value = insertWaiting(this.list.value, this.#limits.maxRows);
+  }
+
+  /** Loads the rows again. If the user points at the list, the rows stay where they are, and new ones wait. */
+  #refresh(): Promise<void> {
+    this.#queuedRefresh ??= this.#request(async () => {
+      this.#queuedRefresh = undefined;
+      const missed = this.#missed;
+      try {
+        const page = await this.#fetchNewest();
+        this.#refreshed = missed;
+        batch(() => this.#apply(page));
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        const failure = toApiFailure(error);
+        if (!this.#isHeld || !this.isLoaded.value) this.failure.value = failure;
+        if (failure.isTemporary) this.#refreshTimer.refreshAfter(retryMs);
+      }
+    });
+    return this.#queuedRefresh;
+  }
+
+  #apply(page: DeliveryList): void {
+    this.totals.value = page.totals;
+    this.failure.value = undefined;
+    const { rows } = this.list.value;
+    if (this.#isHeld && rows.length > 0 && !this.#isReplacing) {
+      const known = new Set(rows.map(keyText));
+      this.#hasGap = page.next !== undefined && !page.deliveries.some((delivery) => known.has(keyText(delivery)));
+      this.#isPatched = true;
+      this.#merge(page.deliveries, () => true);
+      // Older deliveries than the rows can have been missed too.
+      if (!this.#hasGap) this.next.value ??= page.next;
+      return;
+    }
+    this.#isReplacing = false;
+    this.#isPatched = false;
+    this.#hasGap = false;
+    this.list.value = appendPage(empty, page.deliveries, this.#limits.maxRows);
+    this.#setPage(page);
+    this.isLoaded.value = true;
+  }
+
+  /** Runs a request after those before it. Then applies again what the stream reported meanwhile. */
+  #request(run: () => Promise<void>): Promise<void> {
+    const request = this.#lastRequest.then(async () => {
+      const reported = new Map<string, DeliverySummary>();
+      this.#reported = reported;
+      try {
+        await run();
+      } finally {
+        this.#reported = undefined;
+        this.#report([...reported.values()]);
+      }
+    });
+    this.#lastRequest = request.catch(() => {});
+    return request;
   }
 
   #setPage(page: DeliveryList): void {
     this.next.value = page.next;
-    const { searchedNewest, unindexed } = page;
-    this.search.value = {
-      ...(searchedNewest !== undefined && { searchedNewest }),
-      ...(unindexed !== undefined && { unindexed }),
-    };
+    this.searchedUntil.value = page.searchedUntil;
+  }
+
+  /** Fetches the pages that contain the rows, as one page. */
+  async #fetchNewest(): Promise<DeliveryList> {
+    const last = this.#isReplacing ? undefined : this.list.value.rows.at(-1);
+    let page = await this.#fetch(undefined);
+    let { deliveries } = page;
+    const { pageSize, maxRows: max } = this.#limits;
+    // A page can be short, because the server examines a limited number of deliveries at a time.
+    for (let pages = 1; last && page.next !== undefined && pages < max / pageSize; pages += 1) {
+      const lastKey = keyText(last);
+      if (deliveries.some((delivery) => delivery.receivedAt < last.receivedAt || keyText(delivery) === lastKey)) break;
+      page = await this.#fetch(page.next);
+      deliveries = [...deliveries, ...page.deliveries];
+    }
+    return { ...page, deliveries };
   }
 
   async #fetch(cursor: string | undefined): Promise<DeliveryList> {
-    const query = { ...toApiFilter(this.#filter, Date.now()), cursor, limit: pageSize };
-    return await getJson<DeliveryList>("deliveries", { query, signal: this.#stop.signal });
+    return await this.#get({ ...toApiFilter(this.#filter, Date.now()), cursor, limit: this.#limits.pageSize });
+  }
+
+  async #get(query: Query): Promise<DeliveryList> {
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(requestTimeoutMs)]);
+    return await getJson<DeliveryList>("deliveries", { query, signal });
   }
 
   #receive(messages: readonly StreamMessage[]): void {
     const incoming = messages.flatMap((message) => (message.type === "deliveries" ? message.deliveries : []));
-    const isChanged = messages.some((message) => message.type === "changed" && message.features.includes("deliveries"));
-    if (isChanged) void this.#refresh();
-    if (incoming.length === 0 || !this.isLoaded.value) return;
-    this.#merge(incoming, toPredicate(this.#filter, Date.now()));
+    if (messages.some((message) => message.type === "changed" && message.features.includes("deliveries"))) this.#miss();
+    if (incoming.length === 0) return;
+    for (const delivery of incoming) this.#reported?.set(keyText(delivery), delivery);
+    if (this.#reported && this.#reported.size > this.#limits.maxRows) {
+      this.#reported.clear();
+      this.#miss();
+    }
+    this.#report(incoming);
     this.#totalsTimer ??= setTimeout(() => void this.#loadTotals(), totalsIntervalMs);
+  }
+
+  /** Messages were missed. Those that arrive together cause one refresh. */
+  #miss(): void {
+    this.#missed += 1;
+    this.#refreshTimer.changed();
+  }
+
+  /** Adds what the stream reported. */
+  #report(incoming: readonly DeliverySummary[]): void {
+    if (incoming.length === 0) return;
+    const isComplete = this.isLoaded.value && this.#refreshed === this.#missed;
+    this.#merge(incoming, isComplete ? toPredicate(this.#filter, Date.now()) : () => false);
   }
 
   #merge(incoming: readonly DeliverySummary[], accepts: (delivery: DeliverySummary) => boolean): void {
     const before = this.list.value;
     const isComplete = this.next.value === undefined;
-    const merged = mergeDeliveries(before, incoming, { accepts, isHeld: this.#isHeld || this.#hasGap, isComplete });
+    const options = { accepts, isHeld: this.#isHeld, isComplete, max: this.#limits.maxRows };
+    const merged = mergeDeliveries(before, incoming, options);
     this.list.value = merged;
     this.#announceNew(merged.rows.length + merged.waiting.length - before.rows.length - before.waiting.length);
   }
@@ -159,13 +249,15 @@ export class ListStore {
   }
 
   async #loadTotals(): Promise<void> {
+    // A change while the totals load causes another request.
+    this.#totalsTimer = undefined;
     try {
-      const query = { limit: 1 };
-      const { totals } = await getJson<DeliveryList>("deliveries", { query, signal: this.#stop.signal });
-      this.totals.value = totals;
+      await this.#request(async () => {
+        const { totals } = await this.#get({ limit: 1 });
+        this.totals.value = totals;
+      });
     } catch {
       // The next message of the stream causes the next try.
     }
-    this.#totalsTimer = undefined;
   }
 }

@@ -10,7 +10,7 @@ export interface ListRows {
   rows: readonly DeliverySummary[];
   /** Newest first. */
   waiting: readonly DeliverySummary[];
-  /** Whether rows at the end were dropped. */
+  /** Whether rows were dropped, at the end or while they waited. */
   isTrimmed: boolean;
 }
 
@@ -25,12 +25,15 @@ export function mergeDeliveries(
     accepts,
     isHeld,
     isComplete,
+    max = maxRows,
   }: {
     accepts: (delivery: DeliverySummary) => boolean;
     /** Whether new rows wait. */
     isHeld: boolean;
     /** Whether all older deliveries are in the list. Otherwise one that is older than the last row belongs to a later page. */
     isComplete: boolean;
+    /** The maximum number of rows, and of rows that wait. */
+    max?: number;
   },
 ): ListRows {
   const rows = [...current.rows];
@@ -48,22 +51,23 @@ export function mergeDeliveries(
       waiting.push(delivery);
     }
   }
-  const merged = { rows, waiting: newestFirst(waiting).slice(0, maxRows), isTrimmed: current.isTrimmed };
-  return isHeld ? merged : insertWaiting(merged);
+  const isTrimmed = current.isTrimmed || waiting.length > max;
+  const merged = { rows, waiting: newestFirst(waiting).slice(0, max), isTrimmed };
+  return isHeld ? merged : insertWaiting(merged, max);
 }
 
 /** Inserts the rows that wait. */
-export function insertWaiting({ rows, waiting, isTrimmed }: ListRows): ListRows {
+export function insertWaiting({ rows, waiting, isTrimmed }: ListRows, max: number = maxRows): ListRows {
   if (waiting.length === 0) return { rows, waiting, isTrimmed };
   const all = newestFirst([...waiting, ...rows]);
-  return { rows: all.slice(0, maxRows), waiting: [], isTrimmed: isTrimmed || all.length > maxRows };
+  return { rows: all.slice(0, max), waiting: [], isTrimmed: isTrimmed || all.length > max };
 }
 
-/** Adds a page of older deliveries, without those that are in the list already. */
-export function appendPage(current: ListRows, page: readonly DeliverySummary[]): ListRows {
+/** Adds a page of deliveries, without those that are in the list already. The stream can have reported older ones before. */
+export function appendPage(current: ListRows, page: readonly DeliverySummary[], max: number = maxRows): ListRows {
   const known = new Set([...current.rows, ...current.waiting].map(keyText));
-  const rows = [...current.rows, ...page.filter((delivery) => !known.has(keyText(delivery)))];
-  return { ...current, rows: rows.slice(0, maxRows), isTrimmed: current.isTrimmed || rows.length > maxRows };
+  const rows = newestFirst([...current.rows, ...page.filter((delivery) => !known.has(keyText(delivery)))]);
+  return { ...current, rows: rows.slice(0, max), isTrimmed: current.isTrimmed || rows.length > max };
 }
 
 function newestFirst(deliveries: readonly DeliverySummary[]): DeliverySummary[] {

@@ -5,11 +5,12 @@ import { toApiFailure } from "../api/failure.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Loading } from "../components/loading.tsx";
+import { Text } from "../components/text.tsx";
 import { formatCount, formatPlural } from "../format/number.ts";
 import { showToast } from "../state/toasts.ts";
 import { describeReplay } from "./describe-replay.ts";
 import { type ListFilter, listChips, toApiFilter } from "./filter.ts";
-import { SearchLimitsNote } from "./search-limits-note.tsx";
+import { SearchProgressNote } from "./search-progress-note.tsx";
 
 /** Replays all dead deliveries that match the filter, after a confirmation. */
 export function ReplayDeadButton({ filter, dead }: { filter: ListFilter; dead: number }) {
@@ -65,12 +66,12 @@ function ReplayDeadDialog({ filter, onClose }: { filter: ListFilter; onClose: ()
             <ul class="chips">
               {chips.map(({ text }) => (
                 <li key={text} class="chip">
-                  <bdi>{text}</bdi>
+                  <Text value={text} />
                 </li>
               ))}
             </ul>
           )}
-          <SearchLimitsNote {...count} />
+          <SearchProgressNote searchedUntil={count.searchedUntil} />
           <div class="dialog-actions">
             <Button onClick={onClose}>Cancel</Button>
             <Button kind="primary" icon="replay" disabled={count.count === 0} onClick={replay}>

@@ -1,3 +1,4 @@
+import { escapeHidden } from "../../../core/text.ts";
 import type { DeliverySummary } from "../../protocol/deliveries.ts";
 import { Icon } from "../components/icon.tsx";
 import { isLoopbackUrl, isWebUrl } from "../components/web-url.ts";
@@ -14,7 +15,7 @@ export function RepositoryLink({
   repository: NonNullable<DeliverySummary["repository"]>;
 }) {
   if (session.value?.signedIn && session.value.features.includes("repositories")) {
-    const label = `Open ${name} in Repositories`;
+    const label = `Open ${escapeHidden(name)} in Repositories`;
     return (
       <a
         class="repository-link"
@@ -27,7 +28,7 @@ export function RepositoryLink({
     );
   }
   if (url === undefined || !isWebUrl(url) || isLoopbackUrl(url)) return null;
-  const label = `Open ${name} on the Hub`;
+  const label = `Open ${escapeHidden(name)} on the Hub`;
   return (
     <a class="repository-link" href={url} target="_blank" rel="noreferrer noopener" aria-label={label} title={label}>
       <Icon name="external" />

@@ -1,4 +1,4 @@
-import { toShellWord } from "../../../core/escape.ts";
+import { toShellWord } from "../../../core/text.ts";
 import type { EndpointInfo } from "../../protocol/endpoints.ts";
 import type { ConsolePlace } from "../../protocol/session.ts";
 

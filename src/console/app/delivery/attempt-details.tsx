@@ -1,4 +1,4 @@
-import { escapeHidden } from "../../../core/escape.ts";
+import { escapeHidden } from "../../../core/text.ts";
 import type { AttemptInfo, HandlerLogLine } from "../../protocol/deliveries.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Text } from "../components/text.tsx";

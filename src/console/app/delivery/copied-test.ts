@@ -1,4 +1,4 @@
-import { readOwnField } from "../../../core/read-field.ts";
+import { readOwnField } from "../../../core/describe.ts";
 import { webhookPayload } from "../../../payload/samples.ts";
 import type { DeliverySummary } from "../../protocol/deliveries.ts";
 import { knownScopes } from "../deliveries/known-scopes.ts";

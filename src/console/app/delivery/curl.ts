@@ -1,4 +1,4 @@
-import { quoteShellWord, toShellWord } from "../../../core/escape.ts";
+import { quoteShellWord, toShellWord } from "../../../core/text.ts";
 
 /**
  * Writes a curl command that sends a payload to an endpoint. The secret stays a shell variable, so that the copied text

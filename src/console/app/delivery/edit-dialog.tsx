@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
-import { indentJson } from "../../../core/indent-json.ts";
+import { indentJson } from "../../../core/text.ts";
 import type { DeliveryDetails, EditedReplay, ReplayStarted } from "../../protocol/deliveries.ts";
 import type { FieldProblem } from "../../protocol/session.ts";
 import { sendJson } from "../api/client.ts";
 import { type ApiFailure, toApiFailure } from "../api/failure.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
+import { Text } from "../components/text.tsx";
 import { keyText } from "../deliveries/links.ts";
 import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem, keepUnchanged } from "../json/problems.ts";
@@ -60,7 +61,7 @@ export function EditDialog({
       <JsonEditor label="Payload" value={text} fields={fields} onChange={change} onSubmit={() => void send()} />
       {problem && problem.fields.length === 0 && (
         <p class="problem" role="alert">
-          {problem.message}
+          <Text value={problem.message} />
         </p>
       )}
       <div class="dialog-actions">

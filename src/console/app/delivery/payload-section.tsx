@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { escapeHidden } from "../../../core/escape.ts";
+import { escapeHidden } from "../../../core/text.ts";
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy-button.tsx";

@@ -1,4 +1,4 @@
-import { escapeHidden } from "../../../core/escape.ts";
+import { escapeHidden } from "../../../core/text.ts";
 
 const maxInlineLength = 80;
 

@@ -4,6 +4,7 @@ import { Button } from "../components/button.tsx";
 import { EmptyState } from "../components/empty-state.tsx";
 import { FailureState } from "../components/failure-state.tsx";
 import { Loading } from "../components/loading.tsx";
+import { Text } from "../components/text.tsx";
 import { useShortcut } from "../state/keyboard.ts";
 import type { Resource } from "../state/resource.ts";
 import { navigate } from "../state/route.ts";
@@ -62,7 +63,9 @@ export function PaneContent<Answer>({
   if (failure.status !== 404) return <FailureState failure={failure} onRetry={reload} />;
   return (
     <EmptyState title="This no longer exists">
-      <p>{failure.message}</p>
+      <p>
+        <Text value={failure.message} />
+      </p>
     </EmptyState>
   );
 }

@@ -1,6 +1,5 @@
-import type { InboxContents, InboxEndpoint, InboxInfo, InboxLocation } from "../../protocol/inbox.ts";
+import type { InboxEndpoint, InboxInfo, InboxLocation } from "../../protocol/inbox.ts";
 import type { IconName } from "../components/icon.tsx";
-import { formatCount, formatPlural } from "../format/number.ts";
 import { formatDuration } from "../format/time.ts";
 
 /** The label, color, and icon of a state. */
@@ -37,13 +36,6 @@ export const engineNames: Readonly<Record<InboxLocation["engine"], string>> = {
   custom: "The program's own inbox",
   unknown: "Unknown inbox",
 };
-
-/** Describes what a search covers. */
-export function describeSearch({ searchedNewest, unindexed }: InboxContents): string {
-  if (searchedNewest !== undefined) return `Covers the newest ${formatCount(searchedNewest)} deliveries`;
-  if (unindexed === undefined) return "Covers all deliveries";
-  return `${formatPlural(unindexed, "entry is", "entries are")} not indexed yet`;
-}
 
 /** Describes which details of each delivery are recorded. */
 export function describeDetails(recordsDetails: boolean): string {

@@ -3,28 +3,16 @@ import { CopyButton } from "../components/copy-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Message } from "../components/message.tsx";
 import { Text } from "../components/text.tsx";
-import {
-  describeDetails,
-  describeSearch,
-  engineNames,
-  keptLooks,
-  type StateLook,
-  stateLooks,
-} from "./describe-inbox.ts";
+import { describeDetails, engineNames, keptLooks, type StateLook, stateLooks } from "./describe-inbox.ts";
 
 /** The location, the state, and the problems of the inbox. */
-export function InboxCard({
-  inbox: { state, location, problems, warnings, recordsDetails, contents },
-}: {
-  inbox: InboxInfo;
-}) {
+export function InboxCard({ inbox: { state, location, problems, warnings, recordsDetails } }: { inbox: InboxInfo }) {
   const { engine, address, api, database, namespace, keptUntil } = location;
   const facts = [
     ["Database", database],
     [engine === "redis" ? "Key prefix" : "Schema", namespace],
     ["S3 API", api],
     ["Recorded", describeDetails(recordsDetails)],
-    ["Search", contents && describeSearch(contents)],
   ] as const;
   return (
     <section class="card inbox-card" aria-label="Storage">

@@ -1,5 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FieldProblem } from "../../protocol/session.ts";
+import { Text } from "../components/text.tsx";
 import { breakLine, indent, outdent, type Selection } from "./editor-text.ts";
 import { findSyntaxProblem, placeFieldProblems, type TextProblem } from "./problems.ts";
 import "./editor.css";
@@ -118,7 +119,7 @@ export function JsonEditor({
               <button type="button" onClick={() => goTo(problem)}>
                 Line {problem.line}
               </button>{" "}
-              <bdi>{problem.message}</bdi>
+              <Text value={problem.message} />
             </li>
           ))}
         </ul>

@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "preact/hooks";
-import { escapeHidden } from "../../../core/escape.ts";
+import { escapeHidden } from "../../../core/text.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Text } from "../components/text.tsx";

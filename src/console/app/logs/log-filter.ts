@@ -38,10 +38,10 @@ export function filterLines(lines: readonly LogLine[], { level, deliveryId, sear
 /** The maximum number of lines that the page keeps. The session keeps as many. */
 const maxLines = 2_000;
 
-/** Adds new lines, without those that are already known. */
+/** Adds lines to those that are known. Live lines can arrive before earlier ones have loaded. */
 export function addLines(known: readonly LogLine[], added: readonly LogLine[]): readonly LogLine[] {
-  const last = known.at(-1)?.sequence ?? 0;
-  return [...known, ...added.filter(({ sequence }) => sequence > last)].slice(-maxLines);
+  const lines = new Map([...known, ...added].map((line) => [line.sequence, line]));
+  return [...lines.values()].sort((one, other) => one.sequence - other.sequence).slice(-maxLines);
 }
 
 /** The maximum length of the summary of a line's fields. */

@@ -1,3 +1,4 @@
+import { escapeHidden } from "../../../core/text.ts";
 import type { LogLine } from "../../protocol/dev.ts";
 import { Text } from "../components/text.tsx";
 import { deliveryHash } from "../deliveries/links.ts";
@@ -35,7 +36,11 @@ export function LogRow({ line }: { line: LogLine }) {
         </details>
       )}
       {endpoint !== undefined && deliveryId !== undefined && (
-        <a class="log-delivery" href={deliveryHash({ endpoint, id: deliveryId })} title={`Delivery ${deliveryId}`}>
+        <a
+          class="log-delivery"
+          href={deliveryHash({ endpoint, id: deliveryId })}
+          title={`Delivery ${escapeHidden(deliveryId)}`}
+        >
           <Text value={endpoint} />
         </a>
       )}

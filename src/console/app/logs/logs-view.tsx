@@ -107,7 +107,7 @@ function useLines(): { lines: readonly LogLine[]; failure: ApiFailure | undefine
       }
     };
     const unsubscribe = subscribe({
-      reconnected: () => reload.current(),
+      opened: () => reload.current(),
       messages: (messages) => {
         const added = messages.flatMap((message) => (message.type === "logs" ? message.lines : []));
         if (added.length > 0) setLines((known) => addLines(known, added));

@@ -1,4 +1,4 @@
-import { indentJson } from "../../../core/indent-json.ts";
+import { indentJson } from "../../../core/text.ts";
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import type { AttemptDetails } from "../../protocol/hub.ts";
 import { getJson } from "../api/client.ts";

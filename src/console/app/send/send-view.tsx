@@ -5,6 +5,7 @@ import { toApiFailure } from "../api/failure.ts";
 import { Button } from "../components/button.tsx";
 import { FailureState } from "../components/failure-state.tsx";
 import { Loading } from "../components/loading.tsx";
+import { Text } from "../components/text.tsx";
 import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem } from "../json/problems.ts";
 import { announce } from "../state/announcer.ts";
@@ -104,7 +105,11 @@ function SendForm({ options }: { options: SendOptions }) {
           problem={draftProblem}
           onChange={changeDraft}
         />
-        {past && failure && <p class="problem">{failure.message}</p>}
+        {past && failure && (
+          <p class="problem">
+            <Text value={failure.message} />
+          </p>
+        )}
         {start?.note && <p class="notice notice-warning">{start.note}</p>}
         {start && (
           <JsonEditor

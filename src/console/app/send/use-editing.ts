@@ -86,7 +86,7 @@ function usePreview(
   useEffect(
     () =>
       subscribe({
-        reconnected: () => setChanges((count) => count + 1),
+        opened: () => setChanges((count) => count + 1),
         messages: (messages) => {
           const isConcerned = messages.some(
             (message) => message.type === "changed" && message.features.includes("send"),

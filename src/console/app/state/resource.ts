@@ -13,6 +13,20 @@ export interface Resource<Answer> {
   reload: () => void;
 }
 
+/** What a resource contains, and when it is loaded again. */
+interface ResourceOptions {
+  query?: Query;
+  /** The features whose changes concern the resource. */
+  features?: readonly ConsoleFeature[];
+  /** Also load again after this time. */
+  refreshMs?: number;
+  /** Whether a delivery that was reported concerns the resource. */
+  isChanged?: (key: { endpoint: string; id: string }) => boolean;
+}
+
+/** How long a failed request waits before it is tried again. */
+const retryMs = 5_000;
+
 /**
  * Loads a resource of the API, and loads it again when the stream reports a change of one of `features` and after a
  * reconnect.
@@ -24,20 +38,7 @@ export interface Resource<Answer> {
  */
 export function useResource<Answer>(
   path: string,
-  {
-    query,
-    features = [],
-    refreshMs,
-    isChanged,
-  }: {
-    query?: Query;
-    /** The features whose changes concern the resource. */
-    features?: readonly ConsoleFeature[];
-    /** Also load again after this time. */
-    refreshMs?: number;
-    /** Whether a delivery that was reported concerns the resource. */
-    isChanged?: (key: { endpoint: string; id: string }) => boolean;
-  } = {},
+  { query, features = [], refreshMs, isChanged }: ResourceOptions = {},
 ): Resource<Answer> {
   const address = JSON.stringify([path, query]);
   const [state, setState] = useState<{ address: string; data?: Answer; failure?: ApiFailure }>({ address });
@@ -46,49 +47,15 @@ export function useResource<Answer>(
   concerns.current = isChanged;
 
   useEffect(() => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    const timer = new ReloadTimer(() => void load());
-    let isLoading = false;
-    let isStale = false;
-    const load = async () => {
-      if (isLoading) {
-        isStale = true;
-        return;
-      }
-      timer.stop();
-      isLoading = true;
-      try {
-        const data = await getJson<Answer>(path, { ...(query && { query }), signal });
-        if (!signal.aborted) setState({ address, data });
-      } catch (error) {
-        const failure = toApiFailure(error);
-        if (!signal.aborted) setState((last) => ({ ...(last.address === address && last), address, failure }));
-      }
-      isLoading = false;
-      if (signal.aborted) return;
-      if (isStale) timer.changed();
-      else if (refreshMs !== undefined) timer.refreshAfter(refreshMs);
-      isStale = false;
-    };
-    reload.current = () => void load();
-    const unsubscribe = subscribe({
-      reconnected: () => void load(),
-      messages: (messages) => {
-        const isConcerned = messages.some(
-          (message) =>
-            (message.type === "changed" && message.features.some((feature) => features.includes(feature))) ||
-            (message.type === "deliveries" && message.deliveries.some((key) => concerns.current?.(key))),
-        );
-        if (isConcerned) timer.changed();
-      },
+    const followed = followResource<Answer>(path, {
+      ...{ features, isChanged: (key) => concerns.current?.(key) === true },
+      ...(query && { query }),
+      ...(refreshMs !== undefined && { refreshMs }),
+      onAnswer: (data) => setState({ address, data }),
+      onFailure: (failure) => setState((last) => ({ ...(last.address === address && last), address, failure })),
     });
-    void load();
-    return () => {
-      timer.stop();
-      controller.abort();
-      unsubscribe();
-    };
+    reload.current = followed.reload;
+    return followed.stop;
     // `address` stands for path and query, and `features` for its names.
   }, [address, features.join(), refreshMs]);
 
@@ -97,5 +64,66 @@ export function useResource<Answer>(
     data: isCurrent ? state.data : undefined,
     failure: isCurrent ? state.failure : undefined,
     reload: () => reload.current(),
+  };
+}
+
+/** Loads a resource, and loads it again after changes and failures, until `stop` is called. */
+export function followResource<Answer>(
+  path: string,
+  {
+    query,
+    features = [],
+    refreshMs,
+    isChanged,
+    onAnswer,
+    onFailure,
+  }: ResourceOptions & { onAnswer: (data: Answer) => void; onFailure: (failure: ApiFailure) => void },
+): { reload: () => void; stop: () => void } {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const timer = new ReloadTimer(() => void load());
+  let isLoading = false;
+  let isStale = false;
+  const load = async () => {
+    if (isLoading) {
+      isStale = true;
+      return;
+    }
+    timer.stop();
+    isLoading = true;
+    let pauseMs = refreshMs;
+    try {
+      const data = await getJson<Answer>(path, { ...(query && { query }), signal });
+      if (!signal.aborted) onAnswer(data);
+    } catch (error) {
+      const failure = toApiFailure(error);
+      if (failure.isTemporary) pauseMs ??= retryMs;
+      if (!signal.aborted) onFailure(failure);
+    }
+    isLoading = false;
+    if (signal.aborted) return;
+    if (isStale) timer.changed();
+    else if (pauseMs !== undefined) timer.refreshAfter(pauseMs);
+    isStale = false;
+  };
+  const unsubscribe = subscribe({
+    opened: () => void load(),
+    messages: (messages) => {
+      const isConcerned = messages.some(
+        (message) =>
+          (message.type === "changed" && message.features.some((feature) => features.includes(feature))) ||
+          (message.type === "deliveries" && message.deliveries.some((key) => isChanged?.(key))),
+      );
+      if (isConcerned) timer.changed();
+    },
+  });
+  void load();
+  return {
+    reload: () => void load(),
+    stop: () => {
+      timer.stop();
+      controller.abort();
+      unsubscribe();
+    },
   };
 }

@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
-import type { Logger } from "../../../core/logger.ts";
-import { suggest } from "../../../core/suggest.ts";
+import type { Logger } from "../../../core/log.ts";
+import { suggest } from "../../../core/options.ts";
 import { type AuditLogEvent, auditLogTypes, type SpecifiedAuditLogType } from "../../../hub/organizations/audit-log.ts";
 import { coversScope } from "../../../payload/scope.ts";
 import { accountId, type Caller, getOwner, getPlan } from "../../accounts.ts";

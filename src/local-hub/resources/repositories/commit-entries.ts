@@ -1,4 +1,5 @@
 import type * as z from "zod/mini";
+import { escapeHtml } from "../../../core/text.ts";
 import type { commit as commitSchema } from "../../../hub/repositories/commits.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore } from "../../git/content-store.ts";
@@ -40,16 +41,4 @@ export function toCommitEntry(
       formatted: { title: escapeHtml(title), ...(message !== "" && { message: escapeHtml(message) }) },
     }),
   };
-}
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
 }

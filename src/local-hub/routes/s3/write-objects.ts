@@ -75,12 +75,14 @@ export function deleteObject(write: BucketWrite, key: string): Response {
 /**
  * Returns the keys of a DeleteObjects request.
  *
- * @throws `S3Error` 400 if the body contains no keys or too many.
+ * @throws `S3Error` 400 if the body contains no keys, too many, or an invalid character reference.
  */
 export function readDeletedKeys(xml: string): string[] {
   const keys = readElements(xml, "Key");
-  if (keys.length > 0 && keys.length <= maxDeletedKeys) return keys;
-  throw new S3Error("MalformedXML", { message: `Send from 1 to ${maxDeletedKeys} keys.` });
+  if (keys && keys.length > 0 && keys.length <= maxDeletedKeys) return keys;
+  throw new S3Error("MalformedXML", {
+    message: `Send from 1 to ${maxDeletedKeys} keys, with valid character references.`,
+  });
 }
 
 /** Deletes several objects, and fires `repo.content` update once. */
@@ -88,7 +90,7 @@ export function deleteObjects(write: BucketWrite, { keys, xml }: { keys: readonl
   const valid = keys.filter((key) => findKeyProblem(key) === undefined);
   const invalid = keys.filter((key) => !valid.includes(key));
   deleteKeys(write, valid);
-  const isQuiet = readElements(xml, "Quiet").includes("true");
+  const isQuiet = readElements(xml, "Quiet")?.includes("true") ?? false;
   const result = toXml("DeleteResult", {
     Deleted: isQuiet ? [] : valid.map((key) => ({ Key: key })),
     Error: invalid.map((key) => ({ Key: key, Code: "InvalidArgument", Message: `The key ${findKeyProblem(key)}.` })),

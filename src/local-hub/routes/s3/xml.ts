@@ -40,12 +40,26 @@ function escapeText(text: string): string {
   return text.replace(/[&<>"\u0000-\u001f]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** Returns the texts of all elements with a name. Ignores the structure of the document. */
-export function readElements(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))].map(([, text = ""]) =>
-    text.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (entity, decimal, hexadecimal, named) => {
-      if (named !== undefined) return entities[named] ?? entity;
-      return String.fromCodePoint(decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal));
-    }),
-  );
+/**
+ * Returns the texts of all elements with a name. Ignores the structure of the document. Returns `undefined` if a text has a reference
+ * that stands for no character of XML, such as `&#x110000;`.
+ */
+export function readElements(xml: string, name: string): string[] | undefined {
+  const written = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))].map(([, text = ""]) => text);
+  const reference = /&([^;]*;?)/g;
+  const isValid = written.every((text) => [...text.matchAll(reference)].every(([, one = ""]) => characterOf(one)));
+  return isValid
+    ? written.map((text) => text.replace(reference, (_all, one: string) => characterOf(one) ?? ""))
+    : undefined;
+}
+
+const xmlCharacter = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]$/u;
+
+/** @param written a reference without the ampersand, such as `#38;` or `amp;`. */
+function characterOf(written: string): string | undefined {
+  const [, decimal, hexadecimal, named] = /^(?:#(\d+)|#x([\da-f]+)|(\w+));$/i.exec(written) ?? [];
+  if (named !== undefined) return Object.hasOwn(entities, named) ? entities[named] : undefined;
+  const code = decimal === undefined ? Number.parseInt(hexadecimal ?? "", 16) : Number(decimal);
+  const character = code <= 0x10_ffff ? String.fromCodePoint(code) : "";
+  return xmlCharacter.test(character) ? character : undefined;
 }

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { migrations } from "../../../../src/inbox/sqlite/migrations.ts";
+import { migrations } from "../../../../src/inbox/sqlite/database.ts";
 import { inboxFile } from "../../../inbox/inbox-file.ts";
 import { openInbox } from "../../../inbox/sqlite/open-inbox.ts";
 import { runCommand } from "../../run-command.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DeliveryFollower } from "../../../../src/cli/commands/deliveries/delivery-follower.ts";
 import type { Inbox, StoredDelivery } from "../../../../src/inbox/inbox.ts";
-import { type DeliveryLookup, ServerInbox } from "../../../../src/receiver/background/server-inbox.ts";
+import { type DeliveryLookup, ServerInbox } from "../../../../src/receiver/inbox.ts";
 import { failed, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { received, settled, slowPoll } from "./filled-inbox.ts";
 

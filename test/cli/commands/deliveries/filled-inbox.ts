@@ -1,5 +1,5 @@
 import { WebhookError } from "../../../../src/core/errors.ts";
-import { createRetryPolicy } from "../../../../src/inbox/retry-policy.ts";
+import { createRetryPolicy } from "../../../../src/inbox/retry.ts";
 import type { SqliteInbox } from "../../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { incoming, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { waitFor } from "../../../support/wait-for.ts";

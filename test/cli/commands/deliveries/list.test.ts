@@ -23,7 +23,7 @@ describe("hub-webhooks deliveries list", () => {
     expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
       [
         ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY"],
-        ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR OR NEXT ATTEMPT"],
+        ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR, REASON, OR NEXT ATTEMPT"],
       ],
       ["new", "notify", "queued", "-", "-", hour, "-", "0", `due ${hour}`],
       ["bad", "retrain", "dead", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "2", "The trainer is gone."],
@@ -101,6 +101,7 @@ describe("hub-webhooks deliveries list", () => {
     ],
     [["--status", "dead"], ["bad"]],
     [["--status", "cancelled"], []],
+    [["--status", "ignored"], []],
     [["--status", "queued", "--endpoint", "notify"], ["new"]],
     [["--status", "queued", "--endpoint", "retrain"], []],
   ])("filters by %j", async (filter, ids) => {

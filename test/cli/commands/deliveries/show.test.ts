@@ -28,7 +28,7 @@ describe("hub-webhooks deliveries show", () => {
         .split("\n")
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
-      ["ATTEMPT", "STARTED", "DURATION (MS)", "OUTCOME", "CODE", "ERROR"],
+      ["ATTEMPT", "STARTED", "DURATION (MS)", "OUTCOME", "CODE", "ERROR OR REASON"],
       ["1", `${hour.slice(0, -1)}Z 0 failed`, "HANDLER_FAILED", "The trainer is gone."],
       ["2", `${hour.slice(0, -1)}Z 0 failed`, "HANDLER_FAILED", "The trainer is gone."],
     ]);

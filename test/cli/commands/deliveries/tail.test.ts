@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { run } from "../../../../src/cli/main.ts";
+import { countAllSql } from "../../../../src/inbox/sqlite/database.ts";
 import { failed, incoming, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { startCommand } from "../../command-process.ts";
 import { type RunOptions, runCommand } from "../../run-command.ts";
@@ -87,6 +88,7 @@ describe("hub-webhooks deliveries tail", () => {
       INSERT INTO deliveries (endpoint, id, body, received_at, scheduled_at, status, due_at)
         WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1001)
         SELECT 'retrain', 'n' || n, 'x', received_at, scheduled_at, 'queued', due_at FROM numbers, deliveries WHERE id = 'first';
+      ${countAllSql}
     `);
     database.close();
     await command.says("n1001\n");
@@ -117,7 +119,7 @@ describe("hub-webhooks deliveries tail", () => {
     expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
       [
         ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY"],
-        ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR OR NEXT ATTEMPT"],
+        ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR, REASON, OR NEXT ATTEMPT"],
       ],
       ["good", "retrain", "succeeded", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "1", "-"],
       ["bad", "retrain", "dead", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "2", "The trainer is gone."],

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parsePayload } from "../../../../src/index.ts";
-import { repoTypes } from "../../../../src/payload/schema.ts";
+import { repoTypes } from "../../../../src/payload/names.ts";
 import { openTarget, openWatchedTarget } from "../../../local-hub/support/target.ts";
 import { knownEvents } from "../../../support/payloads.ts";
 import { createFolder } from "../../../support/temporary-folder.ts";

@@ -63,6 +63,15 @@ describe("toPredicate", () => {
     expect(toPredicate(filter, now.getTime())(delivery)).toBe(true);
   });
 
+  test("counts a delivery that waits for a retry as queued, like the totals", () => {
+    const accepts = toPredicate({ status: "queued" }, now.getTime());
+    expect((["queued", "retrying", "running"] as const).map((status) => accepts({ ...delivery, status }))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   test.each([
     { status: "failed" },
     { repository: "model:acme/birds" },

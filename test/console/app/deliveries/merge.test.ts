@@ -1,9 +1,9 @@
-import { describe, expect, test } from "vitest";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
 import {
   appendPage,
   insertWaiting,
   type ListRows,
-  maxRows,
   mergeDeliveries,
 } from "../../../../src/console/app/deliveries/merge.ts";
 import type { DeliverySummary } from "../../../../src/console/protocol/deliveries.ts";
@@ -12,58 +12,71 @@ function delivery(id: number, changes: Partial<DeliverySummary> = {}): DeliveryS
   return { endpoint: "e", id: `${id}`, storage: "inbox", status: "queued", receivedAt: id, attempts: 0, ...changes };
 }
 
-const start: ListRows = { rows: [delivery(3), delivery(2)], waiting: [], isTrimmed: false };
+const start = { rows: [delivery(3), delivery(2)], waiting: [], isTrimmed: false };
 const options = { accepts: () => true, isHeld: false, isComplete: true };
-const ids = (rows: readonly DeliverySummary[]) => rows.map(({ id }) => id);
 
-describe("mergeDeliveries", () => {
-  test("inserts new deliveries, newest first", () => {
-    const { rows, waiting } = mergeDeliveries(start, [delivery(4), delivery(5), delivery(1)], options);
-    expect(ids(rows)).toEqual(["5", "4", "3", "2", "1"]);
-    expect(waiting).toEqual([]);
-  });
+// `list-store.test.ts` tests which rows the list contains.
 
-  test("holds new deliveries back, and still changes known ones in place", () => {
-    const held = { ...options, isHeld: true };
-    const first = mergeDeliveries(start, [delivery(4), delivery(2, { status: "dead" })], held);
-    expect(first.rows.map(({ status }) => status)).toEqual(["queued", "dead"]);
-    const second = mergeDeliveries(first, [delivery(4, { status: "running" }), delivery(5)], held);
-    expect(second.waiting.map(({ id, status }) => [id, status])).toEqual([
-      ["5", "queued"],
-      ["4", "running"],
-    ]);
-    expect(ids(insertWaiting(second).rows)).toEqual(["5", "4", "3", "2"]);
-  });
-
-  test("keeps the identity of rows that have not changed", () => {
-    const { rows } = mergeDeliveries(start, [delivery(4), delivery(2, { attempts: 1 })], options);
-    expect(rows[1]).toBe(start.rows[0]);
-  });
-
-  test("keeps a row that does not match the filter any longer", () => {
-    const { rows } = mergeDeliveries(start, [delivery(2, { status: "succeeded" }), delivery(4)], {
-      ...options,
-      accepts: ({ status }) => status === "running",
-    });
-    expect(ids(rows)).toEqual(["3", "2"]);
-  });
-
-  test("leaves a delivery of a later page out", () => {
-    expect(ids(mergeDeliveries(start, [delivery(1)], { ...options, isComplete: false }).rows)).toEqual(["3", "2"]);
-  });
-
-  test("drops the oldest rows when there are too many", () => {
-    const incoming = Array.from({ length: maxRows }, (_, index) => delivery(index + 10));
-    const { rows, isTrimmed } = mergeDeliveries(start, incoming, options);
-    expect([rows.length, rows.at(-1)?.id, isTrimmed]).toEqual([maxRows, "10", true]);
-  });
-
-  test("distinguishes endpoints that received the same ID", () => {
-    expect(mergeDeliveries(start, [delivery(3, { endpoint: "other" })], options).rows).toHaveLength(3);
-  });
+test("Rows that have not changed keep their identity, so that they are not rendered again", () => {
+  const { rows } = mergeDeliveries(start, [delivery(4), delivery(2, { attempts: 1 })], options);
+  expect(rows[1]).toBe(start.rows[0]);
 });
 
-test("a page is appended without what is in the list already", () => {
-  const { rows } = appendPage(start, [delivery(2), delivery(1)]);
-  expect(ids(rows)).toEqual(["3", "2", "1"]);
+test("A row that does not match the filter any longer stays", () => {
+  const { rows } = mergeDeliveries(start, [delivery(2, { status: "succeeded" }), delivery(4)], {
+    ...options,
+    accepts: ({ status }) => status === "running",
+  });
+  expect(rows.map(({ id }) => id)).toEqual(["3", "2"]);
+});
+
+test("Rows that are dropped while they wait leave a mark", () => {
+  const added = [delivery(1), delivery(2), delivery(3)];
+  const held = mergeDeliveries({ ...start, rows: [] }, added, { ...options, isHeld: true, max: 2 });
+  expect(insertWaiting(held, 2)).toEqual({ rows: [delivery(3), delivery(2)], waiting: [], isTrimmed: true });
+});
+
+test("A list from which a delivery was dropped keeps its mark, whatever is added later", () => {
+  const max = 4;
+  const newer = fc.record({ kind: fc.constant("stream" as const), count: fc.integer({ min: 1, max: 6 }) });
+  const older = fc.record({ kind: fc.constant("page" as const), count: fc.nat(3) });
+  const step = fc.oneof(newer, older, fc.record({ kind: fc.constant("insert" as const), count: fc.constant(0) }));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
+      let list: ListRows = { rows: [], waiting: [], isTrimmed: false };
+      let [first, last] = [100, 99];
+      for (const { kind, count } of steps) {
+        const added = Array.from({ length: count }, () => delivery(kind === "page" ? --first : ++last));
+        if (kind === "stream") list = mergeDeliveries(list, added, { ...options, isHeld: true, max });
+        else list = kind === "page" ? appendPage(list, added, max) : insertWaiting(list, max);
+        expect(list.isTrimmed).toBe(list.rows.length + list.waiting.length < last - first + 1);
+      }
+    }),
+  );
+});
+
+test("An old row does not wait for a list that was trimmed", () => {
+  const held = mergeDeliveries({ ...start, isTrimmed: true }, [delivery(1), delivery(4)], { ...options, isHeld: true });
+  expect(held.waiting).toEqual([delivery(4)]);
+});
+
+test("Deliveries of two endpoints with the same ID are two rows", () => {
+  expect(mergeDeliveries(start, [delivery(3, { endpoint: "other" })], options).rows).toHaveLength(3);
+});
+
+test.each([true, false])(
+  "A delivery that was reported twice, or is on a page too, is one row with its last state. Held: %s",
+  (isHeld) => {
+    const [first, last] = [delivery(4), delivery(4, { attempts: 1 })];
+    const merged = mergeDeliveries(start, [first, delivery(5), last], { ...options, isHeld });
+    const paged = appendPage(merged, [first, delivery(1)]);
+    const ids = [...paged.waiting, ...paged.rows].map(({ id }) => id);
+    expect(ids).toEqual(["5", "4", "3", "2", "1"]);
+    expect([...paged.waiting, ...paged.rows][1]).toBe(last);
+  },
+);
+
+test("A delivery that was received in the same millisecond as the last row is in the list", () => {
+  const same = delivery(1, { receivedAt: 2 });
+  expect(mergeDeliveries(start, [same], { ...options, isComplete: false }).rows).toContain(same);
 });

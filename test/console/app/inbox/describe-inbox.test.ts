@@ -1,27 +1,14 @@
 import { describe, expect, test } from "vitest";
-import {
-  describeDetails,
-  describeRetention,
-  describeSearch,
-} from "../../../../src/console/app/inbox/describe-inbox.ts";
+import { describeDetails, describeRetention } from "../../../../src/console/app/inbox/describe-inbox.ts";
 import type { InboxEndpoint } from "../../../../src/console/protocol/inbox.ts";
 
 const day = 24 * 3_600_000;
 const endpoint: InboxEndpoint = {
   ...{ name: "retrain", isServed: true, isPaused: false },
-  counts: { queued: 0, running: 0, dead: 0, succeeded: 0, cancelled: 0 },
+  counts: { queued: 0, running: 0, dead: 0, succeeded: 0, ignored: 0, cancelled: 0 },
 };
 
 describe("The text about", () => {
-  test.each([
-    [{}, /all/],
-    [{ searchedNewest: 1_000 }, /1,000/],
-    [{ unindexed: 1 }, /1 entry is/],
-    [{ unindexed: 1_234 }, /1,234 entries are/],
-  ])("the search describes %j", (coverage, text) => {
-    expect(describeSearch({ endpoints: [], ...coverage })).toMatch(text);
-  });
-
   test("the details names the option that turns them off", () => {
     expect(describeDetails(true)).not.toContain("recordDetails");
     expect(describeDetails(false)).toContain("recordDetails");

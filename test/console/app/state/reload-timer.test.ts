@@ -51,10 +51,13 @@ test("An interval does not delay the reload after a change", () => {
   expect(reload).toHaveBeenCalledOnce();
 });
 
-test("No reload follows after a stop", () => {
+test("No reload follows after a stop, until the next change", () => {
   const { timer, reload } = createTimer();
   timer.changed();
   timer.stop();
   vi.advanceTimersByTime(10_000);
   expect(reload).not.toHaveBeenCalled();
+  timer.changed();
+  vi.advanceTimersByTime(300);
+  expect(reload).toHaveBeenCalledOnce();
 });

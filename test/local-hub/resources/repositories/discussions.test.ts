@@ -113,6 +113,8 @@ describe("A comment", () => {
     expect(context.store.discussions.getComment(target.discussion, comment.id)).toMatchObject({
       ...{ content: "Because of that.", updatedAt: 1_000, edits: [user] },
     });
+    const again = editComment(context, { ...target, user: "eve", comment: edited.event, content: "Because of this." });
+    expect(again.event.edits).toEqual([user, "eve"]);
   });
 
   test("loses its text when it is hidden, fires once, and cannot be edited", () => {

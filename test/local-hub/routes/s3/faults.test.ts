@@ -1,5 +1,6 @@
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { BucketFaults } from "../../../../src/local-hub/buckets/faults.ts";
 import { type BucketFault, LocalHub } from "../../../../src/local-hub.ts";
 
 const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
@@ -100,12 +101,23 @@ describe("A fault", () => {
   });
 
   test("delays the request, which is executed although the client gave up", async () => {
-    hub.setBucketFaults([{ kind: "latency", latency: "100ms", operations: ["PUT"], count: 1 }]);
+    const [arrived, passed] = [Promise.withResolvers<number>(), Promise.withResolvers<boolean>()];
+    const wait = vi.spyOn(BucketFaults.prototype, "wait").mockImplementationOnce((latencyMs) => {
+      arrived.resolve(latencyMs);
+      return passed.promise;
+    });
+    onTestFinished(() => wait.mockRestore());
+    hub.setBucketFaults([{ kind: "latency", latency: "1h", operations: ["PUT"], count: 1 }]);
     const request = new PutObjectCommand({ Bucket, Key: "late", Body: "late" });
-    await expect(s3.send(request, { abortSignal: AbortSignal.timeout(50) })).rejects.toMatchObject({
+    const client = new AbortController();
+    const refused = expect(s3.send(request, { abortSignal: client.signal })).rejects.toMatchObject({
       name: "AbortError",
     });
+    expect(await arrived.promise).toBe(3_600_000);
+    client.abort();
+    await refused;
     await expect(get("late")).rejects.toMatchObject({ name: "NoSuchKey" });
+    passed.resolve(true);
     await expect.poll(() => get("late").catch(() => undefined), { interval: 10 }).toBe("late");
   });
 

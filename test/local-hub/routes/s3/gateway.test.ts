@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import {
   DeleteObjectCommand,
@@ -11,6 +12,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
+import { AwsClient } from "aws4fetch";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LocalHub } from "../../../../src/local-hub.ts";
 
@@ -44,6 +46,17 @@ function put(key: string, body: string | Uint8Array = "content", conditions = {}
 async function get(key: string, options = {}): Promise<string | undefined> {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: key, ...options }));
   return Body?.transformToString();
+}
+
+/** Changes the requests of a client after they are signed. */
+function changeSigned(client: S3Client, change: (request: object) => void): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      if (typeof args.request === "object" && args.request !== null) change(args.request);
+      return next(args);
+    },
+    { step: "finalizeRequest", priority: "low" },
+  );
 }
 
 /** Returns the status and the code of a failed request. */
@@ -116,13 +129,7 @@ describe("An object", () => {
     const ContentMD5 = Buffer.alloc(16).toString("base64");
     expect(await failureOf(put("wrong", "content", { ContentMD5 }))).toEqual([400, "BadDigest"]);
     const torn = connect();
-    torn.middlewareStack.add(
-      (next) => async (args) => {
-        if (typeof args.request === "object" && args.request !== null) Object.assign(args.request, { body: "contenT" });
-        return next(args);
-      },
-      { step: "finalizeRequest", priority: "low" },
-    );
+    changeSigned(torn, (request) => Object.assign(request, { body: "contenT" }));
     expect(await failureOf(put("wrong", "content", {}, torn))).toEqual([400, "XAmzContentSHA256Mismatch"]);
     expect(await failureOf(get("wrong"))).toEqual([404, "NoSuchKey"]);
   });
@@ -170,7 +177,7 @@ function failureOnly(error: unknown): Promise<unknown> {
 }
 
 describe("A list", () => {
-  const keys = ["list/1", "list/2", "list/a/1", "list/a/2", "list/b", "list/é & <x>", "list/\u{1F600}"];
+  const keys = ["list/1", "list/12", "list/2", "list/a/1", "list/a/2", "list/b", "list/é & <x>", "list/\u{1F600}"];
 
   beforeAll(async () => {
     await Promise.all(keys.map((key) => put(key)));
@@ -192,18 +199,18 @@ describe("A list", () => {
 
   test("contains the keys with a prefix, sorted by their UTF-8 bytes", async () => {
     expect(await listAll({ Prefix: "list/" })).toEqual([keys]);
-    const { Contents } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix: "list/1" }));
-    expect(Contents).toMatchObject([{ Key: "list/1", Size: 7, ETag: expect.any(String) }]);
+    const { Contents } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix: "list/2" }));
+    expect(Contents).toMatchObject([{ Key: "list/2", Size: 7, ETag: expect.any(String) }]);
   });
 
   test("has pages, and starts after a key", async () => {
     const pages = await listAll({ Prefix: "list/", StartAfter: "list/1", MaxKeys: 2 });
-    expect(pages).toEqual([keys.slice(1, 3), keys.slice(3, 5), keys.slice(5, 7)]);
+    expect(pages).toEqual([keys.slice(1, 3), keys.slice(3, 5), keys.slice(5, 7), keys.slice(7)]);
   });
 
   test("groups keys by folder", async () => {
     const pages = await listAll({ Prefix: "list/", Delimiter: "/", MaxKeys: 3, StartAfter: "list/1" });
-    expect(pages).toEqual([["list/2", "list/b", "list/a/"], keys.slice(5)]);
+    expect(pages).toEqual([["list/12", "list/2", "list/a/"], keys.slice(5)]);
   });
 
   test("encodes keys on request", async () => {
@@ -227,6 +234,29 @@ test("Several objects are deleted with one request", async () => {
   expect(KeyCount).toBe(0);
 });
 
+test.each([
+  ["&#x110000;", 400],
+  ["&#99999999999999999999;", 400],
+  ["&#xD800;", 400],
+  ["&#0;", 400],
+  ["&#x1F;", 400],
+  ["&#;", 400],
+  ["&nbsp;", 400],
+  ["&constructor;", 400],
+  ["& ", 400],
+  ["&amp", 400],
+  ["&#x1F917;", 200],
+  ["&#38;&amp;&#x26;", 200],
+])("A request to delete a key with the reference %s is answered %i", async (reference, status) => {
+  const { endpoint, credentials, region } = hub.bucketConnection("me");
+  const signer = new AwsClient({ ...credentials, region, service: "s3" });
+  const body = `<Delete><Object><Key>a${reference}</Key></Object></Delete>`;
+  const headers = { "x-amz-content-sha256": createHash("sha256").update(body).digest("hex") };
+  const response = await signer.fetch(`${endpoint}/store?delete`, { method: "POST", body, headers });
+  const text = await response.text();
+  expect([response.status, text.includes("MalformedXML")]).toEqual([status, status === 400]);
+});
+
 describe("A request is refused", () => {
   const head = () => new HeadBucketCommand({ Bucket });
   const list = () => new ListObjectsV2Command({ Bucket });
@@ -236,15 +266,7 @@ describe("A request is refused", () => {
     const forged = connect({ credentials: { ...credentials, secretAccessKey: "wrong" } });
     expect(await failureOf(forged.send(list()))).toEqual([403, "SignatureDoesNotMatch"]);
     const changed = connect();
-    changed.middlewareStack.add(
-      (next) => async (args) => {
-        if (typeof args.request === "object" && args.request !== null) {
-          Object.assign(args.request, { path: "/s3/me/store/other" });
-        }
-        return next(args);
-      },
-      { step: "finalizeRequest", priority: "low" },
-    );
+    changeSigned(changed, (request) => Object.assign(request, { path: "/s3/me/store/other" }));
     expect(await failureOf(put("signed", "content", {}, changed))).toEqual([403, "SignatureDoesNotMatch"]);
   });
 
@@ -261,6 +283,11 @@ describe("A request is refused", () => {
       403,
       expect.stringContaining("<Code>AccessDenied</Code>"),
     ]);
+    const partly = connect();
+    changeSigned(partly, (request) => {
+      if ("headers" in request) request.headers = Object.assign({}, request.headers, { "x-amz-meta-owner": "eve" });
+    });
+    expect(await failureOf(put("partly", "content", {}, partly))).toEqual([403, "AccessDenied"]);
   });
 
   test("if the clock of the client is wrong", async () => {

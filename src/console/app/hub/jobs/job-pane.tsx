@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import { escapeHidden } from "../../../../core/escape.ts";
+import { escapeHidden } from "../../../../core/text.ts";
 import type { JobDetails } from "../../../protocol/hub.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Text } from "../../components/text.tsx";

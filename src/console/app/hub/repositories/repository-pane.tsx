@@ -1,3 +1,4 @@
+import { escapeHidden } from "../../../../core/text.ts";
 import type { RepositoryDetails } from "../../../protocol/hub.ts";
 import { Command } from "../../components/command.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
@@ -85,7 +86,7 @@ function Commits({ repository: { type, commits, hasMoreCommits, pushCommand } }:
         {commits.map(({ sha, title, message, author, at }) => (
           <li key={sha} class="attempt-line">
             <code title={sha}>{sha.slice(0, 7)}</code>
-            <span class="attempt-event" title={message}>
+            <span class="attempt-event" title={escapeHidden(message)}>
               <Text value={title} />
             </span>
             <span class="quiet attempt-time">

@@ -1,0 +1,105 @@
+/** Reads a field of any value. Returns `undefined` if the field is missing or its getter throws. Never throws. */
+export function readField(value: unknown, name: PropertyKey): unknown {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
+  try {
+    return Reflect.get(value, name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a field of parsed JSON. Returns `undefined` if the field is missing or inherited, such as `constructor`. */
+export function readOwnField(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}
+
+/** A thrown value as plain data: safe to log, store, and send to another process. */
+export interface ErrorDescription {
+  /** The name of the error, such as `TypeError`, or the type of any other thrown value, such as `string`. */
+  name: string;
+  message: string;
+  /** An error code such as `ECONNREFUSED`. */
+  code?: string | number;
+  stack?: string;
+  /** The cause of the error. Causes are at most {@link maxCauses} levels deep. */
+  cause?: ErrorDescription;
+}
+
+const maxCauses = 5;
+const notReadable = "The thrown value cannot be inspected.";
+
+/**
+ * Describes any thrown value. Never throws, even for a revoked `Proxy` or an object whose getters throw.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await run();
+ * } catch (error) {
+ *   console.error(describeError(error).message);
+ * }
+ * ```
+ */
+export function describeError(thrown: unknown): ErrorDescription {
+  return describe(thrown, maxCauses);
+}
+
+/** Returns the thrown value if it is an error, otherwise an error that describes the value. Never throws. */
+export function toError(thrown: unknown): Error {
+  try {
+    if (thrown instanceof Error) return thrown;
+  } catch {
+    // `instanceof` throws for a revoked `Proxy`.
+  }
+  return new Error(describeError(thrown).message);
+}
+
+/** Returns the message of an error, or the text of any other thrown value. Never throws. */
+export function messageOf(thrown: unknown): string {
+  return describeError(thrown).message;
+}
+
+function describe(thrown: unknown, causesLeft: number): ErrorDescription {
+  if ((typeof thrown !== "object" && typeof thrown !== "function") || thrown === null) {
+    return { name: thrown === null ? "null" : typeof thrown, message: String(thrown) };
+  }
+  const code = readField(thrown, "code");
+  const stack = readField(thrown, "stack");
+  const cause = causesLeft > 0 ? readField(thrown, "cause") : undefined;
+  return {
+    name: readName(thrown),
+    message: readMessage(thrown),
+    ...((typeof code === "string" || typeof code === "number") && { code }),
+    ...(typeof stack === "string" && { stack }),
+    ...(cause !== undefined && { cause: describe(cause, causesLeft - 1) }),
+  };
+}
+
+function readName(thrown: object): string {
+  const candidates = [readField(thrown, "name"), readField(readField(thrown, "constructor"), "name")];
+  return candidates.find((name): name is string => typeof name === "string" && name !== "") ?? "Object";
+}
+
+/**
+ * Returns the message of an error. Falls back to the first nested error, because Node throws an `AggregateError`
+ * without a message when all addresses of a host fail.
+ */
+function readMessage(thrown: object): string {
+  const message = readField(thrown, "message");
+  if (typeof message === "string" && message !== "") return message;
+  if (typeof message === "number") return String(message);
+  const first = readField(readField(thrown, "errors"), 0);
+  const firstMessage = readField(first, "message");
+  if (typeof firstMessage === "string") return firstMessage;
+  return typeof message === "string" ? message : toText(thrown);
+}
+
+function toText(thrown: object): string {
+  try {
+    return String(thrown);
+  } catch {
+    return notReadable;
+  }
+}

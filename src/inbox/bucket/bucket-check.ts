@@ -1,0 +1,414 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { messageOf } from "../../core/describe.ts";
+import type { Logger } from "../../core/log.ts";
+import { formatDuration } from "../../core/options.ts";
+import { parseBucketUrl, readBucketCredentials } from "./bucket-url.ts";
+import {
+  checkObjectStore,
+  checkPrefix,
+  type ListedObject,
+  type ObjectStore,
+  ObjectStoreError,
+  type StoredObject,
+} from "./object-store.ts";
+import { openBucketInbox } from "./open-bucket.ts";
+import { openS3ObjectStore } from "./s3.ts";
+
+/** The maximum time of a check without the removal of its objects, in milliseconds. */
+const maxCheckMs = 45_000;
+/** The maximum time of the removal of its objects, in milliseconds. */
+const maxRemovalMs = 10_000;
+/** The time after which a part is not repeated again, in milliseconds. */
+const maxPartMs = 8_000;
+/** The timeout of a request, in milliseconds. */
+const requestTimeoutMs = 5_000;
+/** A takeover takes at most 5 s if each request is faster than this time in milliseconds. */
+const maxQuickMs = 1_000;
+/** The age of an object has a resolution of a second, so it is read this long after the object was stored, in milliseconds. */
+const minAgeMs = 3_000;
+const maxAgeErrorMs = 10_000;
+const racesAtOnce = 5;
+const writes = 12;
+const deliveries = { oneAtATime: 10, together: 60, connections: 20 };
+const maxDeletes = 16;
+
+/** `slow`: the bucket can be used, but deliveries wait for it. `skipped`: an earlier part failed, or the check was stopped. */
+export type CheckOutcome = "passed" | "slow" | "failed" | "skipped";
+
+/** The result of a part of a check. */
+export interface CheckedPart {
+  name: string;
+  outcome: CheckOutcome;
+  details: string;
+}
+
+/** The result of a check. */
+export interface BucketReport {
+  /** The URL of the inbox, without credentials. */
+  inbox: string;
+  /** `failed` if a part failed or was skipped. */
+  verdict: "passed" | "failed";
+  parts: CheckedPart[];
+  /** The median and the 99th percentile of the time of a request, in milliseconds. */
+  latencyMs: Record<string, { p50: number; p99: number }>;
+  /** Requests to the bucket for each delivery that is accepted and run. */
+  requestsPerDelivery?: { oneAtATime: number; together: number };
+  /** The number of objects that the check could not remove, and their prefix in the bucket. */
+  remaining: { objects: number; prefix: string };
+}
+
+export interface CheckBucketOptions {
+  url: string;
+  log: Logger;
+  /** Reads an environment variable. */
+  readVariable: (name: string) => string | undefined;
+  /** Stops the check. Its objects are then removed. */
+  signal: AbortSignal;
+  /** Waits. Default: a timer. */
+  wait?: (ms: number) => Promise<void>;
+  /** The number of keys for which several conditional writes compete. Default `30`. */
+  races?: number;
+}
+
+/**
+ * Checks in less than a minute whether a bucket can be used for an inbox: the permissions of the access key, conditional writes under a
+ * race, whether reads and lists are current, the latency, and the deliveries of a temporary inbox. All objects are below
+ * `check/` and are removed. An inbox at the same URL is not affected.
+ *
+ * @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE` if there is no access key.
+ */
+export async function checkBucket({
+  url,
+  log,
+  readVariable,
+  signal,
+  wait = (ms) => delay(ms),
+  races = 30,
+}: CheckBucketOptions): Promise<BucketReport> {
+  const location = parseBucketUrl(url, readVariable);
+  const credentials = readBucketCredentials(location.name, readVariable);
+  const store = await openS3ObjectStore({ location, credentials, timeoutMs: requestTimeoutMs });
+  const prefix = `${checkPrefix}${crypto.randomUUID()}/`;
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(maxCheckMs)]);
+  const scope = new CheckedStore({ store, prefix, signal: ended });
+  const check = new BucketCheck({ scope, log, wait, races, signal: ended });
+  await check.run();
+  return {
+    inbox: store.name,
+    verdict: check.parts.some(({ outcome }) => outcome === "failed" || outcome === "skipped") ? "failed" : "passed",
+    parts: check.parts,
+    latencyMs: check.latencyMs,
+    ...(check.requestsPerDelivery && { requestsPerDelivery: check.requestsPerDelivery }),
+    remaining: { objects: await scope.removeAll(), prefix: `${location.prefix}${prefix}` },
+  };
+}
+
+/** The objects of a check. */
+class CheckedStore implements ObjectStore {
+  readonly name: string;
+  /** The number of requests so far. */
+  requests = 0;
+  /** The number of conditional writes that were rejected. */
+  rejected = 0;
+  /** The number of conditional writes that succeeded although an earlier one for the same key had succeeded. */
+  doubled = 0;
+  readonly #options: { store: ObjectStore; prefix: string; signal: AbortSignal };
+  /** The keys that can exist, also if they cannot be listed. */
+  readonly #written = new Set<string>();
+  /** The keys for which a conditional write has succeeded, until they are deleted. */
+  readonly #created = new Set<string>();
+  readonly #pending = new Set<Promise<unknown>>();
+
+  constructor(options: { store: ObjectStore; prefix: string; signal: AbortSignal }) {
+    this.#options = options;
+    this.name = options.store.name;
+  }
+
+  async put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists"> {
+    const whole = this.#options.prefix + key;
+    this.#written.add(whole);
+    const result = await this.#send((store) => store.put(whole, body, options));
+    if (!options?.ifAbsent) return result;
+    if (result === "exists") this.rejected += 1;
+    else if (this.#created.has(whole)) this.doubled += 1;
+    else this.#created.add(whole);
+    return result;
+  }
+
+  get(key: string): Promise<StoredObject | undefined> {
+    return this.#send((store) => store.get(this.#options.prefix + key));
+  }
+
+  async list(start: string, { after }: { after?: string } = {}): Promise<ListedObject[]> {
+    const { prefix } = this.#options;
+    const listed = await this.#send((store) =>
+      store.list(prefix + start, after === undefined ? {} : { after: prefix + after }),
+    );
+    return listed.map(({ key, bytes }) => ({ key: key.slice(prefix.length), bytes }));
+  }
+
+  delete(key: string): Promise<void> {
+    const whole = this.#options.prefix + key;
+    this.#created.delete(whole);
+    return this.#send((store) => store.delete(whole));
+  }
+
+  wait(ms: number): Promise<void> {
+    return this.#options.store.wait(ms);
+  }
+
+  /** Waits for all requests, and deletes all objects. Returns the number of objects that may remain. */
+  async removeAll(): Promise<number> {
+    await Promise.allSettled(this.#pending);
+    const late = new Promise((resolve) => setTimeout(resolve, maxRemovalMs).unref());
+    await Promise.race([this.#remove(), late]);
+    return this.#written.size;
+  }
+
+  async #remove(): Promise<void> {
+    const { store, prefix } = this.#options;
+    for (const { key } of await store.list(prefix).catch(() => [])) this.#written.add(key);
+    const keys = [...this.#written];
+    const removeSome = async () => {
+      for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
+        const removed = key;
+        await store.delete(removed).then(
+          () => this.#written.delete(removed),
+          () => {},
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: maxDeletes }, removeSome));
+  }
+
+  async #send<Result>(request: (store: ObjectStore) => Promise<Result>): Promise<Result> {
+    // A refused request is not repeated.
+    if (this.#options.signal.aborted) throw new ObjectStoreError("The check was stopped.", { isRefused: true });
+    this.requests += 1;
+    const sent = request(this.#options.store);
+    this.#pending.add(sent);
+    try {
+      return await sent;
+    } finally {
+      this.#pending.delete(sent);
+    }
+  }
+}
+
+interface BucketCheckOptions extends Required<Pick<CheckBucketOptions, "log" | "wait" | "races" | "signal">> {
+  scope: CheckedStore;
+}
+
+type PartResult = Omit<CheckedPart, "name">;
+
+class BucketCheck {
+  readonly parts: CheckedPart[] = [];
+  requestsPerDelivery: { oneAtATime: number; together: number } | undefined;
+  readonly #options: BucketCheckOptions;
+  readonly #latencies = new Map<string, number[]>();
+  /** Whether a request failed for another reason than a missing permission. */
+  #isAway = false;
+
+  constructor(options: BucketCheckOptions) {
+    this.#options = options;
+  }
+
+  get latencyMs(): Record<string, { p50: number; p99: number }> {
+    return Object.fromEntries([...this.#latencies].map(([request, times]) => [request, percentilesOf(times)]));
+  }
+
+  async run(): Promise<void> {
+    const { scope } = this.#options;
+    await this.#part("permission to put objects", () => this.#try(() => scope.put("first", bytesOf("first"))));
+    const storedAt = performance.now();
+    // The access key needs all permissions, so each of them is tried.
+    for (const [action, request] of [
+      ["get", () => scope.get("first")],
+      ["list", () => scope.list("")],
+      ["delete", () => scope.delete("missing")],
+    ] as const) {
+      await this.#part(`permission to ${action} objects`, () => this.#try(request), { isTried: !this.#isAway });
+    }
+    await this.#part("conditional writes", () => this.#race());
+    await this.#part("reads and lists after writes", () => this.#readAfterWrites());
+    await this.#part("deliveries", () => this.#deliver());
+    await this.#part("ages of objects", () => this.#readAge(storedAt));
+    await this.#part("latency", async () => this.#describeLatency(), { isTried: this.#latencies.size > 0 });
+  }
+
+  async #try(request: () => Promise<unknown>): Promise<PartResult> {
+    await request();
+    return { outcome: "passed", details: "" };
+  }
+
+  async #part(
+    name: string,
+    run: () => Promise<PartResult>,
+    { isTried = this.parts.every(({ outcome }) => outcome === "passed") } = {},
+  ): Promise<void> {
+    if (!isTried) {
+      this.parts.push({ name, outcome: "skipped", details: "" });
+      return;
+    }
+    try {
+      this.parts.push({ name, ...(await run()) });
+    } catch (error) {
+      const { aborted, reason } = this.#options.signal;
+      const isLate = reason instanceof Error && reason.name === "TimeoutError";
+      this.#isAway = !(error instanceof ObjectStoreError && error.isRefused);
+      if (aborted) {
+        const details = isLate ? `not finished after ${formatDuration(maxCheckMs)}` : "stopped";
+        this.parts.push({ name, outcome: "skipped", details });
+      } else this.parts.push({ name, outcome: "failed", details: messageOf(error) });
+    }
+  }
+
+  async #timed<Result>(request: string, run: () => Promise<Result>): Promise<Result> {
+    const startedAt = performance.now();
+    const result = await run();
+    this.#latencies.set(request, [...(this.#latencies.get(request) ?? []), performance.now() - startedAt]);
+    return result;
+  }
+
+  /** Lets eight writes compete for each of several keys, again and again. */
+  async #race(): Promise<PartResult> {
+    const { scope, wait, races } = this.#options;
+    let finished = 0;
+    for (const startedAt = performance.now(); finished < races && performance.now() - startedAt < maxPartMs; ) {
+      // Waits for all races, so that none of them stores an object after the objects were removed.
+      const ended = await Promise.allSettled(
+        Array.from({ length: racesAtOnce }, () => checkObjectStore(scope, { wait })),
+      );
+      for (const race of ended) if (race.status === "rejected") throw race.reason;
+      finished += racesAtOnce;
+      if (scope.doubled > 0) return { outcome: "failed", details: "two conditional writes for one key succeeded" };
+    }
+    return { outcome: "passed", details: `${finished} races of 8 writes for one key: always exactly one succeeded` };
+  }
+
+  /** Reads and lists each object after it was stored, replaced, and deleted. */
+  async #readAfterWrites(): Promise<PartResult> {
+    const { scope } = this.#options;
+    const outdated = { reads: 0, lists: 0 };
+    const rejectedBefore = scope.rejected;
+    let checked = 0;
+    const startedAt = performance.now();
+    for (let write = 0; write < writes && performance.now() - startedAt < maxPartMs; write += 1) {
+      const key = `write/${write}`;
+      for (const content of ["stored", "replaced", undefined]) {
+        if (content === undefined) await this.#timed("delete", () => scope.delete(key));
+        else await this.#timed("put", () => scope.put(key, bytesOf(content), { ifAbsent: content === "stored" }));
+        const found = await this.#timed("get", () => scope.get(key));
+        const listed = await this.#timed("list", () => scope.list("write/"));
+        if ((found && new TextDecoder().decode(found.body)) !== content) outdated.reads += 1;
+        if (listed.some((object) => object.key === key) !== (content !== undefined)) outdated.lists += 1;
+        checked += 1;
+      }
+    }
+    if (scope.rejected > rejectedBefore) return falselyRejected(scope.rejected - rejectedBefore);
+    if (outdated.reads + outdated.lists === 0)
+      return { outcome: "passed", details: `${checked} of ${checked} are current` };
+    return {
+      outcome: "failed",
+      details: `${outdated.reads} of ${checked} reads and ${outdated.lists} of ${checked} lists were outdated`,
+    };
+  }
+
+  /** Accepts and runs deliveries in a temporary inbox, one after the other and several at once. */
+  async #deliver(): Promise<PartResult> {
+    const { scope, log } = this.#options;
+    const rejectedBefore = scope.rejected;
+    const inbox = await openBucketInbox({ store: scope, spaceId: undefined, takeOver: false, log, now: Date.now });
+    const times: number[] = [];
+    const run = new Map<string, () => void>();
+    const deliver = async () => {
+      const id = crypto.randomUUID();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      run.set(id, resolve);
+      const acceptedAt = performance.now();
+      await inbox.accept({ id, endpoint: "check", body: JSON.stringify({ id }), receivedAt: new Date() });
+      times.push(performance.now() - acceptedAt);
+      await promise;
+    };
+    try {
+      inbox.startWorker({
+        endpoint: "check",
+        concurrency: deliveries.connections,
+        policy: { maxAttempts: 1, waitAfter: () => 0, totalWaitMs: 0 },
+        retentionMs: maxCheckMs,
+        run: async () => ({ status: "succeeded", result: undefined }),
+        onAttemptStored: ({ id }) => run.get(id)?.(),
+      });
+      const first = scope.requests;
+      const startedAt = performance.now();
+      const isLate = () => performance.now() - startedAt > maxPartMs;
+      while (times.length < deliveries.oneAtATime && !isLate()) await deliver();
+      const [second, sent] = [scope.requests, times.length];
+      const left = Array.from({ length: deliveries.together });
+      await Promise.all(
+        Array.from({ length: deliveries.connections }, async () => {
+          do {
+            left.pop();
+            await deliver();
+          } while (left.length > 0 && !isLate());
+        }),
+      );
+      this.requestsPerDelivery = {
+        oneAtATime: round((second - first) / sent),
+        together: round((scope.requests - second) / (times.length - sent)),
+      };
+    } finally {
+      await inbox.close(0);
+    }
+    // No other process writes to the temporary inbox.
+    if (scope.rejected > rejectedBefore) return falselyRejected(scope.rejected - rejectedBefore);
+    const { p50, p99 } = percentilesOf(times);
+    const { oneAtATime, together } = this.requestsPerDelivery;
+    return {
+      outcome: "passed",
+      details: `${times.length} stored and run, stored after ${p50} ms (p50) and ${p99} ms (p99); requests per delivery: ${oneAtATime} one at a time, ${together} with ${deliveries.connections} at once`,
+    };
+  }
+
+  /** Another process takes over if the heartbeat of the owner is old, so the ages must be right. */
+  async #readAge(storedAt: number): Promise<PartResult> {
+    const { scope, wait } = this.#options;
+    await wait(Math.max(0, storedAt + minAgeMs - performance.now()));
+    const elapsedMs = performance.now() - storedAt;
+    const ageMs = (await scope.get("first"))?.ageMs ?? 0;
+    const isRight = ageMs > 0 && Math.abs(ageMs - elapsedMs) < maxAgeErrorMs;
+    const details = `an object was ${formatDuration(ageMs)} old ${formatDuration(elapsedMs)} after it was stored`;
+    return { outcome: isRight ? "passed" : "failed", details };
+  }
+
+  #describeLatency(): PartResult {
+    const latencies = Object.entries(this.latencyMs);
+    const isSlow = latencies.some(([, { p99 }]) => p99 > maxQuickMs);
+    const details = latencies
+      .map(([request, { p50, p99 }]) => `${request} ${p50} ms (p50), ${p99} ms (p99)`)
+      .join("; ");
+    if (!isSlow) return { outcome: "passed", details };
+    return {
+      outcome: "slow",
+      details: `${details}. A takeover takes longer than 5 s if requests take longer than 1 s`,
+    };
+  }
+}
+
+function falselyRejected(count: number): PartResult {
+  return { outcome: "failed", details: `${count} conditional writes were rejected although no object had the key` };
+}
+
+function percentilesOf(times: readonly number[]): { p50: number; p99: number } {
+  const sorted = times.toSorted((one, other) => one - other);
+  const at = (share: number) => Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0);
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+function round(number: number): number {
+  return Math.round(number * 10) / 10;
+}
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}

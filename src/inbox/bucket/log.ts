@@ -1,0 +1,387 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import * as z from "zod";
+import type { Logger } from "../../core/log.ts";
+import { inboxTakenOver, inboxUnavailable } from "../errors.ts";
+import { type ObjectStore, ObjectStoreError, readObject } from "./object-store.ts";
+
+/** The prefix of the keys of records. */
+export const recordPrefix = "log/";
+
+/** The prefix of the keys of heartbeats. */
+export const heartbeatPrefix = "heartbeats/";
+
+/** The prefix of the keys of requests to yield. */
+export const yieldPrefix = "yield/";
+
+/** Returns the key of a record. Keys sort by number. */
+export function recordKey(number: number): string {
+  return `${recordPrefix}${padded(number)}`;
+}
+
+/** Returns the number of the record with this key, or `undefined` if the key belongs to no record. */
+export function recordNumber(key: string): number | undefined {
+  const digits = /^log\/(\d{16})$/.exec(key)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Returns the key of the heartbeat of a writer. */
+export function heartbeatKey(writerId: string): string {
+  return `${heartbeatPrefix}${writerId}`;
+}
+
+/** Returns the key of the request to the writer to yield. */
+export function yieldKey(writerId: string): string {
+  return `${yieldPrefix}${writerId}`;
+}
+
+/** Returns the key of the copy of a record that could not be read. */
+export function quarantineKey(number: number): string {
+  return `quarantine/${padded(number)}`;
+}
+
+/** Returns a number with 16 digits, which is enough for all safe integers. */
+export function padded(number: number): string {
+  return String(number).padStart(16, "0");
+}
+
+/** The process that owns an inbox. */
+export const ownerSchema = z.object({
+  /** The Space, such as `me/receiver`. Missing outside a Space. */
+  spaceId: z.optional(z.string()),
+  host: z.string(),
+  pid: z.number(),
+  /** When the process opened the inbox, in ISO 8601 format. */
+  startedAt: z.string(),
+});
+
+export type Owner = z.infer<typeof ownerSchema>;
+
+const headerSchema = z.object({
+  number: z.number().check(z.int(), z.positive()),
+  /**
+   * `takeover`: a process has become the owner. `changes`: the changes of a transaction. `gap`: the changes of a transaction that
+   * records unreadable records.
+   */
+  kind: z.enum(["takeover", "changes", "gap"]),
+  /** A UUID of the process that wrote the record. */
+  writer: z.string(),
+  encoding: z.enum(["identity", "gzip"]),
+  /** The size of the body after decoding, in bytes. */
+  bytes: z.number().check(z.int(), z.nonnegative()),
+  /** The new owner. Only in `takeover` records. */
+  owner: z.optional(ownerSchema),
+  /** The schema version of the writer's database. */
+  schemaVersion: z.optional(z.number()),
+});
+
+/** A record of the log. The body of `changes` and `gap` records is a SQLite changeset. Other records have no body. */
+export type LogRecord = Omit<z.infer<typeof headerSchema>, "encoding" | "bytes"> & { body: Uint8Array };
+
+/** The first line of a record. The checksum covers all bytes after this line. */
+const firstLine = /^hub-webhooks-log 1 ([0-9a-f]{64})$/;
+/** The length of the first line without its newline, in bytes. */
+const firstLineBytes = "hub-webhooks-log 1 ".length + 64;
+/** Smaller bodies are not compressed, because compression would save less than one kilobyte. */
+const minCompressedBytes = 1_024;
+/** The maximum size of a decoded body, so that a damaged record cannot fill the memory. */
+const maxBodyBytes = 512 * 2 ** 20;
+const newline = 0x0a;
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+/** Returns the bytes of a record. */
+export async function encodeRecord({ body, ...fields }: LogRecord): Promise<Uint8Array> {
+  const isCompressed = body.length >= minCompressedBytes;
+  // The fastest level: payloads are JSON, which all levels compress well.
+  const content = isCompressed ? await compress(body, { level: 1 }) : body;
+  const header = { ...fields, encoding: isCompressed ? ("gzip" as const) : ("identity" as const), bytes: body.length };
+  const rest = Buffer.concat([Buffer.from(`${JSON.stringify(headerSchema.parse(header))}\n`), content]);
+  return Buffer.concat([Buffer.from(`hub-webhooks-log 1 ${sha256(rest)}\n`), rest]);
+}
+
+/** Returns the record, or `undefined` if the bytes are not a complete and undamaged record. */
+export async function decodeRecord(bytes: Uint8Array): Promise<LogRecord | undefined> {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const checksum = firstLine.exec(all.toString("latin1", 0, firstLineBytes))?.[1];
+  const rest = all.subarray(firstLineBytes + 1);
+  if (checksum === undefined || all[firstLineBytes] !== newline || sha256(rest) !== checksum) return undefined;
+  const headerEnd = rest.indexOf(newline);
+  try {
+    const { encoding, bytes: size, ...fields } = headerSchema.parse(JSON.parse(rest.toString("utf8", 0, headerEnd)));
+    const content = rest.subarray(headerEnd + 1);
+    const body = encoding === "gzip" ? await decompress(content, { maxOutputLength: maxBodyBytes }) : content;
+    return body.length === size ? { ...fields, body } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether two records have the same writer and the same content. */
+function isSameRecord(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0;
+}
+
+/** Whether bytes are the beginning of a record, which starts with its checksum. */
+function isTornRecord(bytes: Uint8Array, record: Uint8Array): boolean {
+  return bytes.length > firstLineBytes && isSameRecord(bytes, record.subarray(0, bytes.length));
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+interface LogWriterOptions {
+  store: ObjectStore;
+  /** A UUID that no other process uses. */
+  writerId: string;
+  /** The number of the next record. */
+  next: number;
+  log: Logger;
+  /** Called once when this process, which was the owner, finds that another writer has taken over the log. */
+  onTakenOver?: (writerId: string) => void;
+  /** Milliseconds of a monotonic clock. Default `performance.now`. */
+  monotonicNow?: () => number;
+  /** Waits before a request is repeated. Default: a timer. */
+  wait?: Wait;
+  /** Called before each record after the takeover. The record waits for the returned promise. */
+  beforeAppend?: () => Promise<void> | undefined;
+}
+
+/** Waits for a time in milliseconds. Rejects if the signal is aborted. `ref`: whether the process stays alive. Default `true`. */
+export type Wait = (ms: number, signal: AbortSignal, options?: { ref: boolean }) => Promise<void>;
+
+export const waitWithTimer: Wait = (ms, signal, options) => delay(ms, undefined, { signal, ...options });
+
+/** A record to append. The number is known only when the record is written, and can change if a number becomes unusable. */
+interface AppendedRecord extends Pick<LogRecord, "kind" | "owner" | "schemaVersion"> {
+  body: (number: number) => Uint8Array;
+}
+
+/** A time in which the store has not answered or has refused requests. */
+interface Outage {
+  /** The duration so far, in milliseconds. */
+  forMs: number;
+  /** The error of the last request. */
+  error: unknown;
+}
+
+/** The pause before a request is repeated, in milliseconds. The pause doubles with each repetition. */
+const firstPauseMs = 100;
+const maxPauseMs = 2_000;
+/** A record that is not stored after this time in milliseconds counts as an outage, although no request has failed. */
+const slowMs = 5_000;
+
+/**
+ * The result of a request to store a record. `torn`: only the beginning of the record was stored. `unreadable`: the number is used by
+ * an object that is not a record, so that its writer is unknown.
+ */
+type StoreResult = "mine" | "torn" | "unreadable" | { other: LogRecord };
+
+/**
+ * Appends records to the log of an inbox. Each record is stored only if its number is free, so of two processes that write the same
+ * number, one finds the record of the other. That process is then fenced: it never appends again.
+ *
+ * An unreadable object at a number is skipped. If the object was the takeover of another process, that process finds the next record
+ * at its own next number.
+ */
+export class LogWriter {
+  readonly writerId: string;
+  readonly #options: Required<Pick<LogWriterOptions, "monotonicNow" | "wait">> & LogWriterOptions;
+  readonly #closed = new AbortController();
+  #next: number;
+  #fencedBy: LogRecord | undefined;
+  #failingSince: number | undefined;
+  #failure: unknown;
+  /** When the first request for the current record was sent. */
+  #storingSince: number | undefined;
+  #isAppending = false;
+  readonly #unreadable: number[] = [];
+  /** Whether this process has appended a record. */
+  #isOwner = false;
+
+  constructor(options: LogWriterOptions) {
+    this.#options = {
+      monotonicNow: () => performance.now(),
+      wait: waitWithTimer,
+      ...options,
+    };
+    this.writerId = options.writerId;
+    this.#next = options.next;
+  }
+
+  /** The number of the next record. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** The numbers that this process skipped because they are used by objects that are not records. */
+  get unreadable(): readonly number[] {
+    return this.#unreadable;
+  }
+
+  /** The record of the process that has taken over the log, or `undefined` if this process is the owner. */
+  get fencedBy(): LogRecord | undefined {
+    return this.#fencedBy;
+  }
+
+  /** The current outage, or `undefined` if no request is being repeated and the store has answered in time. */
+  get outage(): Outage | undefined {
+    const now = this.#options.monotonicNow();
+    if (this.#failingSince !== undefined) return { forMs: now - this.#failingSince, error: this.#failure };
+    const forMs = now - (this.#storingSince ?? now);
+    return forMs < slowMs ? undefined : { forMs, error: new Error("The bucket has not responded yet.") };
+  }
+
+  /** @throws `INBOX_TAKEN_OVER` if another process has taken over the log. */
+  throwIfTakenOver(): void {
+    if (this.#fencedBy) throw inboxTakenOver();
+  }
+
+  /**
+   * Appends a record. Call this method again only after the previous call has settled. Resolves with the number after the record is
+   * stored. Repeats the same request while it is unknown whether the record was stored.
+   *
+   * @throws `INBOX_TAKEN_OVER` if another process has taken over the log, `INBOX_UNAVAILABLE` if the store refuses the record or the
+   *   writer is closed. After a refusal, the record is not in the log.
+   */
+  async append({ body, ...fields }: AppendedRecord): Promise<number> {
+    if (fields.kind !== "takeover") await this.#options.beforeAppend?.();
+    this.throwIfTakenOver();
+    this.#isAppending = true;
+    try {
+      for (;;) {
+        const number = this.#next;
+        const record = await encodeRecord({ ...fields, number, writer: this.writerId, body: body(number) });
+        const result = await this.#store(number, record);
+        if (typeof result === "object") this.#fence(result.other);
+        // It can be a record of the owner, so this process must not skip it before its takeover.
+        if (result === "unreadable" && !this.#isOwner) throw inboxTakenOver();
+        this.#next = number + 1;
+        if (result === "mine") {
+          this.#isOwner = true;
+          return number;
+        }
+        this.#unreadable.push(number);
+        this.#options.log.error(
+          { code: "INBOX_DAMAGED", record: number },
+          "A record of the inbox is unreadable. The changes are stored in the next record.",
+        );
+      }
+    } finally {
+      this.#isAppending = false;
+      this.#storingSince = undefined;
+    }
+  }
+
+  /** Checks whether another process has taken over the log, if no record is being appended. @throws {@link ObjectStoreError} */
+  async detectTakeover(): Promise<void> {
+    if (this.#isAppending || this.#fencedBy) return;
+    const number = this.#next;
+    const found = await this.#options.store.get(recordKey(number));
+    const record = found && (await decodeRecord(found.body));
+    // In the meantime, this process can have appended a record with this number.
+    if (record && record.writer !== this.writerId) this.#recordTakeover(record);
+  }
+
+  /** Stops repeating requests. A pending call of `append` rejects. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  /** Stores a record, or finds out what is stored instead. Repeats the request until the result is known. */
+  async #store(number: number, record: Uint8Array): Promise<StoreResult> {
+    let isUnknown = false;
+    this.#storingSince = this.#options.monotonicNow();
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+      try {
+        const result = await this.#tryToStore(number, { record, isUnknown });
+        this.#failingSince = undefined;
+        return result;
+      } catch (error) {
+        this.#recordFailure(error);
+        const isRefused = error instanceof ObjectStoreError && error.isRefused;
+        if (isRefused && !isUnknown) {
+          // No request is repeated, so the next record must find out whether the store accepts records again.
+          this.#failingSince = undefined;
+          throw inboxUnavailable(error);
+        }
+        isUnknown = true;
+        await this.#pause(pauseMs, error);
+      }
+    }
+  }
+
+  async #tryToStore(
+    number: number,
+    { record, isUnknown }: { record: Uint8Array; isUnknown: boolean },
+  ): Promise<StoreResult> {
+    // The record can be stored although an earlier request failed.
+    const before = isUnknown ? await this.#readBack(number, record) : undefined;
+    if (before !== undefined) return before;
+    if ((await this.#options.store.put(recordKey(number), record, { ifAbsent: true })) === "stored") return "mine";
+    const found = await this.#readBack(number, record);
+    if (found !== undefined) return found;
+    throw new ObjectStoreError("The store has rejected a record as a duplicate, but returns no such record.", {
+      isRefused: false,
+    });
+  }
+
+  /** Compares the stored record with this one. Returns `undefined` if no record has this number. */
+  async #readBack(number: number, record: Uint8Array): Promise<StoreResult | undefined> {
+    const { store } = this.#options;
+    const key = recordKey(number);
+    const compare = async (body: Uint8Array): Promise<StoreResult | undefined> => {
+      if (isSameRecord(body, record)) return "mine";
+      const other = await decodeRecord(body);
+      return other && { other };
+    };
+    const found = await store.get(key);
+    const result = found && (await compare(found.body));
+    if (found === undefined || result !== undefined) return result;
+    // A complete record that is stored again with the next number would be applied twice.
+    const listed = (await store.list(recordPrefix, { after: recordKey(number - 1) })).find(
+      (object) => object.key === key,
+    );
+    const read = await readObject(store, key, { decode: compare, bytes: listed?.bytes });
+    if (read.state === "readable") return read.content;
+    if (read.state !== "unreadable") return undefined;
+    return isTornRecord(read.body, record) ? "torn" : "unreadable";
+  }
+
+  async #pause(ms: number, error: unknown): Promise<void> {
+    const requestedMs = error instanceof ObjectStoreError ? (error.retryAfterMs ?? 0) : 0;
+    const { signal } = this.#closed;
+    if (!signal.aborted)
+      await this.#options.wait(Math.max(ms, Math.min(requestedMs, maxPauseMs)), signal).catch(() => {});
+    if (signal.aborted) throw inboxUnavailable(error);
+  }
+
+  #recordFailure(error: unknown): void {
+    if (this.#failingSince === undefined) {
+      this.#options.log.warn({ err: error }, "A record of the inbox could not be stored. The request is repeated.");
+    }
+    this.#failingSince ??= this.#options.monotonicNow();
+    this.#failure = error;
+  }
+
+  #fence(other: LogRecord): never {
+    this.#recordTakeover(other);
+    throw inboxTakenOver();
+  }
+
+  #recordTakeover(record: LogRecord): void {
+    if (this.#fencedBy) return;
+    this.#fencedBy = record;
+    if (!this.#isOwner) return;
+    const { owner } = record;
+    this.#options.log.error(
+      { code: "INBOX_TAKEN_OVER", ...(owner && { owner }) },
+      "Another process has taken over the inbox. This process rejects deliveries until the other process stops.",
+    );
+    this.#options.onTakenOver?.(record.writer);
+  }
+}

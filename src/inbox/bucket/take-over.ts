@@ -1,0 +1,316 @@
+import * as z from "zod";
+import { WebhookError } from "../../core/errors.ts";
+import type { Logger } from "../../core/log.ts";
+import { schemaVersion } from "../sqlite/database.ts";
+import { heartbeatKey, LogWriter, type Owner, ownerSchema, type Wait, yieldKey } from "./log.ts";
+import type { LogReplay } from "./log-replay.ts";
+import { encodeJson, type ObjectStore, parseJson } from "./object-store.ts";
+import {
+  checkTakeover,
+  type Heartbeat,
+  isLive,
+  isSameSpace,
+  OwnerHeartbeat,
+  type OwnerHeartbeatOptions,
+  readHeartbeats,
+  storeHeartbeat,
+} from "./ownership.ts";
+
+const yieldRequestSchema = z.object({
+  /** A UUID of the process that requests the inbox. */
+  writerId: z.string(),
+  owner: ownerSchema,
+});
+
+/** A yield lasts this time in milliseconds, unless the other process takes over earlier. */
+const maxYieldMs = 8_000;
+/** The interval of checks whether the other process has taken over, in milliseconds. */
+const yieldPollMs = 500;
+/** The minimum time between two reads of a request, in milliseconds. */
+const minReadMs = 500;
+/** The interval of reads of a request while no records are stored, in milliseconds. */
+const idleReadMs = 1_000;
+/** Older requests are those of processes that no longer wait, in milliseconds. */
+const maxRequestAgeMs = 30_000;
+/** After a yield in vain, requests are ignored for this time in milliseconds, so that crashing processes cannot block the owner. */
+const pauseAfterYieldMs = 60_000;
+
+/**
+ * Requests the owners of the same Space to stop appending records, so that this process can append its takeover. Otherwise, a loaded
+ * owner could always store the next record first. Returns a function that withdraws the requests.
+ */
+async function requestYield(
+  store: ObjectStore,
+  { heartbeats, owner, writerId }: { heartbeats: readonly Heartbeat[]; owner: Owner; writerId: string },
+): Promise<() => Promise<void>> {
+  const keys = heartbeats
+    .filter((heartbeat) => isLive(heartbeat) && isSameSpace(heartbeat.owner, owner))
+    .map((heartbeat) => yieldKey(heartbeat.writerId));
+  const request: z.infer<typeof yieldRequestSchema> = { writerId, owner };
+  // Without a request, the processes race for the next record.
+  await Promise.all(keys.map((key) => store.put(key, encodeJson(request)).catch(() => {})));
+  return async () => void (await Promise.all(keys.map((key) => store.delete(key).catch(() => {}))));
+}
+
+interface YieldGateOptions extends Pick<OwnerHeartbeatOptions, "store" | "owner" | "log" | "monotonicNow" | "wait"> {
+  writerId: string;
+}
+
+/** Stops an owner from appending records while a new process of the same Space takes over. */
+export class YieldGate {
+  readonly #options: YieldGateOptions;
+  readonly #closed = new AbortController();
+  #readAt = Number.NEGATIVE_INFINITY;
+  #isReading = false;
+  #ignoresUntil = Number.NEGATIVE_INFINITY;
+  #yielding: Promise<void> | undefined;
+
+  constructor(options: YieldGateOptions) {
+    this.#options = options;
+  }
+
+  /** Whether this process appends no records, because another process is taking over. */
+  get isYielding(): boolean {
+    return this.#yielding !== undefined;
+  }
+
+  /** Reads the request of another process each second, until the gate closes or another process has taken over. */
+  async watch(writer: LogWriter): Promise<void> {
+    const { owner, wait } = this.#options;
+    const { signal } = this.#closed;
+    while (owner.spaceId !== undefined && !signal.aborted && !writer.fencedBy) {
+      await wait(idleReadMs, signal, { ref: false }).catch(() => {});
+      if (!signal.aborted && !writer.fencedBy) void this.enter(writer);
+    }
+  }
+
+  /**
+   * Call this method before each record. Returns a promise to wait for while this process yields. Reads the request of another process
+   * in parallel with the record, so that records take no longer.
+   */
+  enter(writer: LogWriter): Promise<void> | undefined {
+    const { owner, monotonicNow } = this.#options;
+    const now = monotonicNow();
+    const isDue = now >= Math.max(this.#readAt + minReadMs, this.#ignoresUntil);
+    if (owner.spaceId !== undefined && isDue && !this.#isReading && !this.#yielding) {
+      this.#readAt = now;
+      this.#isReading = true;
+      void this.#read(writer).finally(() => {
+        this.#isReading = false;
+      });
+    }
+    return this.#yielding;
+  }
+
+  /** Ends the yield. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  async #read(writer: LogWriter): Promise<void> {
+    const { store, owner, writerId } = this.#options;
+    const found = await store.get(yieldKey(writerId)).catch(() => undefined);
+    if (found === undefined || found.ageMs > maxRequestAgeMs || this.#closed.signal.aborted) return;
+    const request = yieldRequestSchema.safeParse(parseJson(found.body)).data;
+    if (request === undefined || !isSameSpace(request.owner, owner)) return;
+    this.#yielding = this.#yield(writer, request.owner).finally(() => {
+      this.#yielding = undefined;
+    });
+  }
+
+  async #yield(writer: LogWriter, newOwner: Owner): Promise<void> {
+    const { store, log, monotonicNow, wait, writerId } = this.#options;
+    const { signal } = this.#closed;
+    const until = monotonicNow() + maxYieldMs;
+    log.warn(
+      { owner: newOwner },
+      "A new process of this Space is taking over the inbox. This process rejects deliveries in the meantime.",
+    );
+    while (monotonicNow() < until) {
+      await wait(yieldPollMs, signal).catch(() => {});
+      if (!signal.aborted) await writer.detectTakeover().catch(() => {});
+      if (signal.aborted || writer.fencedBy) return;
+    }
+    this.#ignoresUntil = monotonicNow() + pauseAfterYieldMs;
+    log.warn("The new process has not taken over the inbox, so this process accepts deliveries again.");
+    await store.delete(yieldKey(writerId)).catch(() => {});
+  }
+}
+
+/** The interval of requests to the owner to yield, in milliseconds. */
+const requestIntervalMs = 10_000;
+
+/** Who may take over an inbox. */
+interface TakeoverRules {
+  /** Whether to take over the inbox although its owner still runs. */
+  isForced: boolean;
+  /** Whether this process may replace an owner of the same Space. */
+  mayReplace: boolean;
+}
+
+interface TakeOverOptions {
+  store: ObjectStore;
+  /** A UUID that no other process uses. */
+  writerId: string;
+  owner: Owner;
+  rules: TakeoverRules;
+  log: Logger;
+  /** Milliseconds of a monotonic clock. */
+  monotonicNow: () => number;
+  wait: Wait;
+  /** Stops the attempt. */
+  signal: AbortSignal;
+  /** See `LogWriterOptions.onTakenOver`. */
+  onTakenOver: (writerId: string) => void;
+  /** The ID of the writer that has fenced this process. */
+  fencedBy?: string | undefined;
+  /** See `OwnerHeartbeatOptions`. */
+  heartbeatMs?: number | undefined;
+}
+
+/** A log that this process owns. */
+interface OwnedLog {
+  writer: LogWriter;
+  heartbeat: OwnerHeartbeat;
+  gate: YieldGate;
+  /** The heartbeats of earlier owners. */
+  earlier: readonly Heartbeat[];
+}
+
+/**
+ * Returns the heartbeats of other processes.
+ *
+ * @param lastWriter the writer of the last record.
+ * @throws `INBOX_IN_USE` if another process owns the inbox, `ObjectStoreError`.
+ */
+export async function checkOwner(
+  {
+    store,
+    writerId,
+    owner,
+    rules,
+    fencedBy,
+  }: Pick<TakeOverOptions, "store" | "writerId" | "owner" | "rules" | "fencedBy">,
+  lastWriter?: string,
+): Promise<Heartbeat[]> {
+  // A list can omit the heartbeat of the owner.
+  const known = [fencedBy, lastWriter].filter((writer) => writer !== undefined);
+  const heartbeats = await readHeartbeats(store, known);
+  // An earlier attempt of this process can have left a heartbeat.
+  const others = heartbeats.filter((heartbeat) => heartbeat.writerId !== writerId);
+  if (!rules.isForced) checkTakeover(others, { name: store.name, self: owner, mayReplace: rules.mayReplace });
+  return others;
+}
+
+/**
+ * Reads the log to its end and appends a record that fences the previous owner. Returns `undefined` if the working file is outdated.
+ *
+ * @throws `INBOX_IN_USE` if another process owns the inbox, `ObjectStoreError`.
+ */
+export async function takeOverLog({
+  replay,
+  ...options
+}: TakeOverOptions & { replay: LogReplay }): Promise<OwnedLog | undefined> {
+  let lastKnown = 0;
+  for (;;) {
+    options.signal.throwIfAborted();
+    if (!(await replay.catchUp(lastKnown))) return undefined;
+    const earlier = await checkOwner(options, replay.lastWriter);
+    lastKnown = Math.max(0, ...earlier.map(({ position }) => position));
+    if (replay.next <= lastKnown) continue;
+    const result = await race(replay, { ...options, earlier });
+    if (result !== "another takeover") return result === "outdated" ? undefined : result;
+  }
+}
+
+/**
+ * Appends the takeover at the first free number. The owner can append records at the same time, so each attempt also reads the next
+ * records.
+ */
+async function race(
+  replay: LogReplay,
+  options: TakeOverOptions & Pick<OwnedLog, "earlier">,
+): Promise<OwnedLog | "another takeover" | "outdated"> {
+  const { store, writerId, owner, rules, log, monotonicNow, wait, signal, earlier, heartbeatMs } = options;
+  const shared = { store, writerId, owner, log, monotonicNow, wait };
+  const fences = replay.fences.length;
+  let withdraw: (() => Promise<void>) | undefined;
+  let requestAt = Number.NEGATIVE_INFINITY;
+  // The heartbeat precedes the record, so that another process that starts now finds an owner.
+  await storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const gate = new YieldGate(shared);
+      const { next } = replay;
+      const writer: LogWriter = new LogWriter({
+        ...shared,
+        next,
+        onTakenOver: options.onTakenOver,
+        beforeAppend: () => gate.enter(writer),
+      });
+      if (await tryToTakeOver(writer, { replay, owner, signal })) {
+        if (!(await replay.isComplete(writer.next - 1))) {
+          await removeHeartbeat();
+          return "outdated";
+        }
+        const heartbeat = new OwnerHeartbeat({ ...shared, writer, intervalMs: heartbeatMs });
+        return { writer, heartbeat, gate, earlier };
+      }
+      // The record at this number is unreadable, or the store returns different results.
+      const isOutdated = replay.next === next && !(await replay.catchUp());
+      if (isOutdated || replay.fences.length > fences) {
+        await removeHeartbeat();
+        return isOutdated ? "outdated" : "another takeover";
+      }
+      // An idle owner needs no request, because the first attempt succeeds.
+      if (!rules.mayReplace || monotonicNow() < requestAt) continue;
+      if (!withdraw) {
+        log.info(
+          "Another process stores records, so this process has requested the inbox from the owners of its Space.",
+        );
+      }
+      // The owner can ignore requests for a minute, and ignores old ones.
+      requestAt = monotonicNow() + requestIntervalMs;
+      withdraw = await requestYield(store, { heartbeats: earlier, owner, writerId });
+    }
+  } catch (error) {
+    await removeHeartbeat();
+    throw error;
+  } finally {
+    void withdraw?.();
+  }
+
+  async function removeHeartbeat(): Promise<void> {
+    await store.delete(heartbeatKey(writerId)).catch(() => {});
+  }
+}
+
+/** Appends the takeover at the next number, and reads the records that follow. Returns whether the takeover was stored. */
+async function tryToTakeOver(
+  writer: LogWriter,
+  { replay, owner, signal }: { replay: LogReplay; owner: Owner; signal: AbortSignal },
+): Promise<boolean> {
+  const stop = () => writer.close();
+  signal.addEventListener("abort", stop);
+  // The error of the write is more important.
+  const following = replay.follow().catch(() => undefined);
+  const isStored = storeTakeover(writer, owner).finally(() => signal.removeEventListener("abort", stop));
+  // A record of another writer proves the collision before the response to the write.
+  const isTaken = following.then((first) => (first === undefined || first === writer.writerId ? isStored : false));
+  // If the collision is known, the result of the write does not matter.
+  isStored.catch(() => {});
+  const result = await Promise.race([isStored, isTaken]);
+  await following;
+  return result;
+}
+
+async function storeTakeover(writer: LogWriter, owner: Owner): Promise<boolean> {
+  try {
+    await writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
+    return true;
+  } catch (error) {
+    if (!WebhookError.isInstance(error) || error.code !== "INBOX_TAKEN_OVER") throw error;
+    return false;
+  }
+}

@@ -1,0 +1,376 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { constants, DatabaseSync, type Session, type StatementSync } from "node:sqlite";
+import { WebhookError } from "../../core/errors.ts";
+import type { IncomingDelivery } from "../inbox.ts";
+import {
+  countAllSql,
+  migrateDatabase,
+  openPrivateDatabase,
+  schemaVersion,
+  schemaVersionOf,
+} from "../sqlite/database.ts";
+import type { ChangeLog } from "../sqlite/inbox-file.ts";
+import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
+import { decodeRecord, type LogRecord, type LogWriter, quarantineKey, recordKey } from "./log.ts";
+import type { Gap, LogTarget } from "./log-replay.ts";
+import { type ObjectStore, readObject } from "./object-store.ts";
+
+const prefix = "hub-webhooks-inbox-";
+
+/** A private folder for the working file of an inbox. The file is built from the bucket at each start, so it can be deleted. */
+export interface WorkingFolder extends Disposable {
+  /** The path of the working file. */
+  readonly file: string;
+}
+
+/** Creates a folder that only the current user can read, and removes the folders of processes that no longer run. */
+export function createWorkingFolder(parent: string = tmpdir()): WorkingFolder {
+  removeAbandoned(parent);
+  const folder = mkdtempSync(join(parent, `${prefix}${process.pid}-`));
+  return {
+    file: join(folder, "inbox.db"),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A killed process cannot remove its folder, which contains payloads. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const pid = Number(new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1]);
+    if (Number.isNaN(pid) || isRunning(pid)) continue;
+    try {
+      rmSync(join(parent, name), { recursive: true, force: true });
+    } catch {
+      // The folder belongs to another user.
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: the process exists and belongs to another user.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** Returns the numbers of the gaps that have not been repaired. */
+export function readOpenGaps(database: DatabaseSync): number[] {
+  return database
+    .prepare("SELECT number FROM log_gaps WHERE repaired_at IS NULL ORDER BY number")
+    .all()
+    .map(({ number }) => Number(number));
+}
+
+/** Records gaps, and counts all deliveries again. Call this function inside a transaction. */
+export function addGaps(database: DatabaseSync, gaps: readonly Gap[], now: number): void {
+  const insert = database.prepare(
+    "INSERT INTO log_gaps (number, reason, found_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  for (const { number, reason } of gaps) insert.run(number, reason, now);
+  database.exec(countAllSql);
+}
+
+/** The database of an inbox while it is built from the log. */
+export class WorkingDatabase implements LogTarget {
+  readonly database: DatabaseSync;
+  readonly #name: string;
+  #createTriggers: () => void;
+
+  /**
+   * Opens a file with a restored snapshot, or creates it. `name`: the URL of the inbox, for messages.
+   *
+   * @throws `INBOX_UNUSABLE` if a newer release has written the snapshot.
+   */
+  constructor(file: string, name: string) {
+    this.#name = name;
+    this.database = openPrivateDatabase(file);
+    try {
+      this.#checkVersion(schemaVersionOf(this.database));
+    } catch (error) {
+      this.database.close();
+      throw error;
+    }
+    this.#createTriggers = dropTriggers(this.database);
+  }
+
+  get position(): number {
+    if (schemaVersionOf(this.database) === 0) return 0;
+    return Number(this.database.prepare("SELECT number FROM log_position").get()?.number);
+  }
+
+  get gapNumbers(): ReadonlySet<number> {
+    if (schemaVersionOf(this.database) === 0) return new Set();
+    return new Set(
+      this.database
+        .prepare("SELECT number FROM log_gaps")
+        .all()
+        .map(({ number }) => Number(number)),
+    );
+  }
+
+  /**
+   * Updates the database to the schema of the process that wrote the record. SQLite would ignore changes of tables and columns that
+   * the database does not have. The takeover of that process can be unreadable, so each record contains the version.
+   */
+  prepare({ schemaVersion: version = 0 }: LogRecord): void {
+    this.#checkVersion(version);
+    if (version <= schemaVersionOf(this.database)) return;
+    this.#createTriggers();
+    migrateDatabase(this.database, version);
+    this.#createTriggers = dropTriggers(this.database);
+  }
+
+  apply(changes: Uint8Array): boolean {
+    return applyChanges(this.database, changes);
+  }
+
+  applyPossible(changes: Uint8Array): void {
+    applyPossibleChanges(this.database, changes);
+  }
+
+  /** Finishes the replay. After that, the database can be used as the working file. */
+  finish(): void {
+    this.#createTriggers();
+    migrateDatabase(this.database);
+  }
+
+  /** Updates the schema, so that the database can be read while more records are applied. */
+  prepareToRead(): void {
+    this.finish();
+    this.#createTriggers = dropTriggers(this.database);
+  }
+
+  close(): void {
+    if (this.database.isOpen) this.database.close();
+  }
+
+  #checkVersion(version: number): void {
+    if (version > schemaVersion) {
+      throw new WebhookError(
+        `The inbox ${this.#name} was written by a newer release of hub-webhooks. Update hub-webhooks, or set INBOX_URL to another inbox.`,
+        { code: "INBOX_UNUSABLE" },
+      );
+    }
+  }
+}
+
+/**
+ * Applies the changes of a record. The database must have no triggers (see {@link dropTriggers}), because the changes contain what
+ * the triggers did. Returns whether all changes were applied. If not, the database is unchanged.
+ */
+function applyChanges(database: DatabaseSync, changes: Uint8Array): boolean {
+  if (changes.length === 0) return true;
+  return database.applyChangeset(changes, { onConflict: () => constants.SQLITE_CHANGESET_ABORT });
+}
+
+/**
+ * Applies as many changes as possible to a database that lacks earlier changes. Rows of the record replace other rows. Changes of
+ * missing rows are skipped.
+ */
+function applyPossibleChanges(database: DatabaseSync, changes: Uint8Array): void {
+  if (changes.length === 0) return;
+  const { SQLITE_CHANGESET_DATA, SQLITE_CHANGESET_CONFLICT } = constants;
+  database.applyChangeset(changes, {
+    onConflict: (kind) =>
+      kind === SQLITE_CHANGESET_DATA || kind === SQLITE_CHANGESET_CONFLICT
+        ? constants.SQLITE_CHANGESET_REPLACE
+        : constants.SQLITE_CHANGESET_OMIT,
+  });
+}
+
+/** Drops all triggers. Returns a function that creates them again. */
+function dropTriggers(database: DatabaseSync): () => void {
+  const triggers = database.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
+  for (const { name } of triggers) database.exec(`DROP TRIGGER "${name}"`);
+  return () => {
+    for (const { sql } of triggers) database.exec(String(sql));
+  };
+}
+
+/** An open transaction and the changes that it has made so far. */
+interface Transaction {
+  database: DatabaseSync;
+  session: Session;
+  /** The number of changed rows of the connection when the transaction started. */
+  changedBefore: number;
+  /** The changes, after they were stored in the log. */
+  stored?: Uint8Array;
+}
+
+/** Stores the changes of each transaction as a record of the log. */
+export class BucketChangeLog implements ChangeLog {
+  readonly #writer: LogWriter;
+  #fences: readonly number[];
+  readonly #onRecord: (bytes: number) => void;
+  readonly #addFence: StatementSync;
+  readonly #setPosition: StatementSync;
+  readonly #countChanged: StatementSync;
+  #transaction: Transaction | undefined;
+  /** Changes that are in the log but not in the database, because the commit failed. */
+  #missing: readonly Uint8Array[] = [];
+
+  /**
+   * @param options.fences the numbers of records that must not be deleted. They are stored with the first changes.
+   * @param options.onRecord called with the size of the changes after each record.
+   */
+  constructor({
+    database,
+    writer,
+    fences,
+    onRecord,
+  }: {
+    database: DatabaseSync;
+    writer: LogWriter;
+    fences: readonly number[];
+    onRecord: (bytes: number) => void;
+  }) {
+    this.#writer = writer;
+    this.#fences = fences;
+    this.#onRecord = onRecord;
+    this.#addFence = database.prepare("INSERT INTO log_fences VALUES (?) ON CONFLICT DO NOTHING");
+    this.#setPosition = database.prepare("UPDATE log_position SET number = ?");
+    this.#countChanged = database.prepare("SELECT total_changes() AS changed");
+  }
+
+  begin(database: DatabaseSync): void {
+    this.#writer.throwIfTakenOver();
+    if (this.#missing.length > 0) this.#applyMissing(database);
+    this.#transaction = { database, session: database.createSession(), changedBefore: this.#changed() };
+  }
+
+  store(kind: "changes" | "gap" = "changes"): Promise<void> | undefined {
+    const transaction = this.#transaction;
+    // Claims and prunes that find nothing must not cost a request.
+    if (transaction === undefined || this.#changed() === transaction.changedBefore) return undefined;
+    return this.#append(kind, transaction);
+  }
+
+  async #append(kind: "changes" | "gap", transaction: Transaction): Promise<void> {
+    let changes = new Uint8Array();
+    await this.#writer.append({
+      kind,
+      schemaVersion,
+      // The position is part of the changes, so that a snapshot of the database contains it.
+      body: (number) => {
+        this.#setPosition.run(number);
+        for (const fence of [...this.#fences, ...this.#writer.unreadable]) this.#addFence.run(fence);
+        changes = transaction.session.changeset();
+        return changes;
+      },
+    });
+    transaction.stored = changes;
+    this.#onRecord(changes.length);
+  }
+
+  end(result: "committed" | "rolled back"): void {
+    const transaction = this.#transaction;
+    this.#transaction = undefined;
+    transaction?.session.close();
+    if (result === "committed") {
+      this.#missing = [];
+      if (transaction?.stored) this.#fences = [];
+    } else if (transaction?.stored) this.#missing = [...this.#missing, transaction.stored];
+  }
+
+  #applyMissing(database: DatabaseSync): void {
+    const createTriggers = dropTriggers(database);
+    for (const changes of this.#missing) {
+      if (!applyChanges(database, changes)) throw new Error("The changes of a record could not be applied.");
+    }
+    createTriggers();
+  }
+
+  #changed(): number {
+    return Number(this.#countChanged.get()?.changed);
+  }
+}
+
+/** The result of a repair. */
+export interface RepairedGap {
+  /** The number of the record. */
+  record: number;
+  /** Whether the record is readable now. If not, its changes are lost. */
+  isReadable: boolean;
+  /** The number of deliveries that were missing and are queued now. */
+  recovered: number;
+}
+
+/** The number of gaps whose records are read at the same time. Each unreadable record is read several times, with pauses. */
+const maxReads = 16;
+
+/**
+ * Repairs the gaps of an inbox: queues the deliveries of records that are readable now and whose deliveries are missing, and marks
+ * all gaps as repaired. A record can become readable if its object was restored from a backup.
+ */
+export async function repairGaps({
+  store,
+  database,
+  inbox,
+  now,
+}: {
+  store: ObjectStore;
+  /** The working file. */
+  database: DatabaseSync;
+  inbox: SqliteInbox;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}): Promise<RepairedGap[]> {
+  const repaired: RepairedGap[] = [];
+  const gaps = readOpenGaps(database);
+  let records: (LogRecord | undefined)[] = [];
+  for (const [index, number] of gaps.entries()) {
+    if (index % maxReads === 0)
+      records = await Promise.all(gaps.slice(index, index + maxReads).map((gap) => readRecord(store, gap)));
+    const record = records[index % maxReads];
+    let recovered = 0;
+    for (const delivery of record ? readUnfinished(record) : []) {
+      if ((await inbox.get(delivery)) !== undefined) continue;
+      await inbox.accept(delivery);
+      recovered += 1;
+    }
+    await inbox.write(() =>
+      database.prepare("UPDATE log_gaps SET repaired_at = ? WHERE number = ?").run(now(), number),
+    );
+    // The rest of the record can contain payloads.
+    await store.delete(quarantineKey(number));
+    repaired.push({ record: number, isReadable: record !== undefined, recovered });
+  }
+  return repaired;
+}
+
+async function readRecord(store: ObjectStore, number: number): Promise<LogRecord | undefined> {
+  const keys = [recordKey(number), quarantineKey(number)];
+  const reads = await Promise.all(keys.map((key) => readObject(store, key, { decode: decodeRecord })));
+  const read = reads.find(({ state }) => state === "readable");
+  return read?.state === "readable" ? read.content : undefined;
+}
+
+/** Returns the unfinished deliveries that the changes of a record add. */
+function readUnfinished({ body: changes, schemaVersion: version }: LogRecord): IncomingDelivery[] {
+  const scratch = new DatabaseSync(":memory:");
+  try {
+    migrateDatabase(scratch, version);
+    const createTriggers = dropTriggers(scratch);
+    applyPossibleChanges(scratch, changes);
+    createTriggers();
+    migrateDatabase(scratch);
+    return scratch
+      .prepare(
+        "SELECT * FROM deliveries WHERE status NOT IN ('succeeded', 'ignored') AND body IS NOT NULL ORDER BY sequence",
+      )
+      .all()
+      .map(({ endpoint, id, body, received_at }) => ({
+        endpoint: String(endpoint),
+        id: String(id),
+        body: String(body),
+        receivedAt: new Date(Number(received_at)),
+      }));
+  } finally {
+    scratch.close();
+  }
+}

@@ -1,0 +1,136 @@
+import * as z from "zod";
+import { optionError } from "../core/options.ts";
+import type { DeliveryAttempt, ListOptions } from "./inbox.ts";
+import { areFound, searchWords } from "./search-words.ts";
+
+/** The part of a delivery that filters compare. */
+export interface FilteredDelivery {
+  id: string;
+  /** Milliseconds since the epoch. */
+  receivedAt: number;
+  body: string | undefined;
+  /** Reads the attempts with their details, oldest first. Only called for a search. */
+  attempts: () => readonly Pick<DeliveryAttempt, "error" | "details">[];
+}
+
+/** The filters of a list, except `endpoint` and `status`, which each inbox applies itself. */
+export interface DeliveryFilter extends Pick<ListOptions, "repository" | "scope" | "action"> {
+  /** Only deliveries that were received at this time or later, in milliseconds since the epoch. */
+  receivedFrom: number | undefined;
+  /** Only deliveries that were received before this time, in milliseconds since the epoch. */
+  receivedUntil: number | undefined;
+  /** The words of the search. */
+  words: readonly string[];
+  /** Whether there are filters of the content, which are `repository`, `scope`, `action`, and `search`. */
+  hasContent: boolean;
+}
+
+/** Larger bodies are not parsed for filters, in bytes. A search reads this number of characters of a body. */
+const maxFilteredBytes = 2 ** 20;
+
+/** The maximum duration of one request of a search, in milliseconds. The cursor of its page continues the search. */
+export const maxSearchMs = 300;
+
+/** Returns the filters of a list, or `undefined` if there are none. @throws `OPTION_INVALID` if a time is invalid. */
+export function readFilter(options: ListOptions): DeliveryFilter | undefined {
+  const { repository, scope, action, search = "" } = options;
+  const words = searchWords(search);
+  const hasContent = [repository, scope, action].some((value) => value !== undefined) || words.length > 0;
+  const receivedFrom = readTime(options, "receivedFrom");
+  const receivedUntil = readTime(options, "receivedUntil");
+  if (!hasContent && receivedFrom === undefined && receivedUntil === undefined) return undefined;
+  return {
+    ...(repository !== undefined && { repository }),
+    ...(scope !== undefined && { scope }),
+    ...(action !== undefined && { action }),
+    receivedFrom,
+    receivedUntil,
+    words,
+    hasContent,
+  };
+}
+
+function readTime(options: ListOptions, option: "receivedFrom" | "receivedUntil"): number | undefined {
+  const time = options[option]?.getTime();
+  if (Number.isNaN(time)) throw optionError({ option, value: String(options[option]), expected: "a valid date" });
+  return time;
+}
+
+export function matchesFilter(
+  { repository, scope, action, receivedFrom, receivedUntil, words }: DeliveryFilter,
+  delivery: FilteredDelivery,
+): boolean {
+  const { receivedAt, body } = delivery;
+  if (receivedFrom !== undefined && receivedAt < receivedFrom) return false;
+  if (receivedUntil !== undefined && receivedAt >= receivedUntil) return false;
+  if (repository !== undefined || scope !== undefined || action !== undefined) {
+    const event = readEventFields(body);
+    if (repository !== undefined && event.repository !== repository && event.repositoryName !== repository)
+      return false;
+    if (scope !== undefined && event.scope !== scope) return false;
+    if (action !== undefined && event.action !== action) return false;
+  }
+  return words.length === 0 || areFound(words, searchedTexts(delivery, words));
+}
+
+/** Returns the texts in which a search looks. */
+function* searchedTexts(
+  { id, body, attempts }: FilteredDelivery,
+  words: readonly string[],
+): Generator<string | undefined> {
+  yield id;
+  if (body !== undefined) yield decodeEscapes(body.slice(0, maxFilteredBytes));
+  for (const { error, details } of attempts()) {
+    yield error?.code;
+    yield error?.message;
+    for (const { message, fields } of details?.logs ?? []) {
+      yield message;
+      yield fields;
+    }
+  }
+  // The body contains the type and the name, but not this text.
+  if (words.some((word) => word.includes(":"))) yield readEventFields(body).repository;
+}
+
+/** Replaces escape sequences of characters in JSON text, such as `\\u00e9`. */
+function decodeEscapes(text: string): string {
+  if (!text.includes("\\u")) return text;
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+const optionalText = z.string().optional().catch(undefined);
+const eventSchema = z.object({
+  repo: z.object({ type: optionalText, name: optionalText }).optional().catch(undefined),
+  event: z.object({ scope: optionalText, action: optionalText }).optional().catch(undefined),
+});
+
+/** The fields of an event that filters compare. A field is missing if the body does not contain it. */
+interface EventFields {
+  /** The type and the name, such as `dataset:acme/data`. */
+  repository?: string;
+  repositoryName?: string | undefined;
+  scope?: string | undefined;
+  action?: string | undefined;
+}
+
+function readEventFields(body: string | undefined): EventFields {
+  // A UTF-16 code unit has up to 3 bytes in UTF-8.
+  if (body === undefined || (body.length * 3 > maxFilteredBytes && Buffer.byteLength(body) > maxFilteredBytes))
+    return {};
+  try {
+    const { repo, event } = eventSchema.parse(JSON.parse(body));
+    const hasBoth = repo?.type !== undefined && repo.name !== undefined;
+    return {
+      ...(hasBoth && { repository: `${repo.type}:${repo.name}` }),
+      repositoryName: repo?.name,
+      scope: event?.scope,
+      action: event?.action,
+    };
+  } catch {
+    return {};
+  }
+}

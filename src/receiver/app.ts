@@ -1,0 +1,354 @@
+import type { Context, Handler } from "hono";
+// Like "hono", but without the router that compiles all routes, which would add 1 kB to a compressed bundle.
+import { Hono } from "hono/quick";
+import { messageOf, readOwnField } from "../core/describe.ts";
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/log.ts";
+import { optionError } from "../core/options.ts";
+import { wantsHtml } from "../core/urls.ts";
+import { errorAnswer, errorBehind, isResponse, toResponse } from "../http/answer.ts";
+import { nodeRequest } from "../http/body.ts";
+import { internalError } from "./answer.ts";
+
+interface MountPointOptions {
+  /** The prefix of every path in the URLs that clients use. */
+  basePath?: string;
+  /** Whether to trust `X-Forwarded-Proto`, `X-Forwarded-Host`, and `X-Forwarded-Prefix`. Default `false`. */
+  trustProxy?: boolean;
+}
+
+/**
+ * The first segments of the built-in paths, with which a base path cannot start. Requests match with and without the base
+ * path, so `/webhooks/x` would be ambiguous with the base path `/webhooks`.
+ */
+const reservedSegments: readonly string[] = ["webhooks", "health", "ready", "metrics", "_console", "_landing"];
+
+/**
+ * The origin of the server in the URLs that clients use, and the path prefix under which an app or proxy mounts the server.
+ */
+export class MountPoint {
+  /** The base path without a trailing slash, or an empty string at the root. */
+  readonly basePath: string;
+  readonly #hasBasePath: boolean;
+  readonly #trustProxy: boolean;
+
+  /** @throws `OPTION_INVALID` */
+  constructor({ basePath, trustProxy = false }: MountPointOptions) {
+    this.basePath = readBasePath(basePath);
+    this.#hasBasePath = basePath !== undefined;
+    this.#trustProxy = trustProxy;
+  }
+
+  /** Removes the base path from the path of a request, unless a proxy or parent app has already removed it. */
+  strip(path: string): string {
+    const { basePath } = this;
+    if (basePath === "" || !path.startsWith(basePath)) return path;
+    if (path.length === basePath.length) return "/";
+    return path[basePath.length] === "/" ? path.slice(basePath.length) : path;
+  }
+
+  /**
+   * Returns the prefix of the server's paths in the URLs that clients use, without a trailing slash. Returns an empty string
+   * at the root, and when a proxy removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
+   */
+  prefixOf(context: Context): string {
+    if (this.#hasBasePath) return this.basePath;
+    return `${this.#forwardedPrefix(context)}${routePrefix(context)}`;
+  }
+
+  /** Returns the scheme, host, and port of the URL that the client uses, such as `https://bot.example.com`. */
+  originOf(context: Context): string {
+    const { protocol, host } = new URL(context.req.url);
+    if (!this.#trustProxy) return `${protocol}//${host}`;
+    const forwardedProtocol = firstValue(context, "x-forwarded-proto");
+    const scheme = /^https?$/.test(forwardedProtocol) ? forwardedProtocol : protocol.slice(0, -1);
+    const forwardedHost = firstValue(context, "x-forwarded-host");
+    return `${scheme}://${isHost(forwardedHost) ? forwardedHost : host}`;
+  }
+
+  #forwardedPrefix(context: Context): string {
+    const prefix = this.#trustProxy ? firstValue(context, "x-forwarded-prefix").replace(/\/$/, "") : "";
+    return isPathPrefix(prefix) ? prefix : "";
+  }
+}
+
+/**
+ * Returns the prefix under which a parent app mounts the route of this request, with `parent.route(prefix, app)` or
+ * `app.basePath(prefix)`. The prefix has no trailing slash, and is an empty string if there is none.
+ */
+export function routePrefix(context: Context): string {
+  const { path, routeIndex, matchedRoutes } = context.req;
+  // The helpers of "hono/route" cannot read the context of another copy of Hono, so this code reads the fields directly.
+  const pattern = matchedRoutes[routeIndex]?.basePath.replace(/\/$/, "") ?? "";
+  // The pattern may contain a parameter such as `/:tenant`, so the prefix is taken from the request path.
+  return pattern === "" ? "" : path.split("/", pattern.split("/").length).join("/");
+}
+
+/** @throws `OPTION_INVALID` */
+function readBasePath(option: string | undefined): string {
+  if (option === undefined) return "";
+  const basePath = typeof option === "string" ? option.replace(/\/$/, "") : undefined;
+  if (basePath === undefined || !isPathPrefix(basePath)) {
+    throw optionError(
+      `Option "basePath" is ${JSON.stringify(option)}. Use a path that starts with a slash, without empty segments, dot segments, or characters that URLs encode, such as "/hub".`,
+    );
+  }
+  const [, first = ""] = basePath.split("/");
+  if (reservedSegments.includes(first)) {
+    throw optionError(
+      `Option "basePath" is "${option}", but "/${first}" is a built-in path of the server. Use only the part of the path before "/${first}": for deliveries to "/api/webhooks/<name>", the base path is "/api".`,
+    );
+  }
+  return basePath;
+}
+
+/** Allows only characters that URLs do not encode, because the prefix is compared with encoded and decoded paths. */
+function isPathPrefix(text: string): boolean {
+  return /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()+,;=:@-]+)*$/.test(text);
+}
+
+function isHost(text: string): boolean {
+  return /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(text) && URL.canParse(`http://${text}`);
+}
+
+/**
+ * Returns the first of several comma-separated values. Each proxy appends a value, so the first value describes the
+ * client's request.
+ */
+function firstValue(context: Context, header: string): string {
+  return context.req.header(header)?.split(",")[0]?.trim() ?? "";
+}
+
+/** Replaces the JSON of an error response with an HTML page if a browser sent the request. */
+export async function showErrorPage(
+  response: Response,
+  request: {
+    method: string;
+    accept: string | null | undefined;
+    /** The path of the landing page, to which the error page links. */
+    home?: string | undefined;
+  },
+): Promise<Response> {
+  const error = errorBehind(response);
+  if (error === undefined || !wantsHtml(request)) return response;
+  const { renderErrorPage } = await import("../console/pages/error-page.ts");
+  const { code, message } = error;
+  const { status } = response;
+  const page = renderErrorPage({ status, code, message, home: request.home });
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(page.headers)) headers.set(name, value);
+  return new Response(page.html, { status, headers });
+}
+
+/**
+ * A Hono app with any environment, from any copy of Hono. The type has only a few fields, because TypeScript treats the
+ * classes of two copies of Hono as different types.
+ */
+export interface HonoApp {
+  /** The routes and the middleware, in the order of their registration. */
+  readonly routes: readonly { readonly path: string; readonly method: string }[];
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+}
+
+/** A dot segment in the path of a request target. */
+const dotSegment = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
+
+/** The apps that already belong to a server. */
+const takenApps = new WeakSet<object>();
+
+interface ServerAppOptions extends MountPointOptions {
+  /** The user's app. Default: a new app. */
+  app?: HonoApp;
+  log: Logger;
+  /** Logs refused requests. */
+  refusalLog: Logger;
+}
+
+/** The Hono app of a server: a new app, or an app to which the user has added middleware. */
+export class ServerApp {
+  readonly hono: Hono;
+  readonly mountPoint: MountPoint;
+  readonly #options: ServerAppOptions;
+  /** Whether the app uses Hono's default router and default function to read paths. */
+  readonly #hasDefaultMatching: boolean;
+  /** The handlers of the built-in routes. */
+  readonly #builtIn = new Set<unknown>();
+  /**
+   * A router with all routes up to the last built-in route, for {@link isDirect}. The app's own router cannot be used,
+   * because it rejects new routes after its first match.
+   */
+  readonly #router = new Hono().router;
+
+  /** @throws `OPTION_INVALID` when `app` is not a Hono app or belongs to another server, or when `basePath` is invalid. */
+  constructor(options: ServerAppOptions) {
+    const { app } = options;
+    this.#options = options;
+    this.mountPoint = new MountPoint(options);
+    this.hono = app === undefined ? new Hono() : readApp(app);
+    const { getPath, router } = this.hono;
+    this.#hasDefaultMatching = defaultGetPaths().includes(getPath) && router.constructor === this.#router.constructor;
+  }
+
+  /**
+   * Adds the built-in routes after the routes and middleware of the app. Afterward, `use()` throws, because later middleware
+   * would not run for the built-in routes.
+   *
+   * @throws `OPTION_INVALID` when the app has already answered a request, or has routes that the base path hides.
+   */
+  add(addRoutes: (app: Hono) => void): void {
+    const { mountPoint } = this;
+    takenApps.add(this.hono);
+    const builtIn = new Hono();
+    addRoutes(builtIn);
+    try {
+      for (const { method, path, handler } of builtIn.routes) {
+        const added = withPreparedHeaders(
+          (context, next) => this.#refuse(context.env) ?? handler(context, next),
+          mountPoint,
+        );
+        this.#builtIn.add(added);
+        this.hono.on(method, path, added);
+      }
+    } catch (cause) {
+      throw routesRefused(cause);
+    }
+    const hidden = this.hono.routes.find(({ path }) => mountPoint.strip(path) !== path);
+    if (hidden) throw routeHidden(hidden.path, mountPoint.basePath);
+    for (const route of this.hono.routes) this.#router.add(route.method, route.path, [route.handler, route]);
+    if (mountPoint.basePath !== "") {
+      const { getPath } = this.hono;
+      const stripped: typeof getPath = (...request) => mountPoint.strip(getPath(...request));
+      Object.assign(this.hono, { getPath: stripped });
+    }
+    // Keeps the `notFound` handler of a user's app: Hono cannot report whether the app has one.
+    if (this.#options.app === undefined) {
+      this.hono.notFound((context) => showToBrowsers(toResponse(errorAnswer(nothingFound())), context, mountPoint));
+    }
+    if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
+    this.hono.use = () => {
+      throw middlewareTooLate();
+    };
+  }
+
+  /**
+   * Whether a built-in route is the first route in the app that matches a POST to `path`, so that Hono can be skipped. The
+   * result never changes, because later routes are added after the built-in routes.
+   */
+  isDirect(path: string): boolean {
+    if (!this.#hasDefaultMatching) return false;
+    const [first] = this.#router.match("POST", path)[0];
+    return this.#builtIn.has(first?.[0][0]);
+  }
+
+  /** Answers a request. The arguments are those of Hono. */
+  fetch(...[request, environment, context]: Parameters<Hono["fetch"]>): Response | Promise<Response> {
+    const refused = this.#refuse(environment);
+    if (!refused) return this.hono.fetch(request, environment, context);
+    return showErrorPage(refused, { method: request.method, accept: request.headers.get("accept") });
+  }
+
+  /**
+   * Answers 404 to a path that was sent with dot segments. `Request` resolves them, also encoded ones, so `/webhooks/%2e%2e/_console`
+   * would pass a proxy that only forwards `/webhooks/`, and then match the console.
+   */
+  #refuse(environment: unknown): Response | undefined {
+    if (!dotSegment.test(nodeRequest(environment)?.url ?? "")) return undefined;
+    const error = nothingFound();
+    this.#options.refusalLog.warn(
+      { code: error.code, status: error.status, reason: "Dot segments in the path" },
+      "request refused",
+    );
+    return toResponse(errorAnswer(error));
+  }
+
+  #answerFailure(cause: unknown, context: Context): Response {
+    const thrown = responseOf(cause);
+    if (thrown) return context.newResponse(thrown.body, thrown);
+    this.#options.log.error({ err: cause }, "A page or a custom route failed.");
+    return toResponse(errorAnswer(internalError(cause)));
+  }
+}
+
+/**
+ * Adds the headers that middleware has set on the context to the responses of `handler`. Hono only adds these headers to
+ * responses that were created with the context, and the built-in routes create responses in another way.
+ */
+function withPreparedHeaders(handler: Handler, mountPoint: MountPoint): Handler {
+  return async (context, next) => {
+    const answer: unknown = await handler(context, next);
+    const response = isResponse(answer) ? await showToBrowsers(answer, context, mountPoint) : answer;
+    return isResponse(response) && context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
+  };
+}
+
+function showToBrowsers(response: Response, context: Context, mountPoint: MountPoint): Promise<Response> {
+  const { method, path } = context.req;
+  const home = `${mountPoint.prefixOf(context)}/`;
+  const accept = context.req.header("accept");
+  return showErrorPage(response, { method, accept, home: home === path ? undefined : home });
+}
+
+/** Returns the response of an `HTTPException`, which Hono's middleware throws to end a request. */
+function responseOf(cause: unknown): Response | undefined {
+  if (typeof cause !== "object" || cause === null || !("getResponse" in cause)) return undefined;
+  const response: unknown = typeof cause.getResponse === "function" ? cause.getResponse() : undefined;
+  return isResponse(response) ? response : undefined;
+}
+
+/** Whether the app uses Hono's default error handler, which logs to the console and answers with text. */
+function hasDefaultErrorHandler(app: Hono): boolean {
+  return readOwnField(app, "errorHandler") === readOwnField(new Hono(), "errorHandler");
+}
+
+/** Returns Hono's two default functions that read the path of a request, with and without the `strict` option. */
+function defaultGetPaths(): readonly unknown[] {
+  return [new Hono().getPath, new Hono({ strict: false }).getPath];
+}
+
+/** @throws `OPTION_INVALID` */
+function readApp(given: HonoApp): Hono {
+  if (!isHono(given)) {
+    throw optionError('Option "app" is not a Hono app. Pass the result of `new Hono()`.');
+  }
+  if (takenApps.has(given)) {
+    throw optionError(
+      'Option "app" already belongs to another WebhooksServer. Create a Hono app for each server, and mount the servers in a common parent, as in `parent.route("/a", first.app)`.',
+    );
+  }
+  return given;
+}
+
+/** Whether a value is a Hono app. Does not use `instanceof`, because the app may come from another copy of Hono. */
+function isHono(value: unknown): value is Hono {
+  const methods = ["fetch", "use", "all", "get", "post", "route", "onError", "notFound", "getPath"] as const;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Array.isArray(Reflect.get(value, "routes")) &&
+    methods.every((name) => typeof Reflect.get(value, name) === "function")
+  );
+}
+
+function nothingFound(): WebhookError {
+  return new WebhookError("No page or route matches this path. Check the URL.", { code: "NOT_FOUND", status: 404 });
+}
+
+function routesRefused(cause: unknown): WebhookError {
+  return optionError(
+    `Hono refused to add the built-in routes (${messageOf(cause)}). Create the server before the app answers its first request.`,
+    { cause },
+  );
+}
+
+function routeHidden(path: string, basePath: string): WebhookError {
+  return optionError(
+    `The app has a route or middleware at "${path}", which never matches with the option basePath: "${basePath}". Paths in the app do not contain the base path. Register the route as "${path.slice(basePath.length) || "/"}", or omit the option.`,
+  );
+}
+
+function middlewareTooLate(): WebhookError {
+  return new WebhookError(
+    "server.app.use() was called after the server was created, so this middleware would not run for deliveries or other built-in requests. Add middleware before you create the server: `const app = new Hono(); app.use(…); const server = new WebhooksServer({ app });`.",
+    { code: "MIDDLEWARE_TOO_LATE" },
+  );
+}

@@ -1,0 +1,290 @@
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/log.ts";
+import type { ClaimedDelivery, DeliveryCounts, DeliveryKey, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
+import type { Outcome } from "../payload/parse.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { canOpenInbox } from "./inbox-support.ts";
+import type { EndpointRegistry } from "./webhook.ts";
+
+interface CachedReadOptions<Value> {
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** The maximum time that a caller waits. */
+  timeoutMs: number;
+  /** The value that callers receive after the timeout. */
+  fallback: Value;
+}
+
+/** How long a value is reused before it is read again. */
+const freshMs = 1_000;
+
+/**
+ * Limits reads of a value that is expensive to read and that unauthenticated clients can request. The value is read at most
+ * once a second, and only one read is in progress at a time.
+ */
+export class CachedRead<Value> {
+  readonly #options: CachedReadOptions<Value>;
+  #source: object | undefined;
+  #value: Promise<Value> | undefined;
+  #readAt = 0;
+  #isPending = false;
+
+  constructor(options: CachedReadOptions<Value>) {
+    this.#options = options;
+  }
+
+  /** Returns the value that `read` reads from `source`, or the fallback after the timeout. `read` must not reject. */
+  async get<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
+    const { timeoutMs, fallback } = this.#options;
+    const waited = Promise.withResolvers<Value>();
+    const timer = setTimeout(() => waited.resolve(fallback), timeoutMs);
+    try {
+      return await Promise.race([this.#shared(source, read), waited.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #shared<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
+    const now = this.#options.now();
+    const age = now - this.#readAt;
+    // The age is negative if the clock was set back.
+    const isUsable = this.#isPending || (age >= 0 && age < freshMs);
+    if (this.#value && this.#source === source && isUsable) return this.#value;
+    const value = read(source).finally(() => {
+      if (this.#value === value) this.#isPending = false;
+    });
+    this.#source = source;
+    this.#readAt = now;
+    this.#isPending = true;
+    this.#value = value;
+    return value;
+  }
+}
+
+interface InboxCountsReaderOptions {
+  /** Returns the inbox if it is open or opening. Reading the counts never opens the inbox. */
+  inbox: () => Promise<Inbox> | undefined;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** The maximum time that a caller waits. Default `1000`. */
+  timeoutMs?: number;
+}
+
+/** The number of deliveries by endpoint and status, or `unknown` if the inbox failed or did not respond in time. */
+export type InboxCounts = Readonly<Record<string, DeliveryCounts>> | "unknown";
+
+/** Reads the number of deliveries in the inbox, for metrics and pages. */
+export class InboxCountsReader {
+  readonly #inbox: InboxCountsReaderOptions["inbox"];
+  readonly #counts: CachedRead<InboxCounts>;
+
+  constructor({ inbox, now, timeoutMs = 1_000 }: InboxCountsReaderOptions) {
+    this.#inbox = inbox;
+    this.#counts = new CachedRead({ now, timeoutMs, fallback: "unknown" });
+  }
+
+  /** Returns the counts, or `undefined` while no inbox is open. Never rejects. */
+  async read(): Promise<InboxCounts | undefined> {
+    const inbox = this.#inbox();
+    return inbox && this.#counts.get(inbox, readCounts);
+  }
+}
+
+async function readCounts(inbox: Promise<Inbox>): Promise<InboxCounts> {
+  try {
+    return await (await inbox).counts();
+  } catch {
+    return "unknown";
+  }
+}
+
+interface BackgroundWorkOptions {
+  endpoints: EndpointRegistry;
+  /** The URL of the inbox, or an open inbox. Default `INBOX_URL`. */
+  inbox: string | Inbox | undefined;
+  /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
+  run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
+  /** Called if an inbox that was being opened in the background cannot be opened without a restart. */
+  onFailure: (error: unknown) => void;
+  /** Called after the end of an attempt was stored. */
+  onAttemptStored: (key: DeliveryKey) => void;
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** Opens the server's inbox when the inbox is first needed, and runs its deliveries for background endpoints. */
+export class BackgroundWork {
+  readonly #options: BackgroundWorkOptions;
+  #opening: Promise<Inbox> | undefined;
+  /**
+   * The open inbox, which runs the deliveries of all background endpoints, including endpoints that are added later.
+   */
+  #inbox: Inbox | undefined;
+  /** Aborted by `stopOpening`. */
+  #stopOpening = new AbortController();
+  #maxRetryWaitMs = Number.POSITIVE_INFINITY;
+  /** The URL that overrides the `inbox` option. */
+  #inboxUrl: string | undefined;
+
+  constructor(options: BackgroundWorkOptions) {
+    this.#options = options;
+  }
+
+  /** See `Inbox.bucket`. */
+  get bucket(): string | undefined {
+    return this.#inbox?.bucket;
+  }
+
+  /** The URL of the inbox, or an `Inbox` object. `undefined`: `INBOX_URL` or the default. */
+  get inbox(): string | Inbox | undefined {
+    const { inbox } = this.#options;
+    return typeof inbox === "object" ? inbox : (this.#inboxUrl ?? inbox);
+  }
+
+  /** The inbox that is open or opening, or `undefined` before the inbox is first opened. */
+  get opened(): Promise<Inbox> | undefined {
+    return this.#opening;
+  }
+
+  /**
+   * Opens the inbox and starts to run its deliveries. Concurrent calls share one inbox. After a failed call, the next call
+   * opens the inbox again.
+   *
+   * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
+   */
+  open(): Promise<Inbox> {
+    this.#opening ??= this.#start().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  /**
+   * Opens the inbox if there is a background endpoint, and warns about orphaned deliveries. @throws `OPTION_INVALID`,
+   * `INBOX_UNUSABLE`.
+   */
+  async openIfNeeded(): Promise<void> {
+    if (this.#options.endpoints.backgroundEndpoints.length === 0) return;
+    await this.#warnOrphaned(await this.open());
+  }
+
+  /** Stores a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
+  async store(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
+    const inbox = await this.open().catch((cause: unknown) => {
+      throw notStored(cause);
+    });
+    return inbox.accept(delivery);
+  }
+
+  /**
+   * Adds an endpoint. If the inbox is open, it starts to run the endpoint's deliveries.
+   *
+   * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
+   */
+  add(endpoint: Endpoint): void {
+    if (endpoint.queue && typeof this.#options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
+    if (this.#inbox) this.#work(this.#inbox, endpoint);
+  }
+
+  /** Limits the wait before each later retry, unless the handler requests a longer wait. */
+  limitRetryWaits(maxMs: number): void {
+    this.#maxRetryWaitMs = maxMs;
+  }
+
+  /** Sets the URL for the next time that the inbox is opened. If the options contain an `Inbox` object, only logs a warning. */
+  useInbox(url: string): void {
+    this.#inboxUrl = url;
+  }
+
+  /** Stops the retries of an inbox that is being opened. The call that opens the inbox then rejects. */
+  stopOpening(): void {
+    this.#stopOpening.abort();
+    this.#stopOpening = new AbortController();
+  }
+
+  /**
+   * Aborts the signals of running handlers and waits up to `graceMs` for these handlers. Deliveries whose handlers fail in
+   * this time or do not finish go back to the queue, and their number is logged.
+   */
+  async close(graceMs: number): Promise<void> {
+    const opened = this.#opening;
+    this.stopOpening();
+    const inbox = await opened?.catch(() => undefined);
+    const isFirstCall = this.#inbox !== undefined;
+    this.#inbox = undefined;
+    const closed = await inbox?.close(graceMs);
+    if (this.#opening === opened) this.#opening = undefined;
+    if (!closed || closed.interrupted === 0 || !isFirstCall) return;
+    const { interrupted } = closed;
+    this.#options.log.warn(
+      { interrupted },
+      `The shutdown interrupted ${interrupted === 1 ? "1 background delivery" : `${interrupted} background deliveries`}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,
+    );
+  }
+
+  /**
+   * Warns about unfinished deliveries for endpoints that this server does not run in the background, such as renamed
+   * endpoints. These deliveries stay in the inbox until another server runs them.
+   */
+  async #warnOrphaned(inbox: Inbox): Promise<void> {
+    const { endpoints, log } = this.#options;
+    const counts = await inbox.counts().catch(() => ({}));
+    for (const [endpoint, { queued, running }] of Object.entries(counts)) {
+      const waiting = queued + running;
+      if (waiting === 0 || endpoints.byName.get(endpoint)?.queue) continue;
+      log.warn(
+        { endpoint, waiting },
+        "The inbox contains unfinished deliveries for an endpoint that this server does not run in the background. Register the endpoint with background: true, unless another server runs the deliveries of this inbox.",
+      );
+    }
+  }
+
+  async #start(): Promise<Inbox> {
+    const inbox = await this.#openInbox();
+    this.#inbox = inbox;
+    for (const endpoint of this.#options.endpoints.backgroundEndpoints) this.#work(inbox, endpoint);
+    return inbox;
+  }
+
+  async #openInbox(): Promise<Inbox> {
+    const { log, now, onFailure } = this.#options;
+    const { inbox } = this;
+    if (typeof inbox === "object" && this.#inboxUrl === undefined) return inbox;
+    // Before the import, during which the server may be closed.
+    const { signal } = this.#stopOpening;
+    const { openConfiguredInbox } = await import("./node/open-configured-inbox.ts");
+    const opened = await openConfiguredInbox({ inbox, log, now, signal, onFailure });
+    if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
+    return opened.inbox;
+  }
+
+  #work(inbox: Inbox, endpoint: Endpoint): void {
+    if (!endpoint.queue) return;
+    const { policy } = endpoint.queue;
+    const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
+    const run = (claimed: ClaimedDelivery, signal: AbortSignal) => this.#options.run(endpoint, claimed, signal);
+    const { onAttemptStored } = this.#options;
+    const queue = { ...endpoint.queue, policy: { ...policy, waitAfter } };
+    inbox.startWorker({ endpoint: endpoint.name, ...queue, run, onAttemptStored });
+  }
+}
+
+function unsupported({ name }: Endpoint): WebhookError {
+  return new WebhookError(
+    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun, or Deno.`,
+    { code: "INBOX_UNUSABLE" },
+  );
+}
+
+function notStored(cause: unknown): WebhookError {
+  return new WebhookError("The server cannot open its inbox. See the server's log.", {
+    code: "INBOX_UNAVAILABLE",
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 60,
+    cause,
+  });
+}

@@ -1,0 +1,110 @@
+import type { Logger } from "../core/log.ts";
+import type { HubClient } from "../hub/client.ts";
+import type { ChangedFile } from "../hub/repositories/changed-file.ts";
+import type { PathFilter } from "../payload/filter.ts";
+import type { Delivery } from "../payload/parse.ts";
+import type { WebhookPayload } from "../payload/schema.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { ServerHub } from "./hub.ts";
+import type { OwnChanges } from "./own-changes.ts";
+
+interface ConditionCheckOptions {
+  serverHub: ServerHub;
+  ownChanges: OwnChanges;
+  log: Logger;
+}
+
+/** A delivery whose conditions are checked. */
+export interface CheckedDelivery {
+  endpoint: Endpoint;
+  delivery: Pick<Delivery<unknown>, "id">;
+  payload: WebhookPayload;
+  /** Aborts the check. */
+  signal: AbortSignal | undefined;
+}
+
+/** The maximum duration of the check in the background, in milliseconds. */
+const backgroundLimitMs = 30_000;
+/** The maximum duration before a response, in milliseconds. With the default timeout of the handler, the Hub waits 1 s longer. */
+const inlineLimitMs = 4_000;
+
+/** Checks the conditions of endpoints that can require calls to the Hub: `ignoreSelf` and `paths`. */
+export class ConditionCheck {
+  readonly #options: ConditionCheckOptions;
+
+  constructor(options: ConditionCheckOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns the reason why the handler does not run, or `undefined` if the handler runs. If the Hub does not answer in time, the
+   * handler runs, because an event that is handled once too often is better than a lost event.
+   *
+   * @throws the abort reason of the delivery's signal.
+   */
+  async reasonToIgnore(checked: CheckedDelivery): Promise<string | undefined> {
+    const { endpoint, signal } = checked;
+    const limit = AbortSignal.timeout(endpoint.queue ? backgroundLimitMs : inlineLimitMs);
+    try {
+      return await this.#findReason(checked, signal ? AbortSignal.any([signal, limit]) : limit);
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#options.log.warn(
+        { endpoint: endpoint.name, deliveryId: checked.delivery.id, err: error },
+        "The Hub did not answer whether the delivery meets the conditions of the endpoint (ignoreSelf, paths), so the handler runs.",
+      );
+      return undefined;
+    }
+  }
+
+  async #findReason({ endpoint, payload }: CheckedDelivery, signal: AbortSignal): Promise<string | undefined> {
+    const { ignoreSelf = false, paths } = endpoint.conditions ?? {};
+    const { ownChanges, serverHub } = this.#options;
+    if (ignoreSelf) {
+      const { isOwnEvent } = await import("./own-event.ts");
+      if (await isOwnEvent(payload, { ownChanges, serverHub, signal })) return "this server caused the event";
+    }
+    if (paths && !(await hasChangedPath(payload, { filter: paths, hub: serverHub.client, signal }))) {
+      return `no changed file is ${paths.paths.join(" or ")}`;
+    }
+    return undefined;
+  }
+}
+
+type UpdatedRef = NonNullable<WebhookPayload["updatedRefs"]>[number];
+
+const mainRef = "refs/heads/main";
+
+/**
+ * Whether a changed file of an event matches the `paths` of an endpoint. Returns `true` if the payload does not contain enough to
+ * find the changed files.
+ *
+ * @throws `HubError` if the Hub does not answer, or the abort reason of the signal.
+ */
+async function hasChangedPath(
+  payload: WebhookPayload,
+  { filter, hub, signal }: { filter: PathFilter; hub: HubClient; signal: AbortSignal },
+): Promise<boolean> {
+  const { updatedFiles, updatedFilesTruncated, updatedRefs, repo } = payload;
+  if (updatedFiles) return updatedFilesTruncated === true || updatedFiles.some(({ path }) => filter.matches(path));
+  if (!updatedRefs) return true;
+  for (const updated of updatedRefs) {
+    if (!filter.acceptsRef(updated.ref) || updated.newSha === null) continue;
+    const range = { from: baseOf(updated, repo.headSha), to: updated.newSha };
+    if (range.from === range.to) continue;
+    const files = await hub.repo(repo).changedFiles({ ...range, signal });
+    if (files.some((file) => pathsOf(file).some(filter.matches))) return true;
+  }
+  return false;
+}
+
+/** Returns the paths that a change affects. A renamed file is missing at its previous path. */
+function pathsOf({ path, previousPath }: ChangedFile): string[] {
+  return previousPath === undefined ? [path] : [path, previousPath];
+}
+
+/** Returns the commit to compare with, or `null` if all files of the ref are new. */
+function baseOf({ ref, oldSha }: UpdatedRef, headSha: string | undefined): string | null {
+  if (oldSha !== null) return oldSha;
+  return ref === mainRef ? null : (headSha ?? "main");
+}

@@ -1,0 +1,338 @@
+import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
+import type { DeliveryQuery } from "../../console/server/deliveries-api.ts";
+import { describeError } from "../../core/describe.ts";
+import { type FilteredDelivery, matchesFilter, readFilter } from "../../inbox/filter.ts";
+import type {
+  AttemptDetails,
+  DeliveryAttempt,
+  DeliveryStatus,
+  Inbox,
+  ListOptions,
+  StoredDelivery,
+} from "../../inbox/inbox.ts";
+import { summarizeEvent } from "../../payload/event-summary.ts";
+import type { Outcome } from "../../payload/parse.ts";
+import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../recent/delivery-history.ts";
+
+/** Reads the event and the repository of a delivery for the list. The body can be anything, JSON or not. */
+function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "repository"> {
+  const { scope, action = "", repoType = "", repoName, repoUrl } = summarizeEvent(body);
+  return {
+    ...(scope !== undefined && { event: { scope, action } }),
+    ...(repoName !== undefined && {
+      repository: { type: repoType, name: repoName, ...(isWebUrl(repoUrl) && { url: repoUrl }) },
+    }),
+  };
+}
+
+/** Whether a link to this URL is safe: a `javascript:` URL would run in the console. */
+function isWebUrl(url: string | undefined): url is string {
+  return url !== undefined && /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+}
+
+/** The statuses of the console that a delivery in the inbox can have, and its status in the inbox. */
+const inboxStatuses: Readonly<Partial<Record<ConsoleStatus, DeliveryStatus>>> = {
+  queued: "queued",
+  retrying: "queued",
+  running: "running",
+  succeeded: "succeeded",
+  ignored: "ignored",
+  dead: "dead",
+  cancelled: "cancelled",
+};
+
+/** Describes a delivery of the inbox for the list. */
+export function inboxSummary(delivery: StoredDelivery): DeliverySummary {
+  const { id, endpoint, status, receivedAt, dueAt, startedAt, finishedAt, body, attempts, replayOf } = delivery;
+  const last = attempts.at(-1);
+  const isRunning = status === "running";
+  return {
+    ...{ id, endpoint, storage: "inbox", ...readEvent(body) },
+    status: status === "queued" && attempts.length > 0 ? "retrying" : status,
+    receivedAt: receivedAt.getTime(),
+    attempts: attempts.length + (isRunning ? 1 : 0),
+    ...(last?.durationMs !== undefined && { durationMs: last.durationMs }),
+    ...(dueAt && { nextAttemptAt: dueAt.getTime() }),
+    ...(isRunning && startedAt && { startedAt: startedAt.getTime() }),
+    ...(finishedAt && { finishedAt: finishedAt.getTime() }),
+    ...(last?.error && status !== "succeeded" && { error: last.error }),
+    ...(status === "ignored" && last?.reason !== undefined && { ignoredReason: last.reason }),
+    ...(replayOf !== undefined && { replayOf }),
+  };
+}
+
+/** Describes the attempts of a delivery of the inbox, oldest first. */
+export function inboxTimeline({ status, startedAt, attempts }: StoredDelivery): AttemptInfo[] {
+  const timeline = attempts.map(describeAttempt);
+  if (status !== "running") return timeline;
+  const number = (attempts.at(-1)?.number ?? 0) + 1;
+  return [...timeline, { number, outcome: "running", ...(startedAt && { startedAt: startedAt.getTime() }) }];
+}
+
+function describeAttempt({ number, startedAt, durationMs, outcome, error, details }: DeliveryAttempt): AttemptInfo {
+  return {
+    number,
+    outcome,
+    ...(startedAt && { startedAt: startedAt.getTime() }),
+    ...(durationMs !== undefined && { durationMs }),
+    ...(error && { error }),
+    ...shownDetails(details),
+  };
+}
+
+/** Returns the recorded details under the names of the API. */
+function shownDetails(
+  details: AttemptDetails | undefined,
+): Pick<AttemptInfo, "result" | "stack" | "logs" | "isTruncated"> {
+  if (!details) return {};
+  const { result, stack, logs, isTruncated } = details;
+  return {
+    ...(result !== undefined && { result }),
+    ...(stack !== undefined && { stack }),
+    ...(logs && { logs }),
+    ...(isTruncated && { isTruncated }),
+  };
+}
+
+/** Removes secrets from a text. */
+type Redact = (text: string) => string;
+
+/** Returns the status of a delivery in memory, without describing the rest of it. */
+export function recentStatus({ attempts }: RecentDelivery): ConsoleStatus {
+  return attempts.at(-1)?.end?.outcome.status ?? "running";
+}
+
+/** Describes a delivery in memory for the list. */
+export function recentSummary(delivery: RecentDelivery, redact: Redact): DeliverySummary {
+  const { id, endpoint, body, receivedAt, attempts, replayOf } = delivery;
+  const last = attempts.at(-1);
+  const end = last?.end;
+  const error = end && errorOf(end.outcome, redact);
+  return {
+    ...{ id, endpoint, storage: "memory", ...readEvent(body) },
+    status: recentStatus(delivery),
+    receivedAt: receivedAt.getTime(),
+    attempts: end?.outcome.status === "ignored" ? 0 : attempts.length,
+    ...(end && { durationMs: roundTime(end.durationMs), finishedAt: (last?.startedAt ?? 0) + end.durationMs }),
+    ...(last && !end && { startedAt: last.startedAt }),
+    ...(error && { error }),
+    ...(end?.outcome.status === "ignored" && { ignoredReason: end.outcome.reason }),
+    ...(replayOf !== undefined && { replayOf }),
+  };
+}
+
+/** Returns what the filters of the list compare, like an inbox. */
+function recentFiltered({ id, receivedAt, body, attempts }: RecentDelivery, redact: Redact): FilteredDelivery {
+  return {
+    id,
+    receivedAt: receivedAt.getTime(),
+    body,
+    attempts: () =>
+      attempts.flatMap(({ end }) => {
+        if (!end) return [];
+        const [error, details] = [errorOf(end.outcome, redact), end.details()];
+        return [{ ...(error && { error }), ...(details && { details }) }];
+      }),
+  };
+}
+
+/** Describes the attempts of a delivery in memory, oldest first. */
+export function recentTimeline({ attempts }: RecentDelivery, redact: Redact): AttemptInfo[] {
+  return attempts.map((attempt, index) => describeRunAttempt(attempt, { number: index + 1, redact }));
+}
+
+function describeRunAttempt(
+  { startedAt, end }: RecentAttempt,
+  { number, redact }: { number: number; redact: Redact },
+): AttemptInfo {
+  if (!end) return { number, startedAt, outcome: "running" };
+  const error = errorOf(end.outcome, redact);
+  return {
+    ...{ number, startedAt, outcome: end.outcome.status, durationMs: roundTime(end.durationMs) },
+    ...(error && { error }),
+    ...(end.responseStatus !== undefined && { responseStatus: end.responseStatus }),
+    ...shownDetails(end.details()),
+  };
+}
+
+/** The owner sees the message of the thrown error, which clients never receive. */
+function errorOf(outcome: Outcome, redact: Redact): { code: string; message: string } | undefined {
+  if (outcome.status !== "failed") return undefined;
+  const { code, message, cause } = outcome.error;
+  return { code, message: redact(cause === undefined ? message : describeError(cause).message) };
+}
+
+/** Rounds to a tenth of a millisecond. */
+function roundTime(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+/** The maximum number of pages of the inbox for one page of the console, when most deliveries do not match. */
+const maxInboxPages = 5;
+
+/** The fields that decide the order of the list. */
+type Place = Pick<DeliverySummary, "receivedAt" | "id" | "endpoint">;
+
+/** The end of a page: the cursor of the inbox, and the place up to which pages contain the deliveries in memory. */
+interface Position {
+  inboxCursor: string | undefined;
+  after: Place | undefined;
+}
+
+interface ListSource {
+  recent: RecentDeliveries;
+  /** Missing if no endpoint runs in the background. */
+  inbox: Inbox | undefined;
+  redact: (text: string) => string;
+}
+
+/**
+ * Lists the deliveries of the inbox and of the memory as one list, newest first. A page contains about `limit` deliveries of the
+ * inbox, and the deliveries in memory of the same span of time.
+ */
+export async function listDeliveries(
+  query: DeliveryQuery,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+  { recent, inbox, redact }: ListSource,
+): Promise<Omit<DeliveryList, "totals">> {
+  const position = readPosition(cursor);
+  const inMemory = listRecent(query, { recent, redact })
+    .filter((row) => !position.after || compare(row, position.after) > 0)
+    .sort(compare);
+  const statuses = inboxStatusesOf(query.statuses);
+  const isMemoryDone = cursor !== undefined && position.inboxCursor === undefined;
+  if (!inbox || statuses?.length === 0 || isMemoryDone) {
+    return pageOfMemory(inMemory, limit);
+  }
+  const page = await listInbox(inbox, { query, statuses, limit, cursor: position.inboxCursor });
+  const last = page.rows.at(-1);
+  const isLastPage = page.next === undefined;
+  // A page without a row can still have a next page, because the inbox examines a limited number of deliveries at a time.
+  const rows = isLastPage ? inMemory : last ? inMemory.filter((row) => compare(row, last) <= 0) : [];
+  return {
+    deliveries: [...page.rows, ...rows].sort(compare),
+    ...(page.next !== undefined && { next: formatPosition(page.next, later(last, position.after)) }),
+    ...(page.searchedUntil !== undefined && { searchedUntil: page.searchedUntil }),
+  };
+}
+
+/** Lists the matching deliveries in memory. The filters that need no body come first, because parsing many bodies takes long. */
+function listRecent(query: DeliveryQuery, { recent, redact }: Omit<ListSource, "inbox">): DeliverySummary[] {
+  const filter = readFilter(toListOptions(query, undefined));
+  return [...recent.values()]
+    .filter((delivery) => hasStatus(recentStatus(delivery), query) && isWithin(delivery, query))
+    .filter((delivery) => !filter?.hasContent || matchesFilter(filter, recentFiltered(delivery, redact)))
+    .map((delivery) => recentSummary(delivery, redact));
+}
+
+function pageOfMemory(rows: readonly DeliverySummary[], limit: number): Omit<DeliveryList, "totals"> {
+  const deliveries = rows.slice(0, limit);
+  const last = deliveries.at(-1);
+  return { deliveries, ...(rows.length > limit && last && { next: formatPosition("", last) }) };
+}
+
+async function listInbox(
+  inbox: Inbox,
+  {
+    query,
+    statuses,
+    limit,
+    cursor,
+  }: {
+    query: DeliveryQuery;
+    statuses: readonly DeliveryStatus[] | undefined;
+    limit: number;
+    cursor: string | undefined;
+  },
+): Promise<{
+  rows: DeliverySummary[];
+  next: string | undefined;
+  searchedUntil: number | undefined;
+}> {
+  const options = toListOptions(query, statuses);
+  const rows: DeliverySummary[] = [];
+  let next = cursor;
+  for (let pages = 0; ; pages += 1) {
+    const page = await inbox.list({ ...options, limit, ...(next && { cursor: next }) });
+    rows.push(...page.deliveries.map(inboxSummary).filter(({ status }) => hasStatus(status, query)));
+    next = page.next;
+    if (next === undefined || rows.length >= limit || pages + 1 >= maxInboxPages) {
+      return { rows, next, searchedUntil: page.searchedUntil?.getTime() };
+    }
+  }
+}
+
+function toListOptions(query: DeliveryQuery, statuses: readonly DeliveryStatus[] | undefined): ListOptions {
+  const { endpoint, repository, scope, action, search, from, until } = query;
+  const [status] = statuses?.length === 1 ? statuses : [];
+  return {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(status && { status }),
+    ...(repository !== undefined && { repository }),
+    ...(scope !== undefined && { scope }),
+    ...(action !== undefined && { action }),
+    ...(search?.trim() && { search }),
+    ...(from !== undefined && { receivedFrom: new Date(from) }),
+    ...(until !== undefined && { receivedUntil: new Date(until) }),
+  };
+}
+
+function inboxStatusesOf(statuses: readonly ConsoleStatus[] | undefined): readonly DeliveryStatus[] | undefined {
+  if (!statuses) return undefined;
+  return [...new Set(statuses.flatMap((status) => inboxStatuses[status] ?? []))];
+}
+
+/** The filters that need no body. */
+function isWithin({ endpoint, receivedAt }: RecentDelivery, query: DeliveryQuery): boolean {
+  const at = receivedAt.getTime();
+  return (
+    (query.endpoint === undefined || query.endpoint === endpoint) &&
+    (query.from === undefined || at >= query.from) &&
+    (query.until === undefined || at < query.until)
+  );
+}
+
+/** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
+function hasStatus(status: ConsoleStatus, { statuses }: DeliveryQuery): boolean {
+  return !statuses || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
+}
+
+/** Orders the newest first. At the same time, the order is arbitrary, but the same on each page. */
+function compare(one: Place, other: Place): number {
+  return (
+    other.receivedAt - one.receivedAt || compareText(one.id, other.id) || compareText(one.endpoint, other.endpoint)
+  );
+}
+
+function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** Returns the place that comes later in the list. After the clock was set back, that is not always the newer page's. */
+function later(one: Place | undefined, other: Place | undefined): Place | undefined {
+  return one && other ? (compare(one, other) > 0 ? one : other) : (one ?? other);
+}
+
+/** A cursor is opaque to the page: `<cursor of the inbox>~<time>~<endpoint>~<id>`. */
+function formatPosition(inboxCursor: string, after: Place | undefined): string {
+  const place = after ? [after.receivedAt, encodeURIComponent(after.endpoint), after.id] : [];
+  return [inboxCursor, ...place].join("~");
+}
+
+function readPosition(cursor: string | undefined): Position {
+  const [inboxCursor = "", time = "", endpoint = "", ...id] = cursor?.split("~") ?? [];
+  const receivedAt = time === "" ? Number.NaN : Number(time);
+  return {
+    inboxCursor: inboxCursor === "" ? undefined : inboxCursor,
+    after: Number.isFinite(receivedAt) ? { receivedAt, endpoint: decode(endpoint), id: id.join("~") } : undefined,
+  };
+}
+
+/** A cursor can be damaged. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,407 @@
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/log.ts";
+import { shorten } from "../core/text.ts";
+import { webhooksPath } from "../core/urls.ts";
+import { type Answer, errorAnswer, isCrossSite } from "../http/answer.ts";
+import type { HubClient } from "../hub/client.ts";
+import type { AttemptDetails, ClaimedDelivery, FinishedRun, IncomingDelivery } from "../inbox/inbox.ts";
+import type { Outcome } from "../payload/parse.ts";
+import { unknownNames } from "../payload/schema.ts";
+import {
+  type AnsweredOutcome,
+  answerAccepted,
+  answerDuplicate,
+  answerOutcome,
+  internalError,
+  resultTextOf,
+} from "./answer.ts";
+import type { CheckedDelivery, ConditionCheck } from "./conditions.ts";
+import type { JobDelivery } from "./control.ts";
+import type { Activity } from "./counts.ts";
+import { DeliveryRecorder } from "./end.ts";
+import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
+import { dropInvalidRetryTime, notChecked, type RunSource, runHandler } from "./handler.ts";
+import type { DeliveryHistory, RecentRun } from "./recent/delivery-history.ts";
+import type { DeliveryRequest } from "./request.ts";
+import type { SecretCheck } from "./secret.ts";
+
+/** The settings of a server that its delivery pipeline uses, and the parts that the pipeline calls. */
+interface PipelineOptions {
+  endpoints: ReadonlyMap<string, Endpoint>;
+  secretCheck: SecretCheck;
+  /** The maximum size of a body, in bytes. */
+  bodyLimit: number;
+  log: Logger;
+  /** Logs refused requests, and limits the number of lines. */
+  refusalLog: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Creates the ID of a delivery without a `Webhook-Id` header. */
+  createId: () => string;
+  /** Stores a delivery of a background endpoint. */
+  store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
+  /** Returns the Storage Bucket that stores the inbox, such as `me/inbox`, or `undefined` if there is none. */
+  bucket: () => string | undefined;
+  activity: Activity;
+  /** Records deliveries for the console. */
+  history: DeliveryHistory;
+  /** Returns the server's Hub client for handlers. */
+  hub: () => HubClient;
+  /** Checks the conditions of endpoints before their handlers run. */
+  conditionCheck: ConditionCheck;
+  /** Removes secrets from an outcome that the inbox stores. */
+  redactOutcome: (outcome: Outcome) => Outcome;
+}
+
+/**
+ * Checks a request before its body is read, so that unauthenticated clients cannot cause large reads.
+ *
+ * @throws `METHOD_NOT_ALLOWED` (405), `MEDIA_TYPE_UNSUPPORTED` (415), `CROSS_SITE_REFUSED` (403), and the errors of `SecretCheck.check`.
+ */
+function checkRequest(request: DeliveryRequest, endpoint: Endpoint, secretCheck: SecretCheck): void {
+  if (request.method !== "POST") {
+    throw new WebhookError(`Method "${request.method}" is not allowed. Send deliveries with POST.`, {
+      code: "METHOD_NOT_ALLOWED",
+      status: 405,
+    });
+  }
+  secretCheck.check(request);
+  if (endpoint.requiresJson) requireJson(request);
+  else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
+}
+
+/** Creates the error for a request to an unknown endpoint. */
+function endpointNotFound(): WebhookError {
+  return new WebhookError("The server has no endpoint at this URL. Check the URL of the webhook.", {
+    code: "ENDPOINT_UNKNOWN",
+    status: 404,
+  });
+}
+
+/**
+ * Requires a JSON media type. Pages of other sites can send `text/plain` without a CORS preflight request, but not JSON.
+ */
+function requireJson(request: DeliveryRequest): void {
+  const type = request.header("content-type") ?? "";
+  if (/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) return;
+  throw new WebhookError('The Content-Type of the request is not JSON. Set it to "application/json".', {
+    code: "MEDIA_TYPE_UNSUPPORTED",
+    status: 415,
+  });
+}
+
+/**
+ * Refuses requests from pages of other sites. Protects endpoints that accept any body and do not require a secret.
+ */
+function refuseCrossSite(request: DeliveryRequest): void {
+  if (!isCrossSite(request)) return;
+  throw new WebhookError(
+    "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
+    { code: "CROSS_SITE_REFUSED", status: 403 },
+  );
+}
+
+/** The maximum length of a logged path, because clients choose it. */
+const maxLoggedPath = 200;
+
+/** Logs a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. */
+function answerRefusal(
+  error: unknown,
+  { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
+  logs: { log: Logger; refusalLog: Logger },
+): Answer {
+  // A user's schema may throw a `WebhookError` with any status.
+  const hasErrorStatus =
+    WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
+  const sent = hasErrorStatus ? error : internalError(error);
+  const { code, status, message, cause } = sent;
+  const subject = endpoint
+    ? { endpoint: endpoint.name }
+    : { path: shorten(`${webhooksPath}${request.endpointName}`, maxLoggedPath) };
+  const fields = { ...subject, code, status, err: cause };
+  if (status === 500) logs.log.error(fields, message);
+  else logs.refusalLog.warn(fields, `delivery refused: ${message}`);
+  return errorAnswer(sent);
+}
+
+/** The maximum number of unknown names that are logged, because senders can invent any number of names. */
+const maxUnknownNames = 100;
+
+/**
+ * Parses, runs, and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
+ * requests, `runClaimed` for the inbox, `runJob` for jobs, and `receive` for `server.receive()`.
+ *
+ * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the worker of the
+ * endpoint. The worker claims the delivery and calls `EndpointQueue.run`, which is `runClaimed` with the endpoint. `runClaimed` parses
+ * the stored body again and runs the handler. Then the worker decides the next step, stores the attempt, and calls `onStored`, which
+ * logs and counts the attempt.
+ */
+export class DeliveryPipeline {
+  readonly #options: PipelineOptions;
+  readonly #recorder: DeliveryRecorder;
+  readonly #loggedNames = new Set<string>();
+  /** The runs in progress, by endpoint and delivery ID. */
+  readonly #running = new Map<string, Promise<Outcome>>();
+  /**
+   * The deliveries being stored, by endpoint and delivery ID. Each promise resolves when the accepted delivery is logged.
+   */
+  readonly #storing = new Map<string, Promise<void>>();
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#recorder = new DeliveryRecorder(options);
+  }
+
+  /** Answers an HTTP request. Never rejects. */
+  async handle(request: DeliveryRequest): Promise<Answer> {
+    const startedAt = performance.now();
+    const { endpoints, secretCheck, bodyLimit } = this.#options;
+    let endpoint: Endpoint | undefined;
+    try {
+      endpoint = endpoints.get(request.endpointName);
+      if (!endpoint) throw endpointNotFound();
+      checkRequest(request, endpoint, secretCheck);
+      const body = await request.readBody(bodyLimit);
+      // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
+      const id = usableId(request.header("webhook-id"));
+      const parsing = this.#parse(endpoint, { body, id });
+      let parsed = parsing instanceof Promise ? await parsing : parsing;
+      // Only a Hub sends an ID. The command on the landing page does not.
+      if (id !== undefined && parsed.hubPayload) endpoint.activity.registration = "registered";
+      if (endpoint.queue && parsed.ignored === undefined) {
+        if (!this.#isFromInbox(parsed)) {
+          return await this.#store(endpoint, parsed, { startedAt, request });
+        }
+        parsed = { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
+      }
+      const ranAt = performance.now();
+      const { running, duplicate, recorded } = this.#runOnce(endpoint, parsed, request);
+      const answered = answerOutcome(await running, endpoint.name);
+      const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first: answered.answer }) : answered.answer;
+      const endedAt = performance.now();
+      if (recorded) this.#endRun(recorded, answered, endedAt - ranAt, answer.status);
+      this.#recorder.recordAnswered(endpoint, parsed, {
+        outcome: answered.outcome,
+        duplicate,
+        isRepeat: recorded?.isRepeat,
+        status: answer.status,
+        ms: endedAt - startedAt,
+        handlerMs: endedAt - ranAt,
+      });
+      return answer;
+    } catch (error) {
+      return answerRefusal(error, { endpoint, request }, this.#options);
+    }
+  }
+
+  /** Whether an event comes from the bucket of the inbox. Storing the event would cause the next one. */
+  #isFromInbox({ hubPayload }: ParsedDelivery): boolean {
+    const repo = hubPayload?.repo;
+    return repo?.type === "bucket" && repo.name === this.#options.bucket();
+  }
+
+  /** Runs a delivery that the inbox has claimed. Never rejects. */
+  async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<FinishedRun> {
+    const { history, now, redactOutcome } = this.#options;
+    // Waits, so that "delivery accepted" is logged before the outcome of a fast handler.
+    await this.#storing.get(keyOf(claimed));
+    const startedAt = performance.now();
+    let parsed: ParsedDelivery | undefined;
+    let outcome: Outcome;
+    let details: AttemptDetails | undefined;
+    try {
+      parsed = await endpoint.parse(claimed);
+      history.changed(claimed);
+      const recorder = history.createRecorder();
+      const answered = await this.#runUnanswered(endpoint, parsed, { signal, recorder });
+      const isInterrupted = signal.aborted;
+      outcome = dropInvalidRetryTime(answered.outcome, { endpoint, claimed, isInterrupted, now: now() });
+      details = recorder?.details(outcome, resultTextOf(answered));
+    } catch (cause) {
+      // The endpoint's schema may have changed since the delivery was stored.
+      outcome = { status: "failed", error: WebhookError.isInstance(cause) ? cause : internalError(cause) };
+    }
+    const ended = { outcome, ms: performance.now() - startedAt, claimed, abortReason: signal.reason, at: now() };
+    const onStored: FinishedRun["onStored"] = (next) =>
+      this.#recorder.recordAttempt(endpoint, parsed, { ...ended, next });
+    const redacted = redactOutcome(outcome);
+    return details ? { ...redacted, details, onStored } : { ...redacted, onStored };
+  }
+
+  /**
+   * Runs the delivery that started a job. The handler of a background endpoint also runs immediately.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
+   */
+  async runJob(endpoint: Endpoint, { body, id, signal }: Omit<JobDelivery, "endpoint">): Promise<Outcome> {
+    const startedAt = performance.now();
+    const parsed = await this.#parse(endpoint, { body, id: usableId(id) });
+    const ranAt = performance.now();
+    const { outcome } = await this.#runUnanswered(endpoint, parsed, { signal });
+    const endedAt = performance.now();
+    this.#recorder.recordAnswered(endpoint, parsed, {
+      outcome,
+      ms: endedAt - startedAt,
+      handlerMs: endedAt - ranAt,
+    });
+    return outcome;
+  }
+
+  /**
+   * Runs a delivery from `server.receive()`, which is not logged or counted.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
+   */
+  async receive(endpoint: Endpoint, delivery: Pick<JobDelivery, "body" | "id">): Promise<Outcome> {
+    const startedAt = performance.now();
+    const { running, recorded } = this.#runOnce(endpoint, await this.#parse(endpoint, delivery));
+    const answered = answerOutcome(await running, endpoint.name);
+    if (recorded) this.#endRun(recorded, answered, performance.now() - startedAt);
+    return answered.outcome;
+  }
+
+  /**
+   * Accepts a delivery from the console: stores it for a background endpoint, or starts its handler. Resolves before the handler
+   * has finished, which `done` reports.
+   *
+   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`, `INBOX_FULL`, `INBOX_UNAVAILABLE`.
+   */
+  async submit(
+    endpoint: Endpoint,
+    { body, replayOf }: { body: string; replayOf?: string },
+  ): Promise<{ id: string; done?: Promise<void> }> {
+    const startedAt = performance.now();
+    const parsed = await this.#parse(endpoint, { body, id: undefined });
+    const { id } = parsed.delivery;
+    if (endpoint.queue && parsed.ignored === undefined) {
+      await this.#store(endpoint, parsed, { startedAt, replayOf });
+      return { id };
+    }
+    const { history } = this.#options;
+    const recorded = history.start(parsed, { replayOf });
+    const done = this.#runUnanswered(endpoint, parsed, { recorder: recorded }).then((answered) => {
+      const ms = performance.now() - startedAt;
+      if (recorded) this.#endRun(recorded, answered, ms);
+      const { outcome } = answered;
+      this.#recorder.recordAnswered(endpoint, parsed, {
+        outcome,
+        ms,
+        handlerMs: ms,
+      });
+    });
+    return { id, done };
+  }
+
+  #endRun(run: RecentRun, { outcome, answer }: AnsweredOutcome, durationMs: number, responseStatus?: number): void {
+    const resultText = resultTextOf({ outcome, answer });
+    this.#options.history.end(run, { outcome, durationMs, responseStatus }, resultText);
+  }
+
+  /** Returns a promise only if the endpoint's schema is asynchronous. */
+  #parse(endpoint: Endpoint, { body, id }: Pick<JobDelivery, "body" | "id">): ParsedDelivery | Promise<ParsedDelivery> {
+    const parsing = endpoint.parse({
+      id: id ?? this.#options.createId(),
+      endpoint: endpoint.name,
+      body,
+      receivedAt: new Date(this.#options.now()),
+      attempt: 1,
+    });
+    return parsing instanceof Promise
+      ? parsing.then((parsed) => this.#logUnknownNames(parsed))
+      : this.#logUnknownNames(parsing);
+  }
+
+  /** Stores a delivery and returns the answer. The handler runs later. */
+  async #store(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    { startedAt, request, replayOf }: { startedAt: number; request?: DeliveryRequest; replayOf?: string | undefined },
+  ): Promise<Answer> {
+    const { delivery } = parsed;
+    const { history, store } = this.#options;
+    const headers = request && history.headersToStore(request.captureHeaders()());
+    const logged = Promise.withResolvers<void>();
+    const key = keyOf(delivery);
+    this.#storing.set(key, logged.promise);
+    try {
+      const { duplicate } = await store({ ...delivery, headers, replayOf });
+      history.changed(delivery);
+      this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
+      return answerAccepted({ id: delivery.id, duplicate });
+    } finally {
+      this.#storing.delete(key);
+      logged.resolve();
+    }
+  }
+
+  /** Runs the handler, unless the filter ignores the delivery. */
+  #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
+    const { delivery, hubPayload, ignored } = parsed;
+    if (ignored !== undefined) return { status: "ignored", reason: ignored };
+    const { log, hub } = this.#options;
+    const run = () => runHandler({ endpoint, delivery, log, hub, ...source });
+    if (!endpoint.conditions || !hubPayload) return run();
+    return this.#runOnConditions(run, { endpoint, delivery, payload: hubPayload, source });
+  }
+
+  async #runOnConditions(
+    run: () => Outcome | Promise<Outcome>,
+    { source: { request, signal }, ...checked }: Omit<CheckedDelivery, "signal"> & { source: RunSource },
+  ): Promise<Outcome> {
+    try {
+      const checking = { ...checked, signal: request?.signal ?? signal };
+      const reason = await this.#options.conditionCheck.reasonToIgnore(checking);
+      return reason === undefined ? await run() : { status: "ignored", reason };
+    } catch (cause) {
+      return { status: "failed", error: notChecked(cause) };
+    }
+  }
+
+  /**
+   * Runs a delivery, or waits for the same delivery if it is already running. The Hub resends a delivery if it receives
+   * no response.
+   */
+  #runOnce(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    request?: DeliveryRequest,
+  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; recorded?: RecentRun | undefined } {
+    const key = keyOf(parsed.delivery);
+    const inProgress = this.#running.get(key);
+    if (inProgress) return { running: inProgress, duplicate: true };
+    const recorded = this.#options.history.start(parsed, { headers: request?.captureHeaders() });
+    const running = this.#run(endpoint, parsed, { request, recorder: recorded });
+    if (running instanceof Promise) {
+      this.#running.set(key, running);
+      void running.then(() => this.#running.delete(key));
+    }
+    return { running, duplicate: false, recorded };
+  }
+
+  /** Runs a delivery for which no client waits. */
+  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<AnsweredOutcome> {
+    // The answer is not sent, but its creation turns an error `Response` or an invalid result into a failure.
+    return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name);
+  }
+
+  #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {
+    for (const name of parsed.hubPayload ? unknownNames(parsed.hubPayload) : []) {
+      if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
+      this.#loggedNames.add(name);
+      this.#options.log.info(
+        { unknown: name },
+        "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
+      );
+    }
+    return parsed;
+  }
+}
+
+/** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */
+function usableId(id: string | null | undefined): string | undefined {
+  return id != null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
+}
+
+function keyOf({ endpoint, id }: { endpoint: string; id: string }): string {
+  return `${endpoint} ${id}`;
+}

@@ -1,0 +1,185 @@
+import { WebhookError } from "../core/errors.ts";
+import type { Logger } from "../core/log.ts";
+import { formatDuration } from "../core/options.ts";
+import type { ClaimedDelivery, NextStep } from "../inbox/inbox.ts";
+import type { Outcome } from "../payload/parse.ts";
+import type { Activity } from "./counts.ts";
+import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
+
+/** A background attempt that has ended, and the step that the inbox has decided. */
+interface EndedAttempt {
+  outcome: Outcome;
+  next: NextStep;
+  claimed: ClaimedDelivery;
+  /** The duration of the attempt. */
+  ms: number;
+  /** Why the inbox has interrupted the attempt, if it has. */
+  abortReason: unknown;
+  /** When the attempt ended, in milliseconds since the epoch. */
+  at: number;
+}
+
+/** The fields of a log line for a delivery or attempt. `hub-webhooks dev` reads them from the server's log. */
+export interface DeliveryLogFields {
+  endpoint: string;
+  deliveryId: string;
+  repo?: string | undefined;
+  scope?: string | undefined;
+  action?: string | undefined;
+  /** The number of the background attempt. */
+  attempt?: number;
+  /** The status of the response. Missing for background attempts and jobs. */
+  status?: number | undefined;
+  /** Missing if the delivery was only stored, or was refused. */
+  outcome?: "succeeded" | "ignored" | "failed" | "retrying" | "dead" | "abandoned";
+  duplicate?: boolean | undefined;
+  /** Why the delivery was ignored. */
+  reason?: string;
+  nextAttemptInMs?: number;
+  code?: string;
+  /** The value that the handler threw. */
+  err?: unknown;
+  ms?: number;
+}
+
+/**
+ * Records the outcome of each delivery and attempt: writes one log line and updates the activity.
+ *
+ * | end | `outcome` in the log | counted as | status in the inbox |
+ * |---|---|---|---|
+ * | the handler returned a result | `succeeded` | `succeeded` | `succeeded` |
+ * | the filter or a condition did not match | `ignored` | `ignored` | `ignored`, or not stored |
+ * | failed before the response | `failed` | `failed` | not stored |
+ * | failed in the background, to be retried | `retrying` | `retrying` | `queued` |
+ * | failed in the background, not retried | `dead` | `dead` | `dead` |
+ * | interrupted in the background | `abandoned` | not counted | `queued` |
+ */
+export class DeliveryRecorder {
+  readonly #activity: Activity;
+  readonly #log: Logger;
+
+  constructor({ activity, log }: { activity: Activity; log: Logger }) {
+    this.#activity = activity;
+    this.#log = log;
+  }
+
+  /** Records a delivery whose handler ran before the response, or that the filter ignored. */
+  recordAnswered(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    {
+      outcome,
+      duplicate,
+      isRepeat,
+      status,
+      ms,
+      handlerMs,
+    }: {
+      outcome: Outcome;
+      /** Whether the outcome belongs to an earlier arrival of the same delivery. Default `false`. */
+      duplicate?: boolean;
+      /** Whether the delivery has failed before, so that this run is another attempt. */
+      isRepeat?: boolean | undefined;
+      /** The status of the response. Missing for a delivery without a response. */
+      status?: number;
+      /** The time from the request to the response. */
+      ms: number;
+      /** The duration of the handler run. */
+      handlerMs: number;
+    },
+  ): void {
+    // A run is counted only for the first arrival of its delivery.
+    if (!duplicate) {
+      if (!isRepeat) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
+      this.#activity.ended(endpoint.activity, outcome.status, isRepeat);
+      if (outcome.status !== "ignored") this.#activity.ran(endpoint, handlerMs);
+    }
+    const fields: DeliveryLogFields = {
+      ...fieldsOf(endpoint, parsed),
+      outcome: outcome.status,
+      duplicate: duplicate || undefined,
+      status,
+      ms: roundTime(ms),
+    };
+    const log = this.#log;
+    if (outcome.status === "failed") {
+      log.error({ ...fields, code: outcome.error.code, err: outcome.error.cause }, outcome.error.message);
+    } else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
+    else log.info(fields, "delivery succeeded");
+  }
+
+  /** Records that a delivery of a background endpoint was stored and answered, after `ms` milliseconds. */
+  recordAccepted(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    { duplicate, ms }: { duplicate: boolean; ms: number },
+  ): void {
+    if (!duplicate) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
+    const fields: DeliveryLogFields = {
+      ...fieldsOf(endpoint, parsed),
+      duplicate: duplicate || undefined,
+      status: 202,
+      ms: roundTime(ms),
+    };
+    this.#log.info(fields, "delivery accepted");
+  }
+
+  /**
+   * Records an attempt after the inbox has stored it. `parsed` is missing if the endpoint no longer accepts the stored body, so that its
+   * handler did not run.
+   */
+  recordAttempt(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery | undefined,
+    { outcome, next, claimed, ms, abortReason, at }: EndedAttempt,
+  ): void {
+    if (parsed && outcome.status !== "ignored") this.#activity.ran(endpoint, ms);
+    const fields: DeliveryLogFields = parsed
+      ? { ...fieldsOf(endpoint, parsed), attempt: claimed.attempt, ms: roundTime(ms) }
+      : { endpoint: endpoint.name, deliveryId: claimed.id, attempt: claimed.attempt };
+    if (outcome.status !== "failed") {
+      this.#activity.ended(endpoint.activity, outcome.status);
+      const reason = outcome.status === "ignored" ? { reason: outcome.reason } : {};
+      this.#log.info({ ...fields, outcome: outcome.status, ...reason }, `delivery ${outcome.status}`);
+      return;
+    }
+    if (next.status === "queued" && !next.counts) {
+      // The error is only a consequence of the abort, so the abort reason is logged instead.
+      const { code, message } = WebhookError.isInstance(abortReason) ? abortReason : outcome.error;
+      this.#log.warn(
+        { ...fields, outcome: "abandoned", code },
+        `delivery was interrupted and will run again: ${message}`,
+      );
+      return;
+    }
+    const { code, cause: err, message } = outcome.error;
+    if (next.status !== "queued") {
+      this.#activity.ended(endpoint.activity, "dead");
+      const dead: DeliveryLogFields = { ...fields, outcome: "dead", code, err };
+      this.#log.error(
+        dead,
+        `delivery is dead: ${message} Replay the delivery in the console or with hub-webhooks deliveries replay.`,
+      );
+      return;
+    }
+    this.#activity.ended(endpoint.activity, "retrying");
+    const nextAttemptInMs = Math.max(0, next.dueAt - at);
+    const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, code, err };
+    this.#log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${message}`);
+  }
+}
+
+function fieldsOf(endpoint: Endpoint, { delivery, hubPayload }: ParsedDelivery): DeliveryLogFields {
+  return {
+    endpoint: endpoint.name,
+    deliveryId: delivery.id,
+    repo: hubPayload && `${hubPayload.repo.type}:${hubPayload.repo.name}`,
+    scope: hubPayload?.event.scope,
+    action: hubPayload?.event.action,
+  };
+}
+
+/** Rounds to a tenth of a millisecond. */
+function roundTime(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

@@ -1,0 +1,171 @@
+import { readEnvironment } from "../core/environment.ts";
+import type { Logger } from "../core/log.ts";
+import { optionError } from "../core/options.ts";
+import { untilAborted } from "../core/time.ts";
+import type { Whoami } from "../hub/account.ts";
+import type { HubClient, HubClientOptions } from "../hub/client.ts";
+import { findHubUrl } from "../hub/hub-url.ts";
+import { type ActionObserver, observeActions } from "../hub/repositories/action-observer.ts";
+
+interface DeferredClientOptions {
+  /** Loads the client. Called for each call, so it must return the same client each time. */
+  load: () => Promise<HubClient>;
+  /** The value of `hubUrl`, which is available before the client is loaded. */
+  hubUrl: () => string;
+}
+
+/**
+ * Creates a client that loads the real client at the first call of a method, because handlers read `context.hub` synchronously.
+ *
+ * The results of all methods are promises that can also be iterated: the real result is either a promise or an async iterable, but
+ * which of the two is unknown before the client is loaded. Only `repo()` returns an object without waiting.
+ */
+export function createDeferredClient({ load, hubUrl }: DeferredClientOptions): HubClient {
+  return defer(load, (key) => {
+    if (key === "hubUrl") return hubUrl();
+    if (key === "repo") return (...args: unknown[]) => deferRepository(load, args);
+    return undefined;
+  });
+}
+
+function deferRepository(load: () => Promise<HubClient>, args: readonly unknown[]) {
+  const [repo] = args;
+  return defer(
+    async () => call(await load(), "repo", args),
+    (key) => (key === "ref" ? { type: readProperty(repo, "type"), name: readProperty(repo, "name") } : undefined),
+  );
+}
+
+/** Creates an object whose methods call the methods of the object that `load` returns. `known` returns properties that are known before. */
+function defer(load: () => Promise<unknown>, known: (key: string) => unknown) {
+  // The target has no type, because the proxy never reads it.
+  return new Proxy(Object.create(null), {
+    get: (_target, key) => (isReadable(key) ? (known(key) ?? deferMember(load, key)) : undefined),
+  });
+}
+
+/** Creates a value that is both a method and a resource: `hub.whoami()` calls it, and `hub.jobs.run()` reads its property. */
+function deferMember(load: () => Promise<unknown>, key: string): unknown {
+  return new Proxy(() => {}, {
+    apply: (_target, _self, args: readonly unknown[]) => toIterable(load().then((owner) => call(owner, key, args))),
+    get: (_target, name) =>
+      isReadable(name) ? deferMember(async () => readProperty(await load(), key), name) : undefined,
+  });
+}
+
+/** Whether a key can be a method or resource. `await` reads `then`, and inspection reads symbols. */
+function isReadable(key: string | symbol): key is string {
+  return typeof key === "string" && key !== "then";
+}
+
+function call(owner: unknown, key: string, args: readonly unknown[]): unknown {
+  const method = readProperty(owner, key);
+  if (typeof method !== "function") throw new TypeError(`The Hub client has no method "${key}".`);
+  return Reflect.apply(method, owner, args);
+}
+
+function readProperty(owner: unknown, key: string): unknown {
+  return typeof owner === "object" && owner !== null ? Reflect.get(owner, key) : undefined;
+}
+
+/** Adds the methods of `Pages` to a promise of a result. */
+function toIterable(result: Promise<unknown>) {
+  const iterate = async function* (source: Promise<unknown>) {
+    const found = await source;
+    if (!isAsyncIterable(found)) throw new TypeError("The result of this method is not a list. Use await.");
+    yield* found;
+  };
+  return Object.assign(result, {
+    pages: () => iterate(result.then((pages) => call(pages, "pages", []))),
+    [Symbol.asyncIterator]: () => iterate(result),
+  });
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/**
+ * The `hub` option of a server: the options of a client, or a client. The type of a client contains only the method that the server
+ * calls, so that TypeScript infers the parameters of a `fetch` function in the options.
+ */
+export type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions>;
+
+interface ServerHubOptions {
+  /** The `hub` option of the server. */
+  hub: HubOption | undefined;
+  /** The `hubSignature` option of the server. */
+  signature: string | undefined;
+  observer: ActionObserver;
+  log: Logger;
+}
+
+const maxSignatureChars = 200;
+
+/** The Hub client of a server, which is loaded when it is first used. */
+export class ServerHub {
+  /** The name of this server in its markers. */
+  readonly signature: string;
+  readonly #options: ServerHubOptions;
+  #client: HubClient | undefined;
+  #loading: Promise<HubClient> | undefined;
+  #account: Promise<Whoami> | undefined;
+
+  /** @throws `OPTION_INVALID` if the signature is invalid. */
+  constructor(options: ServerHubOptions) {
+    this.#options = options;
+    this.signature = checkSignature(options.signature) ?? readEnvironment("SPACE_ID") ?? "server";
+  }
+
+  /** The client. Before the client is loaded, a client that loads it when one of its methods is called. */
+  get client(): HubClient {
+    this.#client ??= this.#create();
+    return this.#client;
+  }
+
+  /** Returns the account of the token. Requests it only once, also for callers whose signal aborts. */
+  async account(signal: AbortSignal): Promise<Whoami> {
+    this.#account ??= this.client.whoami().catch((error) => {
+      this.#account = undefined;
+      throw error;
+    });
+    return untilAborted(this.#account, signal);
+  }
+
+  #create(): HubClient {
+    const { hub, observer } = this.#options;
+    if (isClient(hub)) return hub[observeActions]({ observer, signature: this.signature });
+    return createDeferredClient({ load: () => this.#load(hub), hubUrl: () => findHubUrl(hub?.hubUrl) });
+  }
+
+  #load(options: HubClientOptions | undefined): Promise<HubClient> {
+    this.#loading ??= this.#loadOnce(options).catch((error) => {
+      this.#loading = undefined;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  async #loadOnce(options: HubClientOptions | undefined): Promise<HubClient> {
+    const { observer, log } = this.#options;
+    const { createObservedClient } = await import("./hub-client.ts");
+    this.#client = createObservedClient({ logger: log, ...options }, { observer, signature: this.signature });
+    return this.#client;
+  }
+}
+
+function isClient(hub: HubOption | undefined): hub is Pick<HubClient, typeof observeActions> {
+  return hub !== undefined && observeActions in hub;
+}
+
+function checkSignature(signature: string | undefined): string | undefined {
+  if (signature === undefined) return undefined;
+  if (typeof signature === "string" && signature !== "" && signature.length <= maxSignatureChars) {
+    if (signature.isWellFormed()) return signature;
+  }
+  throw optionError({
+    option: "hubSignature",
+    value: signature,
+    expected: `a text of 1 to ${maxSignatureChars} characters`,
+  });
+}

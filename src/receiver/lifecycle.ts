@@ -1,0 +1,255 @@
+import { isTestRun } from "../core/environment.ts";
+import { type Logger, minRedactedLength } from "../core/log.ts";
+import { type Duration, toMilliseconds } from "../core/options.ts";
+import type { BackgroundWork } from "./background.ts";
+import type { ReceiverConsole } from "./console/receiver-console.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { ServerRedaction } from "./logs.ts";
+import type { MetricsRoute } from "./metrics-route.ts";
+import type { ProcessManager } from "./node/signals.ts";
+import type { RunningServer, ServerParts } from "./node/start-server.ts";
+import type { LaunchedServer, LaunchOptions } from "./options.ts";
+import { isPubliclyReachable, type OwnerCheck } from "./owner.ts";
+import type { SecretCheck } from "./secret.ts";
+
+interface StartupReportOptions {
+  endpoints: ReadonlyMap<string, Endpoint>;
+  secretCheck: SecretCheck;
+  ownerCheck: Pick<OwnerCheck, "problem">;
+  redaction: Pick<ServerRedaction, "shortNames">;
+  log: Logger;
+}
+
+/** Logs the settings that are probably mistakes, and whether the endpoints require a secret. Logs them only once. */
+export class StartupReport {
+  readonly #options: StartupReportOptions;
+  /** The calls without a handler whose results have not been applied as decorators. */
+  readonly #unapplied = new Set<{ readonly call: string }>();
+  #logged = false;
+
+  constructor(options: StartupReportOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Logs the report at the first call. An edge worker passes its `bindings` with each request. Without `announce`, only
+   * mistakes are logged.
+   */
+  log(bindings?: unknown, { announce } = { announce: true }): void {
+    if (this.#logged) return;
+    this.#logged = true;
+    const { endpoints, secretCheck, ownerCheck, redaction, log } = this.#options;
+    for (const endpoint of endpoints.values()) this.#logWarnings(endpoint);
+    for (const { call } of this.#unapplied) this.#warnUnapplied(call);
+    for (const warning of secretCheck.warnings(bindings)) log.warn(warning);
+    if (redaction.shortNames.length > 0) {
+      log.warn(
+        { code: "SECRET_TOO_SHORT" },
+        `Secrets with fewer than ${minRedactedLength} characters are not redacted in logs: ${redaction.shortNames.join(", ")}. Use longer secrets, such as the output of "openssl rand -hex 32".`,
+      );
+    }
+    const problem = secretCheck.problem(bindings);
+    for (const found of [problem, ownerCheck.problem(bindings)]) {
+      if (found) log.error({ code: found.code }, found.message);
+    }
+    if (problem) return;
+    if (!announce) return;
+    if (secretCheck.isSecretDisabled) {
+      log.info("The endpoints are open to everyone, because { secret: false } is set.");
+      return;
+    }
+    if (secretCheck.isSet(bindings)) {
+      log.info("A webhook secret is set. Deliveries without the secret are refused.");
+      return;
+    }
+    log.warn(
+      "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and set the same secret on the webhook.",
+    );
+  }
+
+  /** Logs the warnings of an endpoint that is added after the report. */
+  added(endpoint: Endpoint): void {
+    if (this.#logged) this.#logWarnings(endpoint);
+  }
+
+  /**
+   * Records a `webhook` call without a handler, whose result should be applied as a decorator. Logs a warning unless the
+   * caller calls the returned function when the decorator is applied.
+   */
+  trackDecoratorCall(call: string): () => void {
+    const expected = { call };
+    this.#unapplied.add(expected);
+    // Decorators are applied while their class is defined, before this microtask runs.
+    if (this.#logged) queueMicrotask(() => this.#unapplied.has(expected) && this.#warnUnapplied(call));
+    return () => void this.#unapplied.delete(expected);
+  }
+
+  #warnUnapplied(call: string): void {
+    this.#options.log.warn(
+      `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or use the call as a decorator of a method.`,
+    );
+  }
+
+  #logWarnings({ name, warnings }: Endpoint): void {
+    for (const warning of warnings) this.#options.log.warn({ endpoint: name }, warning);
+  }
+}
+
+const defaultGrace: Duration = "30s";
+
+interface LifecycleOptions {
+  background: BackgroundWork;
+  metrics: MetricsRoute;
+  console: ReceiverConsole;
+  server: ServerParts;
+  /** Replaces the console logger with the logger of a running server. */
+  openLogger: () => Promise<void>;
+}
+
+/** Prepares, launches, and closes a server. */
+export class ServerLifecycle {
+  readonly #options: LifecycleOptions;
+  #prepared: Promise<void> | undefined;
+  /** The launch that is in progress or succeeded. */
+  #launching: Promise<RunningServer> | undefined;
+  #running: RunningServer | undefined;
+  /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
+  #processManager: ProcessManager | undefined;
+  #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
+  /** The options of the last launch. */
+  #launchOptions: LaunchOptions = {};
+  /** Aborted when the server closes. */
+  #closing = new AbortController();
+
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the server's pages have a public URL. */
+  get isPublic(): boolean {
+    return isPubliclyReachable(this.#launchOptions);
+  }
+
+  /** Whether the server is closed or closing. */
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** The addresses of the launched server; `undefined` while it is not listening. */
+  get launchedServer(): LaunchedServer | undefined {
+    return this.#running;
+  }
+
+  /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
+  prepare(): Promise<void> {
+    const prepare = async () => {
+      await this.#options.openLogger();
+      await this.#options.metrics.open();
+    };
+    this.#prepared ??= prepare().catch((error) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  /** Prepares the server and opens the inbox if necessary, without listening. */
+  async ready(): Promise<void> {
+    this.#reopen();
+    await this.#open();
+    this.#options.server.report({ announce: true });
+  }
+
+  /**
+   * Prepares the server and listens. Until the server is closed, further calls return the result of the first launch. With
+   * `mayExit`, a failed launch of a server that manages the process exits the process.
+   */
+  async launch(options: LaunchOptions, { mayExit = true } = {}): Promise<LaunchedServer> {
+    this.#launching ??= this.#launch(options, mayExit);
+    const launched = await this.#launching.finally(() => this.#processManager?.exiting);
+    return {
+      port: launched.port,
+      url: launched.url,
+      // A getter, because the URL of a tunnel may change.
+      get publicUrl() {
+        return launched.publicUrl;
+      },
+    };
+  }
+
+  /**
+   * Closes the listener, and then the inbox. Returns whether all requests in progress finished in time. Interrupted
+   * background deliveries have no effect on the result, because they run again.
+   */
+  async close(): Promise<boolean> {
+    const { background, server } = this.#options;
+    this.#closing.abort();
+    background.stopOpening();
+    const startedAt = performance.now();
+    const launching = this.#launching;
+    const launched = await launching?.catch(() => undefined);
+    const [complete] = await Promise.all([launched?.close() ?? true, this.#options.console.close(this.#graceMs)]);
+    // Closes the inbox after the last request, because the request may still store a delivery. Both share one grace period.
+    await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
+    server.refusalLog.flush();
+    if (launched && this.#launching === launching) {
+      this.#launching = undefined;
+      this.#running = undefined;
+      this.#processManager?.release();
+    }
+    return complete;
+  }
+
+  /** Logs an error that needs a restart. A server that manages the process exits. */
+  fail(error: unknown): void {
+    this.#processManager?.exitAfter(error);
+    this.#options.server.log.error(
+      { err: error },
+      "The server cannot open its inbox. Fix the problem, then restart the server.",
+    );
+  }
+
+  /** Prepares the server and opens the inbox if there is a background endpoint. */
+  async #open(): Promise<void> {
+    const { background, server } = this.#options;
+    await this.prepare();
+    server.secretCheck.assertUsable();
+    server.ownerCheck.assertUsable();
+    // A server that was closed in the meantime must not open its inbox, which nothing would close.
+    if (!this.isClosed) await background.openIfNeeded();
+  }
+
+  #reopen(): void {
+    if (this.isClosed) this.#closing = new AbortController();
+  }
+
+  async #launch(options: LaunchOptions, mayExit: boolean): Promise<RunningServer> {
+    const { background, server } = this.#options;
+    const wasOpen = background.opened !== undefined;
+    this.#launchOptions = options;
+    this.#reopen();
+    const { signal } = this.#closing;
+    let processManager: ProcessManager | undefined;
+    try {
+      if (options.handleSignals ?? !isTestRun()) {
+        const { manageProcess } = await import("./node/signals.ts");
+        // Before the inbox opens, because queued deliveries then run while the tunnel opens.
+        processManager = manageProcess({ close: () => this.close(), log: server.log });
+      }
+      this.#processManager = processManager;
+      await this.#open();
+      const { startServer } = await import("./node/start-server.ts");
+      this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
+      this.#running = await startServer(server, options, { graceMs: this.#graceMs, signal });
+      return this.#running;
+    } catch (error) {
+      this.#launching = undefined;
+      // A server that is not listening must not run deliveries.
+      if (!wasOpen) await background.close(this.#graceMs);
+      processManager?.release();
+      // A signal stopped the launch, and its handler exits the process.
+      if (mayExit && !processManager?.exiting) processManager?.exitAfter(error);
+      throw error;
+    }
+  }
+}

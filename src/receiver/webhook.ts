@@ -1,0 +1,255 @@
+import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/options.ts";
+import type { WebhookPayload } from "../payload/schema.ts";
+import type { EndpointDetails } from "./control.ts";
+import type { EndpointRegistration } from "./counts.ts";
+import {
+  createEndpoint,
+  type Endpoint,
+  type EndpointOptions,
+  type Handler,
+  type HandlerContext,
+  type PayloadFor,
+} from "./endpoint.ts";
+
+/** The endpoints of a server, in the order of their registration. */
+export class EndpointRegistry {
+  readonly #byName = new Map<string, Endpoint>();
+
+  get byName(): ReadonlyMap<string, Endpoint> {
+    return this.#byName;
+  }
+
+  get all(): readonly Endpoint[] {
+    return [...this.#byName.values()];
+  }
+
+  get names(): readonly string[] {
+    return [...this.#byName.keys()];
+  }
+
+  get backgroundEndpoints(): readonly Endpoint[] {
+    return this.all.filter(({ queue }) => queue !== undefined);
+  }
+
+  /** Describes the endpoints for the CLI and for registration. */
+  describe(): readonly EndpointDetails[] {
+    return this.all.map(({ name, watch, domains, repos, scopes, queue, warnings }) => {
+      return { name, watch, domains, repos, scopes, warnings, background: queue !== undefined };
+    });
+  }
+
+  /** @throws `ENDPOINT_EXISTS` */
+  assertNew(name: string): void {
+    if (!this.#byName.has(name)) return;
+    throw new WebhookError(
+      `An endpoint named "${name}" is already registered. Rename one of the endpoints. A class whose methods are endpoints can be instantiated only once.`,
+      { code: "ENDPOINT_EXISTS" },
+    );
+  }
+
+  add(endpoint: Endpoint): void {
+    this.#byName.set(endpoint.name, endpoint);
+  }
+
+  /** Sets whether webhooks on the Hub deliver to the endpoints, by endpoint. */
+  setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void {
+    for (const { name, activity } of this.all) activity.registration = registrations.get(name) ?? activity.registration;
+  }
+
+  /**
+   * Returns the endpoint with this name. Without a name, returns the only endpoint.
+   *
+   * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`.
+   */
+  find(name: string | undefined): Endpoint {
+    const { names } = this;
+    if (name === undefined && names.length !== 1) {
+      throw new WebhookError(
+        `The server does not have exactly one endpoint. Choose an endpoint, as in receive(payload, { endpoint: "${names[0] ?? "retrain"}" }).`,
+        { code: "ENDPOINT_REQUIRED" },
+      );
+    }
+    const endpoint = this.#byName.get(name ?? names[0] ?? "");
+    if (endpoint) return endpoint;
+    throw endpointUnknown(name, names);
+  }
+}
+
+/** Creates the error for an unknown endpoint name. */
+export function endpointUnknown(name: string | undefined, names: readonly string[]): WebhookError {
+  return new WebhookError(
+    names.length === 0 || name === undefined
+      ? "The server has no endpoints. Register a handler with server.webhook()."
+      : `Unknown endpoint ${JSON.stringify(name)}. Valid endpoints: ${names.join(", ")}.`,
+    { code: "ENDPOINT_UNKNOWN", status: 404 },
+  );
+}
+
+/**
+ * A standard decorator that registers a method as an endpoint. Requires TypeScript without `experimentalDecorators`. Static
+ * methods are registered when the class is defined, and other methods when the class is instantiated for the first time.
+ */
+export type WebhookDecorator<Payload> = <
+  This,
+  Method extends (this: This, payload: Payload, context: HandlerContext<Payload>) => unknown,
+>(
+  method: Method,
+  context: ClassMethodDecoratorContext<This, Method>,
+) => void;
+
+/**
+ * Registers handlers as endpoints. TypeScript infers the payload type from the options. Leading and trailing slashes
+ * are removed from a name, so `"/retrain/"` becomes `"retrain"`.
+ *
+ * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `ENDPOINT_EXISTS`, `OPTION_INVALID`, `DECORATOR_INVALID`;
+ * `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, such as a worker.
+ */
+export interface WebhookFunction {
+  /**
+   * Registers a named function. The endpoint has the name of the function.
+   *
+   * @example
+   * ```ts
+   * server.webhook(async function on_change(payload) {
+   *   console.log(payload.event.scope, payload.repo.name);
+   * });
+   * ```
+   */
+  <Declared extends Handler>(handler: Declared): Declared;
+  /**
+   * Registers a function under a name.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", async (payload) => ({ repo: payload.repo.name }));
+   * ```
+   */
+  <Declared extends Handler>(name: string, handler: Declared): Declared;
+  /**
+   * Registers a function with options, such as a filter.
+   *
+   * @example
+   * ```ts
+   * server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*" }, async (payload) => payload.updatedRefs);
+   * ```
+   */
+  <const Options extends EndpointOptions, Result>(
+    name: string,
+    options: Options,
+    handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result,
+  ): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
+  /**
+   * Returns a decorator for a method. Without a name, the endpoint has the name of the method.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook()
+   *   async on_change(payload: WebhookPayload) {
+   *     console.log(payload.repo.name);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
+  (name?: string): WebhookDecorator<WebhookPayload>;
+  /**
+   * Returns a decorator for a method, with options.
+   *
+   * @example
+   * ```ts
+   * class Bot {
+   *   @server.webhook({ scope: "discussion.comment" })
+   *   async on_comment(payload: DiscussionCommentPayload) {
+   *     console.log(payload.comment.content);
+   *   }
+   * }
+   * new Bot();
+   * ```
+   */
+  <const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
+  /** Returns a decorator for a method, with a name and options. */
+  <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
+}
+
+interface WebhookFunctionOptions {
+  /** Adds an endpoint. */
+  add: (endpoint: Endpoint) => void;
+  /**
+   * Called for each `webhook` call without a handler, such as `webhook("retrain", { scope })`. Returns a function to call
+   * when the result is applied as a decorator.
+   */
+  trackDecoratorCall: (call: string) => () => void;
+}
+
+/** Creates the function that registers endpoints. */
+export function createWebhookFunction({ add, trackDecoratorCall }: WebhookFunctionOptions): WebhookFunction {
+  function webhook<Declared extends Handler>(handler: Declared): Declared;
+  function webhook<Declared extends Handler>(name: string, handler: Declared): Declared;
+  function webhook<const Options extends EndpointOptions, Result>(
+    name: string,
+    options: Options,
+    handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result,
+  ): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
+  function webhook(name?: string): WebhookDecorator<WebhookPayload>;
+  function webhook<const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
+  function webhook<const Options extends EndpointOptions>(
+    name: string,
+    options: Options,
+  ): WebhookDecorator<PayloadFor<Options>>;
+  function webhook(...given: readonly (string | EndpointOptions | Handler<never> | undefined)[]): unknown {
+    // The decorator is used without parentheses, as in `@server.webhook`.
+    if (isDecoratorContext(given[1])) return Reflect.apply(decorator(undefined, {}), undefined, given);
+    const name = given.find((argument) => typeof argument === "string");
+    const handler = given.find((argument) => typeof argument === "function");
+    const options = given.find((argument) => typeof argument === "object") ?? {};
+    if (!handler && given.length > 2) {
+      throw optionError(
+        `The handler of ${callText(name, options)} is ${String(given[2])}. Pass a function as the last argument.`,
+      );
+    }
+    if (!handler) return decorator(name, options);
+    add(createEndpoint({ name: name ?? handler.name, options, handler }));
+    return handler;
+  }
+
+  function decorator(name: string | undefined, options: EndpointOptions): WebhookDecorator<never> {
+    const onApplied = trackDecoratorCall(callText(name, options));
+    return (method, context) => {
+      onApplied();
+      checkDecorated(context);
+      context.addInitializer(function () {
+        add(createEndpoint({ name: name ?? String(context.name), options, handler: method.bind(this) }));
+      });
+    };
+  }
+
+  return webhook;
+}
+
+/** Formats a call for messages, with the names of its options, such as `webhook("retrain", { scope, repo })`. */
+function callText(name: string | undefined, options: EndpointOptions): string {
+  const keys = Object.keys(options);
+  const shown = [
+    ...(name === undefined ? [] : [JSON.stringify(name)]),
+    ...(keys.length === 0 ? [] : [`{ ${keys.join(", ")} }`]),
+  ];
+  return `webhook(${shown.join(", ")})`;
+}
+
+/** Checks that the decorator is applied to a method as a standard decorator. A legacy decorator would register nothing. */
+function checkDecorated(context: unknown): void {
+  const kind = typeof context === "object" && context !== null && "kind" in context ? context.kind : undefined;
+  if (kind === "method") return;
+  throw new WebhookError(
+    kind === undefined
+      ? 'The @webhook decorator requires standard decorators. Remove "experimentalDecorators" from tsconfig.json.'
+      : `The @webhook decorator cannot be applied to a ${String(kind)}. Apply it to a method of the class.`,
+    { code: "DECORATOR_INVALID" },
+  );
+}
+
+function isDecoratorContext(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "addInitializer" in value;
+}

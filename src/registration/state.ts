@@ -1,0 +1,324 @@
+import { randomBytes, randomUUID, scrypt, timingSafeEqual } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import * as z from "zod";
+import { messageOf } from "../core/describe.ts";
+import { WebhookError } from "../core/errors.ts";
+import { checkPrivateFolder, isBusy, makePrivateFolder, syncFolder } from "../core/files.ts";
+
+const retryDelayMs = 20;
+
+/**
+ * Runs `work` while holding a lock that excludes other processes and other calls in this process. Returns `undefined`
+ * if the lock was not available in time. The lock is an SQLite transaction, which the operating system releases when
+ * the process exits, so there are no stale locks.
+ *
+ * @throws errors from the file system, SQLite, and `work`, and the signal's abort reason.
+ */
+export async function withFileLock<Result>(
+  {
+    file,
+    timeoutMs,
+    signal,
+  }: {
+    /** The path of the lock file, which must have no other use. The folder must exist. */
+    file: string;
+    timeoutMs: number;
+    signal?: AbortSignal | undefined;
+  },
+  work: () => Result | Promise<Result>,
+): Promise<{ result: Result } | undefined> {
+  const startedAt = performance.now();
+  // Create the file only if it does not exist. On most systems, closing a file releases all locks that the process
+  // holds on that file.
+  if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    while (!tryLock(database)) {
+      if (performance.now() - startedAt > timeoutMs) return undefined;
+      await sleep(retryDelayMs, undefined, { signal }).catch(() => {});
+      signal?.throwIfAborted();
+    }
+    return { result: await work() };
+  } finally {
+    // Close the database to end the transaction, which releases the lock.
+    database.close();
+  }
+}
+
+function tryLock(database: DatabaseSync): boolean {
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+    return true;
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * The hash of a secret, or `null` for no secret. A hash can be compared with a secret, but does not reveal the secret.
+ */
+const secretHash = z.union([z.null(), z.strictObject({ salt: z.string(), hash: z.string() })]);
+export type SecretHash = z.output<typeof secretHash>;
+
+/** The hash of a secret whose change was interrupted, so that the webhook has the former or the new secret. Matches no secret. */
+export const uncertainSecret: SecretHash = { salt: "", hash: "" };
+
+const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
+const saltBytes = 16;
+const hashBytes = 32;
+
+/**
+ * Hashes a secret for the state file, and checks whether a stored hash matches the secret. Hashes are cached, because
+ * computing a hash takes about 50 ms and the webhooks of a server usually share a secret.
+ */
+export class SecretHasher {
+  readonly #secret: string | undefined;
+  readonly #hashes = new Map<string, Promise<Buffer>>();
+  #stored: Promise<SecretHash> | undefined;
+
+  /** @param secret the secret, or `undefined` for no secret. */
+  constructor(secret: string | undefined) {
+    this.#secret = secret;
+  }
+
+  /** Returns the salted hash to store, or `null` for no secret. */
+  hash(): Promise<SecretHash> {
+    this.#stored ??= this.#hashNew();
+    return this.#stored;
+  }
+
+  /** Whether a stored hash matches this secret. `undefined` (an unknown secret) never matches. */
+  async matches(stored: SecretHash | undefined): Promise<boolean> {
+    if (stored === undefined || stored === null || this.#secret === undefined) {
+      return stored === null && this.#secret === undefined;
+    }
+    const expected = Buffer.from(stored.hash, "hex");
+    const actual = await this.#derive(this.#secret, stored.salt);
+    return actual.length === expected.length && timingSafeEqual(actual, expected);
+  }
+
+  async #hashNew(): Promise<SecretHash> {
+    if (this.#secret === undefined) return null;
+    const salt = randomBytes(saltBytes).toString("hex");
+    return { salt, hash: (await this.#derive(this.#secret, salt)).toString("hex") };
+  }
+
+  #derive(secret: string, salt: string): Promise<Buffer> {
+    const hash = this.#hashes.get(salt) ?? deriveKey(secret, Buffer.from(salt, "hex"), hashBytes);
+    this.#hashes.set(salt, hash);
+    return hash;
+  }
+}
+
+const watched = z.array(z.strictObject({ type: z.string(), name: z.string() }));
+
+/** The fields of a webhook that determine the deliveries and their destination. */
+const webhookFields = z.strictObject({ url: z.string(), watched, domains: z.array(z.string()) });
+
+/** The process that owns a temporary webhook. */
+const registrationSession = z.strictObject({
+  id: z.string().min(1),
+  /** While the session is running, a GET request to `url` returns `answer`. The URL is on this machine. */
+  alive: z.strictObject({ url: z.string(), answer: z.string().min(1) }),
+});
+
+const managedWebhook = z.strictObject({
+  id: z.string().min(1),
+  endpoint: z.string(),
+  /** Absent if the secret is unknown, for example because the webhook was created elsewhere. */
+  secret: secretHash.optional(),
+  /**
+   * The fields that were last written, and the fields that the Hub returned. They can differ, because the Hub can
+   * normalize a URL.
+   */
+  written: webhookFields.optional(),
+  returned: webhookFields.optional(),
+  session: registrationSession.optional(),
+});
+
+const pendingWebhook = z.strictObject({
+  /** The ID of this entry. */
+  key: z.string().min(1),
+  endpoint: z.string(),
+  secret: secretHash,
+  written: webhookFields,
+  /** The IDs of the webhooks that existed before the creation. */
+  existingIds: z.array(z.string()),
+  startedAt: z.iso.datetime(),
+  session: registrationSession.optional(),
+});
+
+const hubState = z.strictObject({ webhooks: z.array(managedWebhook), pending: z.array(pendingWebhook) });
+
+const registrationState = z.strictObject({ version: z.literal(1), hubs: z.record(z.string(), hubState) });
+
+/** A webhook that this package created or adopted. */
+export type ManagedWebhook = z.output<typeof managedWebhook>;
+/** A webhook that is being created. */
+export type PendingWebhook = z.output<typeof pendingWebhook>;
+/** The process that owns temporary webhooks. */
+export type RegistrationSession = z.output<typeof registrationSession>;
+/** The fields of a webhook that determine the deliveries and their destination. */
+export type WebhookFields = z.output<typeof webhookFields>;
+/** The managed webhooks on one Hub. */
+export type HubState = z.output<typeof hubState>;
+type RegistrationState = z.output<typeof registrationState>;
+
+const defaultPath = join(".hub-webhooks", "registrations.json");
+
+/**
+ * The maximum time that a change waits for the lock, in milliseconds. Changes are short, because each one only reads
+ * and writes a small file.
+ */
+const changeTimeoutMs = 10_000;
+const exclusiveTimeoutMs = 60_000;
+
+/**
+ * The state file, which records the webhooks that this package manages. Contains hashes instead of secrets.
+ *
+ * Several processes can use the same file, because each change reads and writes the whole file while holding a lock.
+ */
+export class RegistrationFile {
+  readonly path: string;
+  readonly #hubUrl: string;
+
+  /**
+   * @param options The path of the file (default: `.hub-webhooks/registrations.json` in the working directory), and the
+   * URL of the Hub.
+   */
+  constructor({ path = defaultPath, hubUrl }: { path?: string | undefined; hubUrl: string }) {
+    this.path = resolve(path);
+    this.#hubUrl = hubUrl;
+  }
+
+  /**
+   * Reads the state of this Hub. Does not create the file.
+   *
+   * @throws `STATE_UNUSABLE`.
+   */
+  read(): HubState {
+    return this.#select(this.#readAll());
+  }
+
+  /**
+   * Applies `change` to the state of this Hub. When the promise resolves, the state is stored on disk.
+   *
+   * @throws `STATE_UNUSABLE`. The file is then unchanged.
+   */
+  async change<Result>(change: (state: HubState) => Result): Promise<Result> {
+    return this.#withLock({ name: "lock", timeoutMs: changeTimeoutMs }, () => {
+      const all = this.#readAll();
+      const state = this.#select(all);
+      const result = change(state);
+      const hubs = { ...all.hubs, [this.#hubUrl]: state };
+      if (state.webhooks.length + state.pending.length === 0) delete hubs[this.#hubUrl];
+      this.#write({ ...all, hubs });
+      return result;
+    });
+  }
+
+  /**
+   * Runs long work that must not run twice at the same time for one file, such as the registration of a server. Other
+   * processes can change the file while the work is running.
+   *
+   * @throws `STATE_UNUSABLE` if other processes hold the lock for more than one minute.
+   */
+  runExclusive<Result>(
+    work: () => Promise<Result>,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Result> {
+    return this.#withLock({ name: "exclusive", timeoutMs: exclusiveTimeoutMs, signal }, work);
+  }
+
+  async #withLock<Result>(
+    { name, timeoutMs, signal }: { name: string; timeoutMs: number; signal?: AbortSignal | undefined },
+    work: () => Result | Promise<Result>,
+  ): Promise<Result> {
+    let isWorking = false;
+    try {
+      makePrivateFolder(dirname(this.path), "STATE_UNUSABLE");
+      const done = await withFileLock({ file: `${this.path}.${name}`, timeoutMs, signal }, () => {
+        isWorking = true;
+        return work();
+      });
+      if (done) return done.result;
+    } catch (error) {
+      if (isWorking || signal?.aborted || WebhookError.isInstance(error)) throw error;
+      throw registrationFileUnusable(this.path, error);
+    }
+    throw new WebhookError(
+      `Another process holds the lock of the state file "${this.path}". Stop that process, or use another file (--state, or "state" in code).`,
+      { code: "STATE_UNUSABLE" },
+    );
+  }
+
+  #select({ hubs }: RegistrationState): HubState {
+    const state = Object.hasOwn(hubs, this.#hubUrl) ? hubs[this.#hubUrl] : undefined;
+    return state ?? { webhooks: [], pending: [] };
+  }
+
+  #readAll(): RegistrationState {
+    checkPrivateFolder(dirname(this.path), "STATE_UNUSABLE");
+    if (!existsSync(this.path)) return { version: 1, hubs: {} };
+    const json = parseJson(readText(this.path));
+    const parsed = registrationState.safeParse(json);
+    if (parsed.success) return parsed.data;
+    throw new WebhookError(
+      isNewerVersion(json)
+        ? `The state file "${this.path}" was written by a newer version of hub-webhooks. Update hub-webhooks.`
+        : `The state file "${this.path}" is damaged or was not written by hub-webhooks. Use another file (--state, or "state" in code), or move this file away. The file records the registered webhooks. Without the file, find the webhooks with hub-webhooks list.`,
+      { code: "STATE_UNUSABLE" },
+    );
+  }
+
+  /** Writes the file atomically, even if the power fails. */
+  #write(state: RegistrationState): void {
+    const temporary = `${this.path}.${randomUUID()}`;
+    try {
+      const descriptor = openSync(temporary, "wx", 0o600);
+      try {
+        writeFileSync(descriptor, `${JSON.stringify(state, null, 2)}\n`);
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+      renameSync(temporary, this.path);
+      syncFolder(dirname(this.path));
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw registrationFileUnusable(this.path, error);
+    }
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw registrationFileUnusable(path, error);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isNewerVersion(json: unknown): boolean {
+  return typeof json === "object" && json !== null && "version" in json && Number(json.version) > 1;
+}
+
+function registrationFileUnusable(path: string, cause: unknown): WebhookError {
+  return new WebhookError(
+    `The state file "${path}" cannot be read or written (${messageOf(cause)}). Make the file and its folder readable and writable, or use another file (--state, or "state" in code).`,
+    { code: "STATE_UNUSABLE", cause },
+  );
+}

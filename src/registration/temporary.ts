@@ -1,0 +1,304 @@
+import { HubError, WebhookError } from "../core/errors.ts";
+import { directFetch } from "../core/fetch.ts";
+import type { Logger } from "../core/log.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
+import { optionError } from "../core/options.ts";
+import { deleteWebhook } from "./apply.ts";
+import { validatePublicUrl, validateSecret } from "./options.ts";
+import { type ReconcileOptions, reconcileWebhooks } from "./reconcile.ts";
+import type { RegistrationReport } from "./report.ts";
+import { type ManagedWebhook, type PendingWebhook, RegistrationFile, type RegistrationSession } from "./state.ts";
+import type { HubConnection } from "./webhook.ts";
+import { recordResolved, resolvePending } from "./webhook.ts";
+
+/** The timeout of the request that checks whether a session on this machine is running, in milliseconds. */
+const aliveTimeoutMs = 5_000;
+
+/**
+ * Validates a session before it is recorded.
+ *
+ * @throws `OPTION_INVALID` if `alive.url` is not on this machine.
+ */
+export function validateSession({ id, alive }: RegistrationSession): RegistrationSession {
+  if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
+  throw optionError(
+    'The session is invalid. Set "id", and set "alive" to a URL on this machine and the expected response, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
+  );
+}
+
+/**
+ * Whether a session is still running. The URL of the session must return an unguessable answer, because another process
+ * could use the same port.
+ */
+async function isRunning({ alive: { url, answer } }: RegistrationSession): Promise<boolean> {
+  // Never send requests to other machines, because another user may have written the state file.
+  if (!isOnThisMachine(url)) return false;
+  const signal = AbortSignal.timeout(aliveTimeoutMs);
+  try {
+    const response = await directFetch(url, { redirect: "manual", signal });
+    return response.ok && (await hasBody(response, answer));
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a body consists of this text. Reads no more than necessary. */
+async function hasBody({ body }: Response, text: string): Promise<boolean> {
+  const expected = Buffer.from(text);
+  let read = Buffer.alloc(0);
+  for await (const chunk of body ?? []) {
+    read = Buffer.concat([read, chunk]);
+    if (read.length > expected.length) return false;
+  }
+  return read.equals(expected);
+}
+
+function isOnThisMachine(address: string): boolean {
+  const url = URL.parse(address);
+  return url !== null && url.protocol === "http:" && isLoopbackHost(url.hostname);
+}
+
+/** A webhook that was deleted. */
+interface DeletedWebhook {
+  readonly id: string;
+  /** The name of the webhook's endpoint. */
+  readonly endpoint: string;
+  readonly url: string;
+}
+
+/** A webhook that could not be deleted. Its entry stays in the state file. */
+export interface FailedDeletion {
+  /** The ID of the webhook. Absent if the webhooks could not be listed. */
+  readonly id?: string;
+  readonly error: HubError;
+}
+
+interface DeleteSessionOptions {
+  client: HubConnection;
+  file: RegistrationFile;
+  sessionIds: ReadonlySet<string>;
+  /** Reports the webhooks without deleting them. Default `false`. */
+  dryRun?: boolean;
+  /** Called for each webhook that could not be deleted. */
+  onFailed?: (failed: FailedDeletion) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Deletes the webhooks of the given sessions, including webhooks whose creation was interrupted. Webhooks that cannot
+ * be deleted stay in the state file.
+ *
+ * @throws `STATE_UNUSABLE`, and the signal's abort reason.
+ */
+async function deleteSessionWebhooks({
+  client,
+  file,
+  sessionIds,
+  dryRun = false,
+  onFailed,
+  signal,
+}: DeleteSessionOptions): Promise<DeletedWebhook[]> {
+  const isSelected = ({ session }: ManagedWebhook | PendingWebhook) =>
+    session !== undefined && sessionIds.has(session.id);
+  const recorded = file.read();
+  const pending = recorded.pending.filter(isSelected);
+  if (pending.length > 0) {
+    const listed = await client.webhooks.list({ signal }).catch((error: unknown) => {
+      // Call `requireHubError` even without a listener, because it rethrows other errors.
+      const failed = { error: requireHubError(error) };
+      onFailed?.(failed);
+    });
+    const resolved = listed ? resolvePending({ pending, state: recorded, listed, now: Date.now() }) : [];
+    recordResolved(recorded, resolved);
+    if (!dryRun && resolved.length > 0) await file.change((draft) => recordResolved(draft, resolved));
+  }
+  const deleted = await Promise.all(
+    recorded.webhooks.filter(isSelected).map(async ({ id, endpoint, returned, written }) => {
+      const webhook = { id, endpoint, url: returned?.url ?? written?.url ?? "" };
+      try {
+        if (!dryRun) await deleteWebhook(id, { client, file, signal });
+        return [webhook];
+      } catch (error) {
+        const failed = { id, error: requireHubError(error) };
+        onFailed?.(failed);
+        return [];
+      }
+    }),
+  );
+  return deleted.flat();
+}
+
+/** Returns a `HubError` unchanged. Throws every other error, such as the signal's abort reason. */
+function requireHubError(error: unknown): HubError {
+  if (HubError.isInstance(error)) return error;
+  throw error;
+}
+
+export interface DeleteStaleOptions {
+  client: HubConnection;
+  /** The path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
+  state?: string | undefined;
+  /** Also deletes the webhooks of running sessions. Default `false`. */
+  force?: boolean;
+  /** Reports the webhooks without deleting them. Default `false`. */
+  dryRun?: boolean;
+  /** Called for each webhook that could not be deleted. */
+  onFailed?: (failed: FailedDeletion) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Deletes the temporary webhooks that ended sessions left behind on this Hub. Keeps webhooks of running sessions and
+ * webhooks on other Hubs. Webhooks that cannot be deleted stay in the state file, and a later call can delete them.
+ *
+ * @throws `STATE_UNUSABLE`, and the signal's abort reason.
+ * @example
+ * ```ts
+ * const deleted = await deleteStaleWebhooks({ client: new HubClient() });
+ * ```
+ */
+export async function deleteStaleWebhooks(options: DeleteStaleOptions): Promise<DeletedWebhook[]> {
+  const { client, force = false } = options;
+  const file = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
+  const { webhooks, pending } = file.read();
+  const sessions = new Map<string, RegistrationSession>();
+  for (const { session } of [...webhooks, ...pending]) if (session) sessions.set(session.id, session);
+  const stale = await Promise.all(
+    [...sessions.values()].map(async (session) => (force || !(await isRunning(session)) ? [session.id] : [])),
+  );
+  options.signal?.throwIfAborted();
+  return deleteSessionWebhooks({ ...options, file, sessionIds: new Set(stale.flat()) });
+}
+
+interface TemporaryWebhooksOptions {
+  client: HubConnection;
+  /** The path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
+  state?: string | undefined;
+  /** The session that owns the webhooks, with an ID that is unique to this run. */
+  session: RegistrationSession;
+  /** Logs each step. */
+  log?: Logger;
+}
+
+/** The desired state of the webhooks of a server. */
+export interface ReconcileInput {
+  /** The endpoints of the server. An endpoint with an empty `watch` has no webhook. */
+  endpoints: ReconcileOptions["endpoints"];
+  /** The public URL of the server. */
+  publicUrl: string;
+  /** The secret of all webhooks, or `null` for no secret. */
+  secret: string | null;
+}
+
+/**
+ * Webhooks that exist only while a session is running. The state file records each webhook before its creation, so that
+ * `deleteStaleWebhooks` can delete the webhook after a crash of the session. The user's other webhooks are not
+ * changed.
+ *
+ * @example
+ * ```ts
+ * const webhooks = await TemporaryWebhooks.open({ client, session: { id: randomUUID(), alive } });
+ * await webhooks.reconcile({ endpoints: [{ name: "retrain", watch, domains: ["repo"] }], publicUrl: tunnel.url, secret });
+ * await webhooks.close();
+ * ```
+ */
+export class TemporaryWebhooks {
+  readonly #client: HubConnection;
+  readonly #file: RegistrationFile;
+  readonly #session: RegistrationSession;
+  readonly #log: Logger | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #closed: Promise<void> | undefined;
+
+  private constructor({ client, state, session, log }: TemporaryWebhooksOptions) {
+    this.#client = client;
+    this.#file = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
+    this.#session = validateSession(session);
+    this.#log = log;
+  }
+
+  /**
+   * Starts a session, and checks that the state file is writable.
+   *
+   * @throws `STATE_UNUSABLE`; `OPTION_INVALID`.
+   */
+  static async open(options: TemporaryWebhooksOptions): Promise<TemporaryWebhooks> {
+    const webhooks = new TemporaryWebhooks(options);
+    await webhooks.#file.change(() => {});
+    return webhooks;
+  }
+
+  /**
+   * Reconciles the webhooks of this session: creates, updates, and enables webhooks, and deletes the webhooks of
+   * removed endpoints. Concurrent calls run one after the other.
+   *
+   * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; `CLOSING` after {@link
+   * close} was called; the signal's abort reason. Failures of single webhooks are in `failed` of the report.
+   */
+  reconcile({
+    endpoints,
+    publicUrl,
+    secret,
+    signal,
+  }: ReconcileInput & { signal?: AbortSignal | undefined }): Promise<RegistrationReport> {
+    if (this.#closed) {
+      const message = "The webhooks of this session were deleted. Start a new session.";
+      return Promise.reject(new WebhookError(message, { code: "CLOSING" }));
+    }
+    return this.#enqueue(async () => {
+      const report = await reconcileWebhooks({
+        client: this.#client,
+        file: this.#file,
+        session: this.#session,
+        prune: true,
+        signal,
+        endpoints,
+        publicUrl: validatePublicUrl(publicUrl, { hubUrl: this.#client.hubUrl }),
+        // `null` removes existing secrets, because users do not set secrets of temporary webhooks on the Hub.
+        secret: secret === null ? null : validateSecret(secret),
+      });
+      for (const { action, endpoint, id } of report.done) this.#log?.info({ endpoint, webhook: id }, action);
+      return report;
+    });
+  }
+
+  /**
+   * Deletes the webhooks of this session. Safe to call twice.
+   *
+   * @throws `STATE_UNUSABLE`; an error with the code of the first `HubError` if some webhooks could not be deleted. All
+   * deletions are tried first. The remaining webhooks stay in the state file.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#enqueue(() => this.#deleteAll());
+    return this.#closed;
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #deleteAll(): Promise<void> {
+    const failed: FailedDeletion[] = [];
+    const deleted = await deleteSessionWebhooks({
+      client: this.#client,
+      file: this.#file,
+      sessionIds: new Set([this.#session.id]),
+      onFailed: (failure) => void failed.push(failure),
+    });
+    for (const { id, endpoint } of deleted) this.#log?.info({ endpoint, webhook: id }, "delete");
+    const [first] = failed;
+    if (first === undefined) return;
+    const ids = failed.map(({ id }) => id ?? "webhooks that are being created").join(", ");
+    throw new WebhookError(
+      `Some webhooks of this session could not be deleted (${ids}). The next session of hub-webhooks dev deletes these webhooks. To delete them now, run hub-webhooks sync --clean. ${first.error.message}`,
+      { code: first.error.code, retryable: first.error.retryable, cause: first.error },
+    );
+  }
+
+  #enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work, work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+}

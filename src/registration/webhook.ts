@@ -1,0 +1,122 @@
+import { webhooksPath } from "../core/urls.ts";
+import type { Webhook } from "../hub/webhooks/schemas.ts";
+import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
+import { formatWatched, type Watched } from "../payload/watch.ts";
+import type { EndpointDetails } from "../receiver/control.ts";
+import type { HubState, ManagedWebhook, PendingWebhook, WebhookFields } from "./state.ts";
+
+/** The webhook that an endpoint declares, with the same fields as a webhook on the Hub. */
+export interface DesiredWebhook {
+  /** The name of the endpoint. */
+  endpoint: string;
+  url: string;
+  watched: EndpointDetails["watch"];
+  domains: EndpointDetails["domains"];
+}
+
+/**
+ * Returns the webhook that an endpoint declares. `publicUrl` is the public URL of the server without a trailing slash.
+ */
+export function toDesiredWebhook(
+  { name, watch, domains }: Pick<EndpointDetails, "name" | "watch" | "domains">,
+  publicUrl: string,
+): DesiredWebhook {
+  return { endpoint: name, url: `${publicUrl}${webhooksPath}${name}`, watched: watch, domains };
+}
+
+/** A connection to the Hub to register webhooks on, such as a `HubClient`. */
+export interface HubConnection {
+  /** The URL of the Hub. The state file uses it to identify the Hub. */
+  readonly hubUrl: string;
+  readonly webhooks: Pick<HubWebhooks, "list" | "create" | "update" | "enable" | "delete">;
+}
+
+/**
+ * Returns the fields of a webhook that determine the deliveries and their destination. The URL is empty for a webhook
+ * that runs a job.
+ */
+export function fieldsOf({ url = "", watched, domains }: Webhook | DesiredWebhook): WebhookFields {
+  return { url, watched: watched.map(({ type, name }) => ({ type, name })), domains: [...domains] };
+}
+
+/** Whether two URLs are equal after normalization. */
+export function isSameUrl(one: string, other: string): boolean {
+  return one === other || (URL.canParse(one) && URL.canParse(other) && normalize(one) === normalize(other));
+}
+
+function normalize(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname.replace(/\/+$/, "")}${search}`;
+}
+
+/** Whether both lists contain the same repositories, users, and organizations. The order does not matter. */
+export function isSameWatched(one: readonly Watched[], other: readonly Watched[]): boolean {
+  return isSameSet(formatWatched(one), formatWatched(other));
+}
+
+/** Whether both lists contain the same values. The order and duplicates do not matter. */
+export function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+  return one.every((text) => other.includes(text)) && other.every((text) => one.includes(text));
+}
+
+/** How long an interrupted request can still create a webhook, in milliseconds. */
+const maxCreationMs = 10 * 60_000;
+
+/** The outcome of an interrupted webhook creation. */
+interface ResolvedCreation {
+  pending: PendingWebhook;
+  /** The created webhook. Absent if the Hub did not create a webhook. */
+  created?: ManagedWebhook;
+}
+
+/**
+ * Finds the outcomes of interrupted creations, for example after a crash. A webhook was created if the Hub lists a
+ * webhook with the same URL and watched items that did not exist before. Otherwise, a creation remains unresolved for
+ * 10 minutes, because the Hub can still create the webhook during this time.
+ */
+export function resolvePending({
+  pending,
+  state,
+  listed,
+  now,
+}: {
+  pending: readonly PendingWebhook[];
+  /** The state of the Hub. Managed webhooks are not candidates. */
+  state: HubState;
+  listed: readonly Webhook[];
+  /** The current time in milliseconds since the epoch. */
+  now: number;
+}): ResolvedCreation[] {
+  const assigned = new Set(state.webhooks.map(({ id }) => id));
+  const resolved: ResolvedCreation[] = [];
+  for (const entry of pending) {
+    const webhook = listed.find((candidate) => !assigned.has(candidate.id) && isCreatedFrom(entry, candidate));
+    if (webhook) {
+      assigned.add(webhook.id);
+      const { endpoint, secret, written, session } = entry;
+      const created = { id: webhook.id, endpoint, secret, written, returned: fieldsOf(webhook) };
+      resolved.push({ pending: entry, created: session ? { ...created, session } : created });
+    } else if (now - Date.parse(entry.startedAt) > maxCreationMs) {
+      resolved.push({ pending: entry });
+    }
+  }
+  return resolved;
+}
+
+/** Removes resolved creations from `pending`, and records the created webhooks as managed. */
+export function recordResolved(state: HubState, resolved: readonly ResolvedCreation[]): void {
+  const keys = new Set(resolved.map(({ pending }) => pending.key));
+  state.pending = state.pending.filter(({ key }) => !keys.has(key));
+  for (const { created } of resolved) {
+    if (created && !state.webhooks.some(({ id }) => id === created.id)) state.webhooks.push(created);
+  }
+}
+
+function isCreatedFrom({ written, existingIds }: PendingWebhook, { id, url, watched }: Webhook): boolean {
+  return (
+    !existingIds.includes(id) &&
+    url !== undefined &&
+    isSameUrl(url, written.url) &&
+    isSameWatched(watched, written.watched)
+  );
+}

@@ -1,0 +1,123 @@
+import { DelayedError, UnrecoverableError, WaitingError } from "bullmq";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { EndpointWorker, type EndpointWorkerOptions } from "../../../src/inbox/bullmq/endpoint-worker.ts";
+import { RunGate } from "../../../src/inbox/bullmq/handler-runs.ts";
+import type { DeliveryJob } from "../../../src/inbox/bullmq/stored-job.ts";
+import type { Outcome } from "../../../src/payload/parse.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { succeeded } from "../engine.ts";
+
+const leaseMs = 30_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Opens a worker without an inbox server. The test claims jobs, and decides which leases are renewed. */
+function openWorker() {
+  const runs: { signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
+  const logs: string[] = [];
+  const renewed: string[][] = [];
+  /** The answers to the next renewal. */
+  const server: { refused: string[]; state: "active" | "unknown"; answer: Promise<void> } = {
+    ...{ refused: [], state: "active", answer: Promise.resolve() },
+  };
+  let process: Parameters<EndpointWorkerOptions["server"]["openWorker"]>[1] = async () => undefined;
+  const worker = new EndpointWorker({
+    queue: {
+      endpoint: "retrain",
+      concurrency: 4,
+      policy: { maxAttempts: 3, waitAfter: () => 1_000, totalWaitMs: 0 },
+      retentionMs: 1_000,
+      run: (_claimed, signal) => {
+        const { promise, resolve } = Promise.withResolvers<Outcome>();
+        runs.push({ signal, end: resolve });
+        return promise;
+      },
+    },
+    server: {
+      openWorker: (_name, given) => {
+        process = given;
+        return {
+          on: () => {},
+          isRunning: () => true,
+          close: async () => {},
+          getBackend: () => ({
+            getJobLogs: async () => ({ logs, count: logs.length }),
+            getState: async () => server.state,
+            extendLocks: async (_jobIds: string[], tokens: string[]) => {
+              renewed.push(tokens);
+              await server.answer;
+              return server.refused;
+            },
+          }),
+        };
+      },
+    },
+    bullmqErrors: { DelayedError, UnrecoverableError, WaitingError },
+    gate: new RunGate(),
+    leases: { hold: () => () => {} },
+    leaseMs,
+    now: Date.now,
+    log: createMemoryLogger(),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const moveToWait = vi.fn(async () => 0);
+  const job: DeliveryJob = {
+    ...{ id: "job", data: { id: "a", body: "{}" }, timestamp: 0, delay: 0, attemptsStarted: 1, returnvalue: undefined },
+    log: async (entry) => logs.push(entry),
+    getState: async () => "active",
+    extendLock: async () => 1,
+    ...{ moveToWait, promote: async () => {}, retry: async () => {}, moveToDelayed: async () => {} },
+    ...{ isFailed: async () => false, updateData: async () => {}, clearLogs: async () => {} },
+  };
+  const claim = (token: string) =>
+    process(job, token).then(
+      (result) => result ?? "succeeded",
+      (error: Error) => error.name,
+    );
+  return { worker, server, runs, logs, renewed, moveToWait, claim };
+}
+
+test("A run whose lease is refused is aborted, unless the delivery is not stored any longer", async () => {
+  const { server, runs, claim } = openWorker();
+  void claim("one");
+  await vi.advanceTimersByTimeAsync(0);
+  server.refused = ["job"];
+  server.state = "unknown";
+  await vi.advanceTimersByTimeAsync(leaseMs);
+  expect(runs[0]?.signal.aborted).toBe(false);
+  server.state = "active";
+  await vi.advanceTimersByTimeAsync(leaseMs);
+  expect(runs[0]?.signal.reason).toMatchObject({ code: "LEASE_LOST" });
+});
+
+test("A refused renewal does not abort a run that was claimed again meanwhile, whose own lease is renewed", async () => {
+  const { server, runs, renewed, claim } = openWorker();
+  void claim("one");
+  const answer = Promise.withResolvers<void>();
+  server.answer = answer.promise;
+  server.refused = ["job"];
+  await vi.advanceTimersByTimeAsync(leaseMs / 3);
+  void claim("two");
+  await vi.advanceTimersByTimeAsync(0);
+  expect(runs).toHaveLength(2);
+  answer.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  server.refused = [];
+  expect(runs.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+  // The end of the first run does not end the lease of the second one.
+  runs[0]?.end(succeeded);
+  await vi.advanceTimersByTimeAsync(leaseMs / 3);
+  expect(renewed.at(-1)).toEqual(["two"]);
+});
+
+test("A delivery that is claimed while the worker closes is queued again without a run, and no timer is left", async () => {
+  const { worker, runs, logs, moveToWait, claim } = openWorker();
+  await worker.close(1_000);
+  expect(await claim("late")).toBe("WaitingError");
+  expect([runs, logs.map((text) => JSON.parse(text))]).toEqual([[], [{ claim: 1, skipped: true }]]);
+  expect(moveToWait).toHaveBeenCalledExactlyOnceWith("late");
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,115 @@
+import { accessSync, statSync } from "node:fs";
+import { DatabaseSync, StatementSync } from "node:sqlite";
+import { MessagePort, Worker } from "node:worker_threads";
+import type { Logger } from "../../../src/core/log.ts";
+import { createRetryPolicy } from "../../../src/inbox/retry.ts";
+import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
+
+/*
+ * Stores and runs groups of deliveries, and prints what each group takes: `budget-process.ts FILE`. Before and after a group, it
+ * accesses a file with the group's name, which marks the group in a trace of the system calls.
+ */
+
+/** What the event loop does for a group. */
+export interface Counts {
+  statements: number;
+  walBytes: number;
+  timers: number;
+  messages: number;
+}
+
+const [, , file = ""] = process.argv;
+const counts = { statements: 0, timers: 0, messages: 0 };
+
+/** Counts the calls of a method. */
+function count(owner: object, methods: readonly string[], name: keyof typeof counts): void {
+  for (const method of methods) {
+    const original: unknown = Reflect.get(owner, method);
+    if (typeof original !== "function") throw new Error(`${method} is not a function.`);
+    Reflect.set(owner, method, function (this: unknown, ...given: unknown[]) {
+      counts[name] += 1;
+      return Reflect.apply(original, this, given);
+    });
+  }
+}
+
+count(StatementSync.prototype, ["run", "get", "all", "iterate"], "statements");
+count(DatabaseSync.prototype, ["exec"], "statements");
+count(Worker.prototype, ["postMessage"], "messages");
+count(MessagePort.prototype, ["postMessage"], "messages");
+// Before, because the wait for quiet below is not part of a group.
+const wait = setTimeout;
+count(globalThis, ["setTimeout", "setInterval"], "timers");
+
+const hourMs = 3_600_000;
+const quiet = () => {};
+const log: Logger = { debug: quiet, info: quiet, warn: console.error, error: console.error, child: () => log };
+const inbox = new SqliteInbox({ file, log, now: Date.now, pollMs: hourMs, leaseMs: hourMs, firstPruneMs: hourMs });
+
+let onStored = quiet;
+inbox.startWorker({
+  endpoint: "worked",
+  concurrency: 32,
+  policy: createRetryPolicy({}),
+  retentionMs: hourMs,
+  run: async () => ({ status: "succeeded", result: undefined }),
+  onAttemptStored: () => onStored(),
+});
+
+/** Stores a group and, for the endpoint "worked", waits until it has run. */
+async function deliver(endpoint: string, size: number): Promise<void> {
+  const worked = Promise.withResolvers<void>();
+  let left = endpoint === "worked" ? size : 0;
+  if (left === 0) worked.resolve();
+  onStored = () => {
+    left -= 1;
+    if (left === 0) worked.resolve();
+  };
+  const body = JSON.stringify({ event: { action: "update", scope: "repo.content" }, padding: "x".repeat(1_000) });
+  const accepting = Array.from({ length: size }, () =>
+    inbox.accept({ endpoint, id: nextId(), body, receivedAt: new Date() }),
+  );
+  await Promise.all([...accepting, worked.promise]);
+  // A claim that finds no more deliveries can follow.
+  await new Promise((resolve) => wait(resolve, 100));
+}
+
+let ids = 0;
+/** The same IDs in each run, because the pages of an index depend on them. */
+function nextId(): string {
+  ids += 1;
+  return `${String((ids * 7_919) % 10_007).padStart(8, "0")}-3f4e-4b00-a6d8-000000000000`;
+}
+
+function walBytes(): number {
+  return statSync(`${file}-wal`).size;
+}
+
+function mark(name: string): void {
+  try {
+    accessSync(`/budget/${name}`);
+  } catch {
+    // There is no such file.
+  }
+}
+
+const results: Record<string, Counts> = {};
+await deliver("accepted", 40);
+await deliver("worked", 40);
+for (const endpoint of ["accepted", "worked"]) {
+  for (const size of [1, 32]) {
+    const name = `${endpoint}, ${size}`;
+    const before = { ...counts, walBytes: walBytes() };
+    mark(name);
+    await deliver(endpoint, size);
+    mark("none");
+    results[name] = {
+      statements: counts.statements - before.statements,
+      walBytes: walBytes() - before.walBytes,
+      timers: counts.timers - before.timers,
+      messages: counts.messages - before.messages,
+    };
+  }
+}
+console.log(JSON.stringify(results));
+process.exit();

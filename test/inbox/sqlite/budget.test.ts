@@ -1,0 +1,80 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { inboxFile } from "../inbox-file.ts";
+import type { Counts } from "./budget-process.ts";
+
+/*
+ * What a group of deliveries takes. The counts are exact, because they do not vary: lower a figure when the inbox needs less, and
+ * explain a higher one in the commit message. A group is accepted at once, and in "worked" also runs at once.
+ */
+
+/** SQL statements, bytes added to the WAL, timers, and messages to threads. */
+const budgets: Readonly<Record<string, Counts>> = {
+  "accepted, 1": { statements: 5, walBytes: 37_080, timers: 0, messages: 0 },
+  "accepted, 32": { statements: 36, walBytes: 74_160, timers: 0, messages: 0 },
+  "worked, 1": { statements: 24, walBytes: 61_800, timers: 0, messages: 0 },
+  "worked, 32": { statements: 121, walBytes: 197_760, timers: 0, messages: 0 },
+};
+
+/** Writes and syncs of the event loop. The calls of the thread do not count. */
+const callBudgets: Readonly<Record<string, Calls>> = {
+  "accepted, 1": { writes: 18, syncs: 1 },
+  "accepted, 32": { writes: 36, syncs: 1 },
+  "worked, 1": { writes: 30, syncs: 3 },
+  "worked, 32": { writes: 96, syncs: 3 },
+};
+
+interface Calls {
+  /** Calls of `pwrite`. */
+  writes: number;
+  syncs: number;
+}
+
+const script = fileURLToPath(new URL("budget-process.ts", import.meta.url));
+/** For a busy machine. */
+const slowTest = { timeout: 60_000 };
+
+test(
+  "accepting and running deliveries stays within the budget of statements, bytes, timers, and messages",
+  slowTest,
+  () => {
+    const output = execFileSync(process.execPath, [script, inboxFile()], { encoding: "utf8" });
+    expect(JSON.parse(output)).toEqual(budgets);
+  },
+);
+
+test("accepting and running deliveries stays within the budget of writes and syncs", slowTest, ({ skip }) => {
+  const probe = spawnSync("strace", ["-e", "trace=none", "true"], { encoding: "utf8" });
+  if (probe.status !== 0) {
+    const reason = `strace does not work here: ${probe.error?.message ?? probe.stderr}`;
+    if (process.env.REQUIRE_STRACE) throw new Error(reason);
+    console.log(`Skipped: ${reason}`);
+    skip(reason);
+  }
+  const file = inboxFile();
+  const trace = join(dirname(file), "trace");
+  const calls = "trace=access,pwrite64,fsync,fdatasync";
+  execFileSync("strace", ["-f", "-q", "-e", calls, "-o", trace, process.execPath, script, file]);
+  expect(countCalls(readFileSync(trace, "latin1").split("\n"))).toEqual(callBudgets);
+});
+
+/** Counts the calls of each group by the thread that marks the groups. */
+function countCalls(lines: readonly string[]): Record<string, Calls> {
+  const marks = lines.filter((line) => line.includes('access("/budget/'));
+  const [eventLoop] = marks[0]?.split(" ", 1) ?? [];
+  const counted: Record<string, Calls> = {};
+  let group: Calls | undefined;
+  for (const line of lines) {
+    const name = /access\("\/budget\/([^"]+)"/.exec(line)?.[1];
+    if (name !== undefined) group = name === "none" ? undefined : { writes: 0, syncs: 0 };
+    if (name !== undefined && group) counted[name] = group;
+    const [, thread, call] = /^(\d+) +(pwrite64|fsync|fdatasync)\(/.exec(line) ?? [];
+    if (!group || thread !== eventLoop) continue;
+    if (call === "pwrite64") group.writes += 1;
+    else group.syncs += 1;
+  }
+  return counted;
+}

@@ -1,0 +1,88 @@
+import type { Fault } from "../fault.ts";
+
+export const faults: readonly Fault[] = [
+  {
+    name: "the S3 gateway accepts headers that are not signed",
+    file: "src/local-hub/routes/s3/signature.ts",
+    find: "[...requiredHeaders, ...sent].find",
+    replace: "requiredHeaders.find",
+    tests: ["test/local-hub/routes/s3/gateway.test.ts"],
+  },
+  {
+    name: "a list of objects omits keys that start with the key before them",
+    file: "src/local-hub/routes/s3/list-objects.ts",
+    find: "if (last.isPrefix && key.startsWith(last.key)) continue;",
+    replace: "if (last.key !== '' && key.startsWith(last.key)) continue;",
+    tests: ["test/local-hub/routes/s3/gateway.test.ts"],
+  },
+  {
+    name: "a retry resets the start of a job",
+    file: "src/local-hub/jobs/job-runner.ts",
+    find: "job.startedAt ?? now()",
+    replace: "now()",
+    tests: ["test/local-hub/jobs/job-runner.test.ts"],
+  },
+  {
+    name: "a comment remembers only its last edit",
+    file: "src/local-hub/resources/repositories/discussions.ts",
+    find: "edits: [...comment.edits, target.user]",
+    replace: "edits: [target.user]",
+    tests: ["test/local-hub/resources/repositories/discussions.test.ts"],
+  },
+  {
+    name: "a success while the local Hub closes is forgotten, and the delivery is sent again",
+    file: "src/local-hub/delivery/dispatcher.ts",
+    find: "if (this.#closing.signal.aborted && !succeeded) return;",
+    replace: "if (this.#closing.signal.aborted) return;",
+    tests: ["test/local-hub/delivery/dispatcher-model.test.ts"],
+  },
+  {
+    name: "an attempt that a restart aborts counts as failed",
+    file: "src/local-hub/delivery/dispatcher.ts",
+    find: "if (this.#closing.signal.aborted && !succeeded) return;",
+    replace: "",
+    tests: ["test/local-hub/delivery/dispatcher-model.test.ts"],
+  },
+  {
+    name: "a request that fires a webhook while the local Hub closes gets no answer",
+    file: "src/local-hub/delivery/dispatcher.ts",
+    find: "if (this.#isClosed) this.#settle(delivery.deliveryId);",
+    replace: "",
+    tests: ["test/local-hub/delivery/dispatcher-model.test.ts"],
+  },
+  {
+    name: "a delivery that was canceled during its attempt is retried",
+    file: "src/local-hub/delivery/dispatcher.ts",
+    find: "if (!store.deliveries.getPending(deliveryId)) {",
+    replace: "if (!store.webhooks.get(webhook.id)) {",
+    tests: ["test/local-hub/delivery/dispatcher-model.test.ts"],
+  },
+  {
+    name: "an attempt after a replay gets the number of the replay",
+    file: "src/local-hub/delivery/dispatcher.ts",
+    find: "attempt: Math.max(sent.attempt, latest + 1)",
+    replace: "attempt: sent.attempt",
+    tests: ["test/local-hub/delivery/dispatcher-model.test.ts"],
+  },
+  {
+    name: "the local Hub waits for a canceled delivery forever",
+    file: "src/local-hub/delivery/dispatcher.ts",
+    find: "      store.deliveries.deletePending(deliveryId);\n      this.#settle(deliveryId);",
+    replace: "      store.deliveries.deletePending(deliveryId);",
+    tests: ["test/local-hub/delivery/dispatcher-model.test.ts"],
+  },
+  {
+    name: "an invalid character reference in a list of keys to delete is accepted",
+    file: "src/local-hub/routes/s3/xml.ts",
+    find: "return xmlCharacter.test(character) ? character : undefined;",
+    replace: "return character;",
+    tests: ["test/local-hub/routes/s3/gateway.test.ts"],
+  },
+  {
+    name: "the stream of a job has no event for a further failed attempt",
+    file: "src/local-hub/jobs/job-streams.ts",
+    find: "[job?.stage, job?.message, job?.failureCount]",
+    replace: "[job?.stage, job?.message]",
+    tests: ["test/local-hub/jobs/job-runner.test.ts"],
+  },
+];

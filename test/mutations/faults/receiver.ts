@@ -1,0 +1,102 @@
+import type { Fault } from "../fault.ts";
+
+export const faults: readonly Fault[] = [
+  {
+    name: "the warning about deliveries of unknown endpoints does not count running deliveries",
+    file: "src/receiver/background.ts",
+    find: "const waiting = queued + running;",
+    replace: "const waiting = queued || running;",
+    tests: ["test/receiver/background/background-work.test.ts"],
+  },
+  {
+    name: "a command with an invalid token exits with 1",
+    file: "src/cli/main.ts",
+    find: '  "HUB_TOKEN_INVALID",\n',
+    replace: "",
+    tests: ["test/cli/messages.test.ts"],
+  },
+  {
+    name: "a read of a former inbox that ends late allows two concurrent reads of the current inbox",
+    file: "src/receiver/background.ts",
+    find: "if (this.#value === value) this.#isPending = false;",
+    replace: "this.#isPending = false;",
+    tests: ["test/receiver/background/cached-read.test.ts"],
+  },
+  {
+    name: "a closed server still reports the URL of its listener",
+    file: "src/receiver/lifecycle.ts",
+    find: "      this.#running = undefined;\n      this.#processManager",
+    replace: "      this.#processManager",
+    tests: ["test/receiver/lifecycle/closing.test.ts"],
+  },
+  {
+    name: "the streams of the console are ended after the requests in progress",
+    file: "src/receiver/lifecycle.ts",
+    find: "const [complete] = await Promise.all([launched?.close() ?? true, this.#options.console.close(this.#graceMs)]);",
+    replace: `const complete = (await launched?.close()) ?? true;
+    await this.#options.console.close(this.#graceMs);`,
+    tests: ["test/receiver/lifecycle/closing.test.ts"],
+  },
+  {
+    name: "a process goes on without an inbox that cannot be opened",
+    file: "src/receiver/lifecycle.ts",
+    find: `    this.#processManager?.exitAfter(error);
+    this.#options.server.log`,
+    replace: "    this.#options.server.log",
+    tests: ["test/receiver/lifecycle/closing.test.ts"],
+  },
+  {
+    name: "a failed launch in a dev session exits",
+    file: "src/receiver/lifecycle.ts",
+    find: "if (mayExit && !processManager?.exiting)",
+    replace: "if (!processManager?.exiting)",
+    tests: ["test/receiver/lifecycle/server-lifecycle.test.ts"],
+  },
+  {
+    name: "a launch that a signal stopped exits with 1",
+    file: "src/receiver/lifecycle.ts",
+    find: "if (mayExit && !processManager?.exiting)",
+    replace: "if (mayExit)",
+    tests: ["test/receiver/lifecycle/closing.test.ts"],
+  },
+  {
+    name: "a server with a public URL trusts requests of its machine",
+    file: "src/receiver/lifecycle.ts",
+    find: `    this.#launchOptions = options;
+`,
+    replace: "",
+    tests: ["test/receiver/lifecycle/server-lifecycle.test.ts"],
+  },
+  {
+    name: "ready() makes an open server forget that it can be closed",
+    file: "src/receiver/lifecycle.ts",
+    find: "if (this.isClosed) this.#closing = new AbortController();",
+    replace: "this.#closing = new AbortController();",
+    tests: ["test/receiver/lifecycle/closing.test.ts"],
+  },
+  {
+    name: "a second close takes the signal handlers from a new launch",
+    file: "src/receiver/lifecycle.ts",
+    find: `      this.#processManager?.release();
+    }
+    return complete;`,
+    replace: `    }
+    this.#processManager?.release();
+    return complete;`,
+    tests: ["test/receiver/lifecycle/server-lifecycle.test.ts"],
+  },
+  {
+    name: "a delivery whose response was sent counts as disconnected",
+    file: "src/receiver/node/listen.ts",
+    find: "        if (outgoing.writableFinished) return;\n",
+    replace: "",
+    tests: ["test/receiver/node/listen.test.ts"],
+  },
+  {
+    name: "a closing server keeps the connections of the clients that it refuses",
+    file: "src/receiver/node/listen.ts",
+    find: `  response.headers.set("connection", "close");\n`,
+    replace: "",
+    tests: ["test/receiver/node/listen.test.ts"],
+  },
+];
