@@ -9,10 +9,10 @@ import type { MemoryLoad, MemoryResult } from "./memory-sockets.ts";
 import { median, printTable } from "./report.ts";
 
 /**
- * The commit to compare with: "fix(inbox): reject a launch whose bucket is unusable, without an exit", the start of the work on a
- * smaller and faster core. Replace it only with a faster commit, or explain in the commit message why it may be slower.
+ * The commit to compare with: "refactor(bench): create empty inboxes in one place", the start of the work on a smaller and faster
+ * core. Replace it only with a faster commit, or explain in the commit message why it may be slower.
  */
-const baseCommit = "0b41c30eb9797adf872649a3a3f610d95405609d";
+const baseCommit = "c6885943356e2acbe6550717d100f887a572fe1b";
 /** Above this ratio of the lowest CPU times, a gated row fails. README.md explains the value. */
 const threshold = 1.04;
 const warmUpWindows = 250;
