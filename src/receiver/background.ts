@@ -1,10 +1,9 @@
 import { WebhookError } from "../core/errors.ts";
-import type { Logger } from "../core/log.ts";
 import type { ClaimedDelivery, DeliveryCounts, DeliveryKey, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/parse.ts";
+import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { canOpenInbox } from "./inbox-support.ts";
-import type { EndpointRegistry } from "./webhook.ts";
 
 interface CachedReadOptions<Value> {
   /** Milliseconds since the epoch. */
@@ -62,31 +61,29 @@ export class CachedRead<Value> {
   }
 }
 
-interface InboxCountsReaderOptions {
-  /** Returns the inbox if it is open or opening. Reading the counts never opens the inbox. */
-  inbox: () => Promise<Inbox> | undefined;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** The maximum time that a caller waits. Default `1000`. */
-  timeoutMs?: number;
-}
-
 /** The number of deliveries by endpoint and status, or `unknown` if the inbox failed or did not respond in time. */
 export type InboxCounts = Readonly<Record<string, DeliveryCounts>> | "unknown";
 
 /** Reads the number of deliveries in the inbox, for metrics and pages. */
 export class InboxCountsReader {
-  readonly #inbox: InboxCountsReaderOptions["inbox"];
+  readonly #background: Pick<BackgroundWork, "opened">;
   readonly #counts: CachedRead<InboxCounts>;
 
-  constructor({ inbox, now, timeoutMs = 1_000 }: InboxCountsReaderOptions) {
-    this.#inbox = inbox;
+  /**
+   * @param background reading the counts never opens its inbox.
+   * @param options.timeoutMs the maximum time that a caller waits.
+   */
+  constructor(
+    background: Pick<BackgroundWork, "opened">,
+    { now, timeoutMs = 1_000 }: { now: () => number; timeoutMs?: number },
+  ) {
+    this.#background = background;
     this.#counts = new CachedRead({ now, timeoutMs, fallback: "unknown" });
   }
 
   /** Returns the counts, or `undefined` while no inbox is open. Never rejects. */
   async read(): Promise<InboxCounts | undefined> {
-    const inbox = this.#inbox();
+    const inbox = this.#background.opened;
     return inbox && this.#counts.get(inbox, readCounts);
   }
 }
@@ -100,22 +97,15 @@ async function readCounts(inbox: Promise<Inbox>): Promise<InboxCounts> {
 }
 
 interface BackgroundWorkOptions {
-  endpoints: EndpointRegistry;
-  /** The URL of the inbox, or an open inbox. Default `INBOX_URL`. */
-  inbox: string | Inbox | undefined;
   /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
   /** Called if an inbox that was being opened in the background cannot be opened without a restart. */
   onFailure: (error: unknown) => void;
-  /** Called after the end of an attempt was stored. */
-  onAttemptStored: (key: DeliveryKey) => void;
-  log: Logger;
-  /** Milliseconds since the epoch. */
-  now: () => number;
 }
 
 /** Opens the server's inbox when the inbox is first needed, and runs its deliveries for background endpoints. */
 export class BackgroundWork {
+  readonly #context: ServerContext;
   readonly #options: BackgroundWorkOptions;
   #opening: Promise<Inbox> | undefined;
   /**
@@ -128,7 +118,8 @@ export class BackgroundWork {
   /** The URL that overrides the `inbox` option. */
   #inboxUrl: string | undefined;
 
-  constructor(options: BackgroundWorkOptions) {
+  constructor(context: ServerContext, options: BackgroundWorkOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
@@ -139,7 +130,7 @@ export class BackgroundWork {
 
   /** The URL of the inbox, or an `Inbox` object. `undefined`: `INBOX_URL` or the default. */
   get inbox(): string | Inbox | undefined {
-    const { inbox } = this.#options;
+    const { inbox } = this.#context.options;
     return typeof inbox === "object" ? inbox : (this.#inboxUrl ?? inbox);
   }
 
@@ -167,7 +158,7 @@ export class BackgroundWork {
    * `INBOX_UNUSABLE`.
    */
   async openIfNeeded(): Promise<void> {
-    if (this.#options.endpoints.backgroundEndpoints.length === 0) return;
+    if (this.#context.endpoints.backgroundEndpoints.length === 0) return;
     await this.#warnOrphaned(await this.open());
   }
 
@@ -185,7 +176,7 @@ export class BackgroundWork {
    * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
    */
   add(endpoint: Endpoint): void {
-    if (endpoint.queue && typeof this.#options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
+    if (endpoint.queue && typeof this.#context.options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
     if (this.#inbox) this.#work(this.#inbox, endpoint);
   }
 
@@ -219,7 +210,7 @@ export class BackgroundWork {
     if (this.#opening === opened) this.#opening = undefined;
     if (!closed || closed.interrupted === 0 || !isFirstCall) return;
     const { interrupted } = closed;
-    this.#options.log.warn(
+    this.#context.log.warn(
       { interrupted },
       `The shutdown interrupted ${interrupted === 1 ? "1 background delivery" : `${interrupted} background deliveries`}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,
     );
@@ -230,7 +221,7 @@ export class BackgroundWork {
    * endpoints. These deliveries stay in the inbox until another server runs them.
    */
   async #warnOrphaned(inbox: Inbox): Promise<void> {
-    const { endpoints, log } = this.#options;
+    const { endpoints, log } = this.#context;
     const counts = await inbox.counts().catch(() => ({}));
     for (const [endpoint, { queued, running }] of Object.entries(counts)) {
       const waiting = queued + running;
@@ -245,12 +236,13 @@ export class BackgroundWork {
   async #start(): Promise<Inbox> {
     const inbox = await this.#openInbox();
     this.#inbox = inbox;
-    for (const endpoint of this.#options.endpoints.backgroundEndpoints) this.#work(inbox, endpoint);
+    for (const endpoint of this.#context.endpoints.backgroundEndpoints) this.#work(inbox, endpoint);
     return inbox;
   }
 
   async #openInbox(): Promise<Inbox> {
-    const { log, now, onFailure } = this.#options;
+    const { log, now } = this.#context;
+    const { onFailure } = this.#options;
     const { inbox } = this;
     if (typeof inbox === "object" && this.#inboxUrl === undefined) return inbox;
     // Before the import, during which the server may be closed.
@@ -266,7 +258,7 @@ export class BackgroundWork {
     const { policy } = endpoint.queue;
     const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
     const run = (claimed: ClaimedDelivery, signal: AbortSignal) => this.#options.run(endpoint, claimed, signal);
-    const { onAttemptStored } = this.#options;
+    const onAttemptStored = (key: DeliveryKey) => this.#context.history.changed(key);
     const queue = { ...endpoint.queue, policy: { ...policy, waitAfter } };
     inbox.startWorker({ endpoint: endpoint.name, ...queue, run, onAttemptStored });
   }

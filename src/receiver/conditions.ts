@@ -8,12 +8,6 @@ import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
 import type { OwnChanges } from "./own-changes.ts";
 
-interface ConditionCheckOptions {
-  serverHub: ServerHub;
-  ownChanges: OwnChanges;
-  log: Logger;
-}
-
 /** A delivery whose conditions are checked. */
 export interface CheckedDelivery {
   endpoint: Endpoint;
@@ -30,10 +24,12 @@ const inlineLimitMs = 4_000;
 
 /** Checks the conditions of endpoints that can require calls to the Hub: `ignoreSelf` and `paths`. */
 export class ConditionCheck {
-  readonly #options: ConditionCheckOptions;
+  readonly #log: Logger;
+  readonly #parts: { serverHub: ServerHub; ownChanges: OwnChanges };
 
-  constructor(options: ConditionCheckOptions) {
-    this.#options = options;
+  constructor({ log }: { log: Logger }, parts: { serverHub: ServerHub; ownChanges: OwnChanges }) {
+    this.#log = log;
+    this.#parts = parts;
   }
 
   /**
@@ -49,7 +45,7 @@ export class ConditionCheck {
       return await this.#findReason(checked, signal ? AbortSignal.any([signal, limit]) : limit);
     } catch (error) {
       signal?.throwIfAborted();
-      this.#options.log.warn(
+      this.#log.warn(
         { endpoint: endpoint.name, deliveryId: checked.delivery.id, err: error },
         "The Hub did not answer whether the delivery meets the conditions of the endpoint (ignoreSelf, paths), so the handler runs.",
       );
@@ -59,7 +55,7 @@ export class ConditionCheck {
 
   async #findReason({ endpoint, payload }: CheckedDelivery, signal: AbortSignal): Promise<string | undefined> {
     const { ignoreSelf = false, paths } = endpoint.conditions ?? {};
-    const { ownChanges, serverHub } = this.#options;
+    const { ownChanges, serverHub } = this.#parts;
     if (ignoreSelf) {
       const { isOwnEvent } = await import("./own-event.ts");
       if (await isOwnEvent(payload, { ownChanges, serverHub, signal })) return "this server caused the event";

@@ -3,8 +3,8 @@ import type { Logger } from "../core/log.ts";
 import { shorten } from "../core/text.ts";
 import { webhooksPath } from "../core/urls.ts";
 import { type Answer, errorAnswer, isCrossSite } from "../http/answer.ts";
-import type { HubClient } from "../hub/client.ts";
-import type { AttemptDetails, ClaimedDelivery, FinishedRun, IncomingDelivery } from "../inbox/inbox.ts";
+import { readBodyLimit } from "../http/body.ts";
+import type { AttemptDetails, ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { unknownNames } from "../payload/schema.ts";
 import {
@@ -15,42 +15,23 @@ import {
   internalError,
   resultTextOf,
 } from "./answer.ts";
+import type { BackgroundWork } from "./background.ts";
 import type { CheckedDelivery, ConditionCheck } from "./conditions.ts";
+import type { ServerContext } from "./context.ts";
 import type { JobDelivery } from "./control.ts";
-import type { Activity } from "./counts.ts";
 import { DeliveryRecorder } from "./end.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
 import { dropInvalidRetryTime, notChecked, type RunSource, runHandler } from "./handler.ts";
-import type { DeliveryHistory, RecentRun } from "./recent/delivery-history.ts";
+import type { ServerHub } from "./hub.ts";
+import type { RecentRun } from "./recent/delivery-history.ts";
 import type { DeliveryRequest } from "./request.ts";
 import type { SecretCheck } from "./secret.ts";
 
-/** The settings of a server that its delivery pipeline uses, and the parts that the pipeline calls. */
-interface PipelineOptions {
-  endpoints: ReadonlyMap<string, Endpoint>;
-  secretCheck: SecretCheck;
-  /** The maximum size of a body, in bytes. */
-  bodyLimit: number;
-  log: Logger;
-  /** Logs refused requests, and limits the number of lines. */
-  refusalLog: Logger;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** Creates the ID of a delivery without a `Webhook-Id` header. */
-  createId: () => string;
-  /** Stores a delivery of a background endpoint. */
-  store: (delivery: IncomingDelivery) => Promise<{ duplicate: boolean }>;
-  /** Returns the Storage Bucket that stores the inbox, such as `me/inbox`, or `undefined` if there is none. */
-  bucket: () => string | undefined;
-  activity: Activity;
-  /** Records deliveries for the console. */
-  history: DeliveryHistory;
-  /** Returns the server's Hub client for handlers. */
-  hub: () => HubClient;
-  /** Checks the conditions of endpoints before their handlers run. */
+/** The parts of a server that its delivery pipeline calls. */
+interface PipelineParts {
+  background: BackgroundWork;
+  hub: ServerHub;
   conditionCheck: ConditionCheck;
-  /** Removes secrets from an outcome that the inbox stores. */
-  redactOutcome: (outcome: Outcome) => Outcome;
 }
 
 /**
@@ -137,7 +118,11 @@ const maxUnknownNames = 100;
  * logs and counts the attempt.
  */
 export class DeliveryPipeline {
-  readonly #options: PipelineOptions;
+  readonly #context: ServerContext;
+  readonly #parts: PipelineParts;
+  /** The maximum size of a body, in bytes. */
+  readonly #bodyLimit: number;
+  readonly #createId: () => string;
   readonly #recorder: DeliveryRecorder;
   readonly #loggedNames = new Set<string>();
   /** The runs in progress, by endpoint and delivery ID. */
@@ -147,21 +132,25 @@ export class DeliveryPipeline {
    */
   readonly #storing = new Map<string, Promise<void>>();
 
-  constructor(options: PipelineOptions) {
-    this.#options = options;
-    this.#recorder = new DeliveryRecorder(options);
+  /** @throws `OPTION_INVALID` if the `bodyLimit` of the server is invalid. */
+  constructor(context: ServerContext, parts: PipelineParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#bodyLimit = readBodyLimit(context.options.bodyLimit);
+    this.#createId = context.options.createId ?? (() => crypto.randomUUID());
+    this.#recorder = new DeliveryRecorder(context);
   }
 
   /** Answers an HTTP request. Never rejects. */
   async handle(request: DeliveryRequest): Promise<Answer> {
     const startedAt = performance.now();
-    const { endpoints, secretCheck, bodyLimit } = this.#options;
+    const { endpoints, secretCheck } = this.#context;
     let endpoint: Endpoint | undefined;
     try {
-      endpoint = endpoints.get(request.endpointName);
+      endpoint = endpoints.byName.get(request.endpointName);
       if (!endpoint) throw endpointNotFound();
       checkRequest(request, endpoint, secretCheck);
-      const body = await request.readBody(bodyLimit);
+      const body = await request.readBody(this.#bodyLimit);
       // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
       const id = usableId(request.header("webhook-id"));
       const parsing = this.#parse(endpoint, { body, id });
@@ -190,19 +179,19 @@ export class DeliveryPipeline {
       });
       return answer;
     } catch (error) {
-      return answerRefusal(error, { endpoint, request }, this.#options);
+      return answerRefusal(error, { endpoint, request }, this.#context);
     }
   }
 
   /** Whether an event comes from the bucket of the inbox. Storing the event would cause the next one. */
   #isFromInbox({ hubPayload }: ParsedDelivery): boolean {
     const repo = hubPayload?.repo;
-    return repo?.type === "bucket" && repo.name === this.#options.bucket();
+    return repo?.type === "bucket" && repo.name === this.#parts.background.bucket;
   }
 
   /** Runs a delivery that the inbox has claimed. Never rejects. */
   async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<FinishedRun> {
-    const { history, now, redactOutcome } = this.#options;
+    const { history, now, redaction } = this.#context;
     // Waits, so that "delivery accepted" is logged before the outcome of a fast handler.
     await this.#storing.get(keyOf(claimed));
     const startedAt = performance.now();
@@ -224,7 +213,7 @@ export class DeliveryPipeline {
     const ended = { outcome, ms: performance.now() - startedAt, claimed, abortReason: signal.reason, at: now() };
     const onStored: FinishedRun["onStored"] = (next) =>
       this.#recorder.recordAttempt(endpoint, parsed, { ...ended, next });
-    const redacted = redactOutcome(outcome);
+    const redacted = redaction.outcome(outcome);
     return details ? { ...redacted, details, onStored } : { ...redacted, onStored };
   }
 
@@ -277,7 +266,7 @@ export class DeliveryPipeline {
       await this.#store(endpoint, parsed, { startedAt, replayOf });
       return { id };
     }
-    const { history } = this.#options;
+    const { history } = this.#context;
     const recorded = history.start(parsed, { replayOf });
     const done = this.#runUnanswered(endpoint, parsed, { recorder: recorded }).then((answered) => {
       const ms = performance.now() - startedAt;
@@ -294,16 +283,16 @@ export class DeliveryPipeline {
 
   #endRun(run: RecentRun, { outcome, answer }: AnsweredOutcome, durationMs: number, responseStatus?: number): void {
     const resultText = resultTextOf({ outcome, answer });
-    this.#options.history.end(run, { outcome, durationMs, responseStatus }, resultText);
+    this.#context.history.end(run, { outcome, durationMs, responseStatus }, resultText);
   }
 
   /** Returns a promise only if the endpoint's schema is asynchronous. */
   #parse(endpoint: Endpoint, { body, id }: Pick<JobDelivery, "body" | "id">): ParsedDelivery | Promise<ParsedDelivery> {
     const parsing = endpoint.parse({
-      id: id ?? this.#options.createId(),
+      id: id ?? this.#createId(),
       endpoint: endpoint.name,
       body,
-      receivedAt: new Date(this.#options.now()),
+      receivedAt: new Date(this.#context.now()),
       attempt: 1,
     });
     return parsing instanceof Promise
@@ -318,13 +307,13 @@ export class DeliveryPipeline {
     { startedAt, request, replayOf }: { startedAt: number; request?: DeliveryRequest; replayOf?: string | undefined },
   ): Promise<Answer> {
     const { delivery } = parsed;
-    const { history, store } = this.#options;
+    const { history } = this.#context;
     const headers = request && history.headersToStore(request.captureHeaders()());
     const logged = Promise.withResolvers<void>();
     const key = keyOf(delivery);
     this.#storing.set(key, logged.promise);
     try {
-      const { duplicate } = await store({ ...delivery, headers, replayOf });
+      const { duplicate } = await this.#parts.background.store({ ...delivery, headers, replayOf });
       history.changed(delivery);
       this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
       return answerAccepted({ id: delivery.id, duplicate });
@@ -338,8 +327,8 @@ export class DeliveryPipeline {
   #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     const { delivery, hubPayload, ignored } = parsed;
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
-    const { log, hub } = this.#options;
-    const run = () => runHandler({ endpoint, delivery, log, hub, ...source });
+    const { log } = this.#context;
+    const run = () => runHandler({ endpoint, delivery, log, hub: this.#parts.hub, ...source });
     if (!endpoint.conditions || !hubPayload) return run();
     return this.#runOnConditions(run, { endpoint, delivery, payload: hubPayload, source });
   }
@@ -350,7 +339,7 @@ export class DeliveryPipeline {
   ): Promise<Outcome> {
     try {
       const checking = { ...checked, signal: request?.signal ?? signal };
-      const reason = await this.#options.conditionCheck.reasonToIgnore(checking);
+      const reason = await this.#parts.conditionCheck.reasonToIgnore(checking);
       return reason === undefined ? await run() : { status: "ignored", reason };
     } catch (cause) {
       return { status: "failed", error: notChecked(cause) };
@@ -369,7 +358,7 @@ export class DeliveryPipeline {
     const key = keyOf(parsed.delivery);
     const inProgress = this.#running.get(key);
     if (inProgress) return { running: inProgress, duplicate: true };
-    const recorded = this.#options.history.start(parsed, { headers: request?.captureHeaders() });
+    const recorded = this.#context.history.start(parsed, { headers: request?.captureHeaders() });
     const running = this.#run(endpoint, parsed, { request, recorder: recorded });
     if (running instanceof Promise) {
       this.#running.set(key, running);
@@ -388,7 +377,7 @@ export class DeliveryPipeline {
     for (const name of parsed.hubPayload ? unknownNames(parsed.hubPayload) : []) {
       if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
       this.#loggedNames.add(name);
-      this.#options.log.info(
+      this.#context.log.info(
         { unknown: name },
         "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
       );

@@ -158,8 +158,8 @@ interface RunOptions extends RunSource {
   endpoint: Endpoint;
   delivery: Delivery<unknown>;
   log: Logger;
-  /** Returns the server's Hub client. */
-  hub: () => HubClient;
+  /** Has the server's Hub client, which is created when a handler first reads it. */
+  hub: { readonly client: HubClient };
 }
 
 /**
@@ -295,7 +295,7 @@ class RunContext implements HandlerContext<unknown> {
   }
 
   get hub(): HubClient {
-    return this.#options.hub();
+    return this.#options.hub.client;
   }
 
   get request(): Request | undefined {

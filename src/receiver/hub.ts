@@ -91,30 +91,29 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
  */
 export type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions>;
 
-interface ServerHubOptions {
-  /** The `hub` option of the server. */
-  hub: HubOption | undefined;
-  /** The `hubSignature` option of the server. */
-  signature: string | undefined;
-  observer: ActionObserver;
-  log: Logger;
-}
-
 const maxSignatureChars = 200;
+
+/** The part of a server's context that its Hub client uses. */
+interface HubContext {
+  readonly options: { hub?: HubOption | undefined; hubSignature?: string | undefined };
+  readonly log: Logger;
+}
 
 /** The Hub client of a server, which is loaded when it is first used. */
 export class ServerHub {
   /** The name of this server in its markers. */
   readonly signature: string;
-  readonly #options: ServerHubOptions;
+  readonly #context: HubContext;
+  readonly #observer: ActionObserver;
   #client: HubClient | undefined;
   #loading: Promise<HubClient> | undefined;
   #account: Promise<Whoami> | undefined;
 
   /** @throws `OPTION_INVALID` if the signature is invalid. */
-  constructor(options: ServerHubOptions) {
-    this.#options = options;
-    this.signature = checkSignature(options.signature) ?? readEnvironment("SPACE_ID") ?? "server";
+  constructor(context: HubContext, observer: ActionObserver) {
+    this.#context = context;
+    this.#observer = observer;
+    this.signature = checkSignature(context.options.hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
   }
 
   /** The client. Before the client is loaded, a client that loads it when one of its methods is called. */
@@ -133,8 +132,8 @@ export class ServerHub {
   }
 
   #create(): HubClient {
-    const { hub, observer } = this.#options;
-    if (isClient(hub)) return hub[observeActions]({ observer, signature: this.signature });
+    const { hub } = this.#context.options;
+    if (isClient(hub)) return hub[observeActions]({ observer: this.#observer, signature: this.signature });
     return createDeferredClient({ load: () => this.#load(hub), hubUrl: () => findHubUrl(hub?.hubUrl) });
   }
 
@@ -147,9 +146,9 @@ export class ServerHub {
   }
 
   async #loadOnce(options: HubClientOptions | undefined): Promise<HubClient> {
-    const { observer, log } = this.#options;
     const { createObservedClient } = await import("./hub-client.ts");
-    this.#client = createObservedClient({ logger: log, ...options }, { observer, signature: this.signature });
+    const observing = { observer: this.#observer, signature: this.signature };
+    this.#client = createObservedClient({ logger: this.#context.log, ...options }, observing);
     return this.#client;
   }
 }

@@ -1,34 +1,23 @@
 import { isTestRun } from "../core/environment.ts";
-import { type Logger, minRedactedLength } from "../core/log.ts";
+import { minRedactedLength } from "../core/log.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
 import type { BackgroundWork } from "./background.ts";
-import type { ReceiverConsole } from "./console/receiver-console.ts";
+import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { ServerRedaction } from "./logs.ts";
 import type { MetricsRoute } from "./metrics-route.ts";
 import type { ProcessManager } from "./node/signals.ts";
 import type { RunningServer, ServerParts } from "./node/start-server.ts";
 import type { LaunchedServer, LaunchOptions } from "./options.ts";
-import { isPubliclyReachable, type OwnerCheck } from "./owner.ts";
-import type { SecretCheck } from "./secret.ts";
-
-interface StartupReportOptions {
-  endpoints: ReadonlyMap<string, Endpoint>;
-  secretCheck: SecretCheck;
-  ownerCheck: Pick<OwnerCheck, "problem">;
-  redaction: Pick<ServerRedaction, "shortNames">;
-  log: Logger;
-}
 
 /** Logs the settings that are probably mistakes, and whether the endpoints require a secret. Logs them only once. */
 export class StartupReport {
-  readonly #options: StartupReportOptions;
+  readonly #context: ServerContext;
   /** The calls without a handler whose results have not been applied as decorators. */
   readonly #unapplied = new Set<{ readonly call: string }>();
   #logged = false;
 
-  constructor(options: StartupReportOptions) {
-    this.#options = options;
+  constructor(context: ServerContext) {
+    this.#context = context;
   }
 
   /**
@@ -38,8 +27,8 @@ export class StartupReport {
   log(bindings?: unknown, { announce } = { announce: true }): void {
     if (this.#logged) return;
     this.#logged = true;
-    const { endpoints, secretCheck, ownerCheck, redaction, log } = this.#options;
-    for (const endpoint of endpoints.values()) this.#logWarnings(endpoint);
+    const { endpoints, secretCheck, ownerCheck, redaction, log } = this.#context;
+    for (const endpoint of endpoints.all) this.#logWarnings(endpoint);
     for (const { call } of this.#unapplied) this.#warnUnapplied(call);
     for (const warning of secretCheck.warnings(bindings)) log.warn(warning);
     if (redaction.shortNames.length > 0) {
@@ -85,66 +74,44 @@ export class StartupReport {
   }
 
   #warnUnapplied(call: string): void {
-    this.#options.log.warn(
+    this.#context.log.warn(
       `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or use the call as a decorator of a method.`,
     );
   }
 
   #logWarnings({ name, warnings }: Endpoint): void {
-    for (const warning of warnings) this.#options.log.warn({ endpoint: name }, warning);
+    for (const warning of warnings) this.#context.log.warn({ endpoint: name }, warning);
   }
 }
 
 const defaultGrace: Duration = "30s";
 
-interface LifecycleOptions {
+interface LifecycleParts extends ServerParts {
   background: BackgroundWork;
   metrics: MetricsRoute;
-  console: ReceiverConsole;
-  server: ServerParts;
-  /** Replaces the console logger with the logger of a running server. */
-  openLogger: () => Promise<void>;
 }
 
 /** Prepares, launches, and closes a server. */
 export class ServerLifecycle {
-  readonly #options: LifecycleOptions;
+  readonly #context: ServerContext;
+  readonly #parts: LifecycleParts;
   #prepared: Promise<void> | undefined;
   /** The launch that is in progress or succeeded. */
   #launching: Promise<RunningServer> | undefined;
-  #running: RunningServer | undefined;
   /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
   #processManager: ProcessManager | undefined;
   #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
-  /** The options of the last launch. */
-  #launchOptions: LaunchOptions = {};
-  /** Aborted when the server closes. */
-  #closing = new AbortController();
 
-  constructor(options: LifecycleOptions) {
-    this.#options = options;
-  }
-
-  /** Whether the server's pages have a public URL. */
-  get isPublic(): boolean {
-    return isPubliclyReachable(this.#launchOptions);
-  }
-
-  /** Whether the server is closed or closing. */
-  get isClosed(): boolean {
-    return this.#closing.signal.aborted;
-  }
-
-  /** The addresses of the launched server; `undefined` while it is not listening. */
-  get launchedServer(): LaunchedServer | undefined {
-    return this.#running;
+  constructor(context: ServerContext, parts: LifecycleParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
   prepare(): Promise<void> {
     const prepare = async () => {
-      await this.#options.openLogger();
-      await this.#options.metrics.open();
+      await this.#context.openLogger();
+      await this.#parts.metrics.open();
     };
     this.#prepared ??= prepare().catch((error) => {
       this.#prepared = undefined;
@@ -157,7 +124,7 @@ export class ServerLifecycle {
   async ready(): Promise<void> {
     this.#reopen();
     await this.#open();
-    this.#options.server.report({ announce: true });
+    this.#parts.report.log();
   }
 
   /**
@@ -182,19 +149,19 @@ export class ServerLifecycle {
    * background deliveries have no effect on the result, because they run again.
    */
   async close(): Promise<boolean> {
-    const { background, server } = this.#options;
-    this.#closing.abort();
+    const { background, console } = this.#parts;
+    this.#context.closing.abort();
     background.stopOpening();
     const startedAt = performance.now();
     const launching = this.#launching;
     const launched = await launching?.catch(() => undefined);
-    const [complete] = await Promise.all([launched?.close() ?? true, this.#options.console.close(this.#graceMs)]);
+    const [complete] = await Promise.all([launched?.close() ?? true, console.close(this.#graceMs)]);
     // Closes the inbox after the last request, because the request may still store a delivery. Both share one grace period.
     await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
-    server.refusalLog.flush();
+    this.#context.refusalLog.flush();
     if (launched && this.#launching === launching) {
       this.#launching = undefined;
-      this.#running = undefined;
+      this.#context.launched = undefined;
       this.#processManager?.release();
     }
     return complete;
@@ -203,7 +170,7 @@ export class ServerLifecycle {
   /** Logs an error that needs a restart. A server that manages the process exits. */
   fail(error: unknown): void {
     this.#processManager?.exitAfter(error);
-    this.#options.server.log.error(
+    this.#context.log.error(
       { err: error },
       "The server cannot open its inbox. Fix the problem, then restart the server.",
     );
@@ -211,37 +178,39 @@ export class ServerLifecycle {
 
   /** Prepares the server and opens the inbox if there is a background endpoint. */
   async #open(): Promise<void> {
-    const { background, server } = this.#options;
     await this.prepare();
-    server.secretCheck.assertUsable();
-    server.ownerCheck.assertUsable();
+    const { secretCheck, ownerCheck } = this.#context;
+    secretCheck.assertUsable();
+    ownerCheck.assertUsable();
     // A server that was closed in the meantime must not open its inbox, which nothing would close.
-    if (!this.isClosed) await background.openIfNeeded();
+    if (!this.#context.isClosed) await this.#parts.background.openIfNeeded();
   }
 
   #reopen(): void {
-    if (this.isClosed) this.#closing = new AbortController();
+    if (this.#context.isClosed) this.#context.closing = new AbortController();
   }
 
   async #launch(options: LaunchOptions, mayExit: boolean): Promise<RunningServer> {
-    const { background, server } = this.#options;
+    const context = this.#context;
+    const { background } = this.#parts;
     const wasOpen = background.opened !== undefined;
-    this.#launchOptions = options;
+    context.launchOptions = options;
     this.#reopen();
-    const { signal } = this.#closing;
+    const { signal } = context.closing;
     let processManager: ProcessManager | undefined;
     try {
       if (options.handleSignals ?? !isTestRun()) {
         const { manageProcess } = await import("./node/signals.ts");
         // Before the inbox opens, because queued deliveries then run while the tunnel opens.
-        processManager = manageProcess({ close: () => this.close(), log: server.log });
+        processManager = manageProcess({ close: () => this.close(), log: context.log });
       }
       this.#processManager = processManager;
       await this.#open();
       const { startServer } = await import("./node/start-server.ts");
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
-      this.#running = await startServer(server, options, { graceMs: this.#graceMs, signal });
-      return this.#running;
+      const running = await startServer(context, { parts: this.#parts, graceMs: this.#graceMs, signal });
+      context.launched = running;
+      return running;
     } catch (error) {
       this.#launching = undefined;
       // A server that is not listening must not run deliveries.

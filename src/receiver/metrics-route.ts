@@ -1,35 +1,30 @@
 import type { Hono } from "hono";
 import { readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { Logger } from "../core/log.ts";
 import { optionError } from "../core/options.ts";
 import { errorAnswer, toResponse } from "../http/answer.ts";
-import type { MetricsSource } from "./metrics.ts";
-import type { OwnerCheck } from "./owner.ts";
-
-interface MetricsRouteOptions extends MetricsSource {
-  /** Whether metrics are enabled. Default: `true` if `METRICS` is `1`. */
-  isOn: boolean | undefined;
-  ownerCheck: OwnerCheck;
-  log: Logger;
-}
+import type { InboxCountsReader } from "./background.ts";
+import type { ServerContext } from "./context.ts";
 
 /**
  * The route `GET /metrics`, which only the owner can read. If metrics are disabled, the route does not exist, and
  * nothing is loaded.
  */
 export class MetricsRoute {
-  readonly #options: MetricsRouteOptions;
+  readonly #context: ServerContext;
+  readonly #inbox: InboxCountsReader;
   readonly #isOn: boolean;
   readonly #mistake: WebhookError | undefined;
   #opened: Promise<() => Promise<Response>> | undefined;
 
-  constructor(options: MetricsRouteOptions) {
-    this.#options = options;
+  constructor(context: ServerContext, inbox: InboxCountsReader) {
+    this.#context = context;
+    this.#inbox = inbox;
+    const { metrics } = context.options;
     const setting = readEnvironment("METRICS");
-    this.#isOn = options.isOn ?? (setting === "1" || setting === "true");
+    this.#isOn = metrics ?? (setting === "1" || setting === "true");
     // `open()` throws this error, so that `launch()` logs it.
-    this.#mistake = options.isOn === undefined ? mistakeIn(setting) : undefined;
+    this.#mistake = metrics === undefined ? mistakeIn(setting) : undefined;
   }
 
   /**
@@ -45,7 +40,7 @@ export class MetricsRoute {
   /** Adds the route to the app. */
   mount(app: Hono): void {
     if (!this.#isOn) return;
-    const { ownerCheck, log } = this.#options;
+    const { ownerCheck, log } = this.#context;
     app.get("/metrics", async (context) => {
       const refused = await ownerCheck.refuse(context);
       if (refused) return refused;
@@ -62,8 +57,9 @@ export class MetricsRoute {
 
   /** Loads the metrics once. After a failed call, the next call tries again. */
   #open(): Promise<() => Promise<Response>> {
+    const { activity, endpoints } = this.#context;
     this.#opened ??= import("./metrics.ts")
-      .then(({ openMetrics }) => openMetrics(this.#options))
+      .then(({ openMetrics }) => openMetrics({ activity, endpoints: endpoints.byName, inbox: this.#inbox }))
       .catch((error: unknown) => {
         this.#opened = undefined;
         throw error;

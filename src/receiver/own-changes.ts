@@ -4,10 +4,9 @@ import type { ActionObserver, MadeChange, ObservedAction } from "../hub/reposito
 import type { RepoRef } from "../hub/schemas.ts";
 import type { OwnActions } from "../inbox/inbox.ts";
 
-interface OwnChangesOptions {
-  /** The store of the server's inbox. `undefined` while no inbox is open. */
-  store: () => Promise<OwnActions | undefined>;
-  log: Logger;
+/** The inbox that stores the changes. `undefined` while no inbox is open. */
+interface OpenedInbox {
+  readonly opened: Promise<{ readonly ownActions?: OwnActions | undefined }> | undefined;
 }
 
 /** The maximum number of keys in memory. The inbox keeps more. */
@@ -18,14 +17,16 @@ const maxRemembered = 10_000;
  * after a restart. Changes in progress are only known in this process.
  */
 export class OwnChanges implements ActionObserver {
-  readonly #options: OwnChangesOptions;
+  readonly #background: OpenedInbox;
+  readonly #log: Logger;
   /** The latest keys, oldest first. */
   readonly #remembered = new Set<string>();
   /** The changes in progress by repository. */
   readonly #inProgress = new Map<string, Set<Promise<void>>>();
 
-  constructor(options: OwnChangesOptions) {
-    this.#options = options;
+  constructor(background: OpenedInbox, { log }: { log: Logger }) {
+    this.#background = background;
+    this.#log = log;
   }
 
   begin(repo: RepoRef): ObservedAction {
@@ -57,10 +58,10 @@ export class OwnChanges implements ActionObserver {
     const unknown = keys.filter((key) => !this.#remembered.has(key));
     if (unknown.length === 0) return new Set(keys);
     try {
-      const stored = await (await this.#options.store())?.find(unknown);
+      const stored = await (await this.#background.opened)?.ownActions?.find(unknown);
       return new Set(keys.filter((key) => this.#remembered.has(key) || stored?.has(key)));
     } catch (error) {
-      this.#options.log.warn(
+      this.#log.warn(
         { err: error },
         "The inbox could not read the changes of this server, so events that the server caused might be delivered to handlers.",
       );
@@ -77,9 +78,9 @@ export class OwnChanges implements ActionObserver {
       this.#remembered.delete(key);
     }
     try {
-      await (await this.#options.store())?.add(keys);
+      await (await this.#background.opened)?.ownActions?.add(keys);
     } catch (error) {
-      this.#options.log.warn(
+      this.#log.warn(
         { err: error },
         "The inbox could not store a change of this server. After a restart, the server only recognizes the change by its marker.",
       );

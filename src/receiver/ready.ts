@@ -1,21 +1,11 @@
 import type { Hono } from "hono";
 import { WebhookError } from "../core/errors.ts";
 import type { Inbox, InboxProblem } from "../inbox/inbox.ts";
-import { CachedRead } from "./background.ts";
-import type { OwnerCheck } from "./owner.ts";
+import { type BackgroundWork, CachedRead } from "./background.ts";
+import type { ServerContext } from "./context.ts";
 
-interface ReadyRouteOptions {
-  /** Whether the server has background endpoints. */
-  needsInbox: () => boolean;
-  /** Returns the inbox if it is open or opening. A check never opens the inbox. */
-  inbox: () => Promise<Inbox> | undefined;
-  isClosed: () => boolean;
-  ownerCheck: OwnerCheck;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** How long to wait for the inbox. Default `3000`. */
-  timeoutMs?: number;
-}
+/** How long a check waits for the inbox, in milliseconds. */
+const timeoutMs = 3_000;
 
 type Problems = readonly InboxProblem[];
 
@@ -24,13 +14,16 @@ type Problems = readonly InboxProblem[];
  * progress, and 200 otherwise. Every client receives the status, but only the owner receives the reasons.
  */
 export class ReadyRoute {
-  readonly #options: ReadyRouteOptions;
+  readonly #context: ServerContext;
+  readonly #background: Pick<BackgroundWork, "opened">;
   readonly #inboxProblems: CachedRead<Problems>;
 
-  constructor({ timeoutMs = 3_000, ...options }: ReadyRouteOptions) {
-    this.#options = options;
+  /** @param background a check never opens its inbox. */
+  constructor(context: ServerContext, background: Pick<BackgroundWork, "opened">) {
+    this.#context = context;
+    this.#background = background;
     const fallback = [unavailable(`The inbox did not respond within ${timeoutMs / 1000} s. ${remedy}`)];
-    this.#inboxProblems = new CachedRead<Problems>({ now: options.now, timeoutMs, fallback });
+    this.#inboxProblems = new CachedRead<Problems>({ now: context.now, timeoutMs, fallback });
   }
 
   /** Adds the route to the app. */
@@ -39,7 +32,7 @@ export class ReadyRoute {
       const problems = await this.#problems();
       const status = statusOf(problems);
       // A probe must not wait while clients guess the token.
-      const isOwner = (await this.#options.ownerCheck.refuse(context, { mayWait: false })) === undefined;
+      const isOwner = (await this.#context.ownerCheck.refuse(context, { mayWait: false })) === undefined;
       const reasons = problems.map(({ code, message }) => ({ code, message }));
       return context.json(isOwner ? { status, problems: reasons } : { status }, status === "unavailable" ? 503 : 200, {
         "cache-control": "no-store",
@@ -48,10 +41,10 @@ export class ReadyRoute {
   }
 
   async #problems(): Promise<Problems> {
-    const { isClosed, needsInbox, inbox } = this.#options;
-    if (isClosed()) return [unavailable("The server is closed or shutting down.", "CLOSING")];
-    if (!needsInbox()) return [];
-    const opened = inbox();
+    const { isClosed, endpoints } = this.#context;
+    if (isClosed) return [unavailable("The server is closed or shutting down.", "CLOSING")];
+    if (endpoints.backgroundEndpoints.length === 0) return [];
+    const { opened } = this.#background;
     if (!opened) return [unavailable("The inbox is not open yet. Call launch() or ready() to open the inbox.")];
     return this.#inboxProblems.get(opened, readProblems);
   }

@@ -13,8 +13,6 @@ interface SecretCheckOptions {
   secretInQuery: boolean;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Receives each secret that {@link SecretCheck.use} adds. */
-  onSecret?: (secret: string) => void;
 }
 
 /**
@@ -78,7 +76,6 @@ export class SecretCheck {
 
   /** Adds `secret` to the valid secrets (`add`), or makes it the only valid secret (`replace`). */
   use(secret: string, mode: "add" | "replace"): void {
-    this.#options.onSecret?.(secret);
     this.#refresh(undefined);
     this.#secrets = mode === "replace" ? [secret] : [secret, ...this.#secrets];
     this.#problem = undefined;

@@ -176,15 +176,12 @@ export interface WebhookFunction {
 interface WebhookFunctionOptions {
   /** Adds an endpoint. */
   add: (endpoint: Endpoint) => void;
-  /**
-   * Called for each `webhook` call without a handler, such as `webhook("retrain", { scope })`. Returns a function to call
-   * when the result is applied as a decorator.
-   */
-  trackDecoratorCall: (call: string) => () => void;
+  /** See `StartupReport`. */
+  report: { trackDecoratorCall(call: string): () => void };
 }
 
 /** Creates the function that registers endpoints. */
-export function createWebhookFunction({ add, trackDecoratorCall }: WebhookFunctionOptions): WebhookFunction {
+export function createWebhookFunction({ add, report }: WebhookFunctionOptions): WebhookFunction {
   function webhook<Declared extends Handler>(handler: Declared): Declared;
   function webhook<Declared extends Handler>(name: string, handler: Declared): Declared;
   function webhook<const Options extends EndpointOptions, Result>(
@@ -215,7 +212,7 @@ export function createWebhookFunction({ add, trackDecoratorCall }: WebhookFuncti
   }
 
   function decorator(name: string | undefined, options: EndpointOptions): WebhookDecorator<never> {
-    const onApplied = trackDecoratorCall(callText(name, options));
+    const onApplied = report.trackDecoratorCall(callText(name, options));
     return (method, context) => {
       onApplied();
       checkDecorated(context);

@@ -13,10 +13,9 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { problemsOf } from "../../payload/parse.ts";
+import type { ServerContext } from "../context.ts";
 import type { DeliveryPipeline } from "../deliver.ts";
-import type { Endpoint } from "../endpoint.ts";
 import { recordHeaders } from "../recent/attempt-recorder.ts";
-import type { DeliveryHistory } from "../recent/delivery-history.ts";
 import {
   inboxSummary,
   inboxTimeline,
@@ -91,15 +90,12 @@ const findTimeoutMs = 25_000;
 const replayTimeoutMs = 45_000;
 
 interface ReceiverDeliveriesOptions {
-  endpoints: ReadonlyMap<string, Endpoint>;
-  history: DeliveryHistory;
+  server: ServerContext;
   pipeline: DeliveryPipeline;
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   inbox: () => Promise<Inbox> | undefined;
-  redact: (text: string) => string;
   /** Replaces secrets in the message of an error. */
   mask: (message: string) => string;
-  log: Logger;
   /** Returns the public URL of an endpoint. */
   urlOf: (endpoint: string) => string;
 }
@@ -107,11 +103,13 @@ interface ReceiverDeliveriesOptions {
 /** The deliveries of a receiver: those in its inbox, and those in memory. */
 export class ReceiverDeliveries implements DeliverySource {
   readonly #options: ReceiverDeliveriesOptions;
+  readonly #redact: (text: string) => string;
   /** The replays of inline deliveries that are running. */
   readonly #running = new Set<Promise<void>>();
 
   constructor(options: ReceiverDeliveriesOptions) {
     this.#options = options;
+    this.#redact = (text) => options.server.redaction.text(text);
   }
 
   /** Waits until the replays of inline deliveries have ended. */
@@ -120,25 +118,27 @@ export class ReceiverDeliveries implements DeliverySource {
   }
 
   async list(query: DeliveryQuery, page: { limit: number; cursor: string | undefined }) {
-    const { history, redact } = this.#options;
+    const { recent } = this.#options.server.history;
     const inbox = await this.#inbox();
     const [list, totals] = await withInboxDeadline(
-      Promise.all([listDeliveries(query, page, { recent: history.recent, inbox, redact }), this.#totals(inbox)]),
+      Promise.all([listDeliveries(query, page, { recent, inbox, redact: this.#redact }), this.#totals(inbox)]),
     );
     return { ...list, totals };
   }
 
   /** Reads the row of a delivery, for the live list. */
   async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
-    const recent = this.#options.history.recent.get(key);
-    if (recent) return recentSummary(recent, this.#options.redact);
+    const recent = this.#options.server.history.recent.get(key);
+    if (recent) return recentSummary(recent, this.#redact);
     const inbox = await this.#inbox();
     const stored = inbox && (await withInboxDeadline(inbox.get(key)));
     return stored && inboxSummary(stored);
   }
 
   async get(key: DeliveryKey): Promise<DeliveryDetails | undefined> {
-    const { history, redact, urlOf, endpoints } = this.#options;
+    const { server, urlOf } = this.#options;
+    const { history, endpoints } = server;
+    const redact = this.#redact;
     const shared = { url: urlOf(key.endpoint), recordsDetails: history.recordsDetails };
     const recent = history.recent.get(key);
     if (recent) {
@@ -154,7 +154,7 @@ export class ReceiverDeliveries implements DeliverySource {
     if (!inbox) return undefined;
     const [stored, paused] = await withInboxDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
     if (stored?.body === undefined) return undefined;
-    const retentionMs = endpoints.get(key.endpoint)?.queue?.retentionMs;
+    const retentionMs = endpoints.byName.get(key.endpoint)?.queue?.retentionMs;
     return {
       ...inboxSummary(stored),
       ...shared,
@@ -167,12 +167,12 @@ export class ReceiverDeliveries implements DeliverySource {
   }
 
   async replay(key: DeliveryKey): Promise<DeliveryKey> {
-    const recent = this.#options.history.recent.get(key);
+    const recent = this.#options.server.history.recent.get(key);
     if (recent) return this.#submit(key, recent.body);
     const inbox = await this.#inbox();
     if (!inbox) throw deliveryUnknown();
     await withInboxDeadline(inbox.replay(key));
-    this.#options.history.changed(key);
+    this.#options.server.history.changed(key);
     return key;
   }
 
@@ -195,16 +195,17 @@ export class ReceiverDeliveries implements DeliverySource {
     const inbox = await this.#inbox();
     if (!inbox) return { replayed: 0, failed: 0, failures: [], isMore: false };
     const { keys, isMore } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
-    const { history, log, mask } = this.#options;
+    const { server, mask } = this.#options;
+    const { history, log } = server;
     const result = await replayAll(inbox, keys, { stopAt, log, mask, onReplayed: (key) => history.changed(key) });
     return { ...result, isMore: isMore || result.isMore };
   }
 
   async discard(key: DeliveryKey): Promise<void> {
     const inbox = await this.#inbox();
-    if (!inbox || this.#options.history.recent.get(key)) throw deliveryUnknown();
+    if (!inbox || this.#options.server.history.recent.get(key)) throw deliveryUnknown();
     await withInboxDeadline(inbox.discard(key));
-    this.#options.history.changed(key);
+    this.#options.server.history.changed(key);
   }
 
   async #inbox(): Promise<Inbox | undefined> {
@@ -214,7 +215,7 @@ export class ReceiverDeliveries implements DeliverySource {
 
   /** Runs a copy of a delivery, with a new ID. */
   async #submit({ endpoint: name, id: replayOf }: DeliveryKey, body: string): Promise<DeliveryKey> {
-    const endpoint = this.#options.endpoints.get(name);
+    const endpoint = this.#options.server.endpoints.byName.get(name);
     if (!endpoint) {
       throw new WebhookError(`The server has no endpoint "${name}" any longer. Register it again, then replay.`, {
         code: "ENDPOINT_UNKNOWN",
@@ -231,7 +232,7 @@ export class ReceiverDeliveries implements DeliverySource {
 
   async #findDead(query: DeliveryQuery): Promise<Omit<DeadCount, "count"> & { keys: DeliveryKey[] }> {
     const inbox = await this.#inbox();
-    const { redact, history } = this.#options;
+    const { recent } = this.#options.server.history;
     // Without this limit, the search would continue after its request has failed.
     const stopAt = performance.now() + findTimeoutMs;
     const keys: DeliveryKey[] = [];
@@ -241,7 +242,7 @@ export class ReceiverDeliveries implements DeliverySource {
       const page = await listDeliveries(
         { ...query, statuses: ["dead"] },
         { limit: maxPageSize, cursor },
-        { inbox, redact, recent: history.recent },
+        { inbox, redact: this.#redact, recent },
       );
       keys.push(...page.deliveries.map(({ endpoint, id }) => ({ endpoint, id })));
       searchedUntil = page.searchedUntil;
@@ -256,7 +257,7 @@ export class ReceiverDeliveries implements DeliverySource {
     const add = (status: ConsoleStatus, count: number) => {
       if (count > 0) totals[status] = (totals[status] ?? 0) + count;
     };
-    for (const recent of this.#options.history.recent.values()) add(recentStatus(recent), 1);
+    for (const recent of this.#options.server.history.recent.values()) add(recentStatus(recent), 1);
     for (const { queued, running, succeeded, ignored, dead, cancelled } of Object.values(
       (await inbox?.counts()) ?? {},
     )) {

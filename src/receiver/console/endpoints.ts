@@ -13,6 +13,7 @@ import type { HubClient } from "../../hub/client.ts";
 import { suspendedAfterFailure, type Webhook } from "../../hub/webhooks/schemas.ts";
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
 import { formatWatched } from "../../payload/watch.ts";
+import type { ServerContext } from "../context.ts";
 import {
   type Activity,
   activityOutcomes,
@@ -166,7 +167,7 @@ const cacheMs = 60_000;
 const timeoutMs = 3_000;
 
 interface RegistrationsOptions {
-  hub: () => HubClient;
+  serverHub: { readonly client: HubClient };
   /** Milliseconds since the epoch. */
   now: () => number;
 }
@@ -186,12 +187,12 @@ export class Registrations {
     if (!this.#read || now() - this.#read.at > cacheMs) this.#read = { at: now(), webhooks: this.#list() };
     const webhooks = await this.#read.webhooks;
     if ("state" in webhooks) return webhooks;
-    return describeRegistration(url, { webhooks, hubUrl: this.#options.hub().hubUrl });
+    return describeRegistration(url, { webhooks, hubUrl: this.#options.serverHub.client.hubUrl });
   }
 
   async #list(): Promise<readonly Webhook[] | RegistrationInfo> {
     try {
-      return await this.#options.hub().webhooks.list({ signal: AbortSignal.timeout(timeoutMs) });
+      return await this.#options.serverHub.client.webhooks.list({ signal: AbortSignal.timeout(timeoutMs) });
     } catch (error) {
       return { state: "unknown", message: WebhookError.isInstance(error) ? error.message : "The Hub did not answer." };
     }
@@ -244,16 +245,12 @@ function withoutQuery(url: string): string {
 const dailyLimit = 1_000;
 
 interface ReceiverEndpointsOptions {
-  endpoints: ReadonlyMap<string, Endpoint>;
-  activity: Activity;
+  server: ServerContext;
   /** The activity before the last reload of a dev session. */
   earlier: EarlierActivity;
   registrations: Registrations;
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   inbox: () => Promise<Inbox> | undefined;
-  isSecretSet: () => boolean;
-  /** Milliseconds since the epoch. */
-  now: () => number;
   /** Returns the public URL of an endpoint. */
   urlOf: (endpoint: string) => string;
   /** Called after an endpoint was paused or resumed. */
@@ -275,11 +272,11 @@ export class ReceiverEndpoints implements EndpointSource {
   }
 
   async list(): Promise<EndpointList> {
-    const { endpoints, activity, earlier } = this.#options;
+    const { server, earlier } = this.#options;
     const inbox = await this.#readInbox();
     return {
-      endpoints: await Promise.all([...endpoints.values()].map((endpoint) => this.#describe(endpoint, inbox))),
-      startedAt: earlier.firstStart(activity.startedAt.getTime()),
+      endpoints: await Promise.all(server.endpoints.all.map((endpoint) => this.#describe(endpoint, inbox))),
+      startedAt: earlier.firstStart(server.activity.startedAt.getTime()),
     };
   }
 
@@ -294,17 +291,17 @@ export class ReceiverEndpoints implements EndpointSource {
   }
 
   async #describe(endpoint: Endpoint, inbox: InboxState): Promise<EndpointInfo> {
-    const { earlier, registrations, isSecretSet, urlOf, now } = this.#options;
+    const { server, earlier, registrations, urlOf } = this.#options;
     const { name, queue, scopes, repos, watch } = endpoint;
     const { handlerTime } = endpoint.activity;
     const shown = earlier.addTo(name, endpoint);
     const counts = inbox.counts[name];
-    const history = (window: ActivityWindow) => activityHistory(shown, { window, now: now() });
+    const history = (window: ActivityWindow) => activityHistory(shown, { window, now: server.now() });
     const today = history("24h");
     return {
       ...{ name, url: urlOf(name), background: queue !== undefined },
       ...{ scopes, repos, watch: formatWatched(watch) },
-      secret: isSecretSet() ? "set" : "missing",
+      secret: server.secretCheck.isSet() ? "set" : "missing",
       registration: await registrations.find(urlOf(name)),
       isPaused: inbox.paused.includes(name),
       activity: { "15m": history("15m"), "1h": history("1h"), "24h": today },
@@ -327,9 +324,9 @@ export class ReceiverEndpoints implements EndpointSource {
 
   /** @throws `ENDPOINT_UNKNOWN`; `ARGUMENT_INVALID` for an inline endpoint, whose deliveries the Hub waits for. */
   async #inboxOf(name: string): Promise<Inbox> {
-    const { endpoints, inbox } = this.#options;
-    const endpoint = endpoints.get(name);
-    if (!endpoint) throw endpointUnknown(name, [...endpoints.keys()]);
+    const { server, inbox } = this.#options;
+    const endpoint = server.endpoints.byName.get(name);
+    if (!endpoint) throw endpointUnknown(name, server.endpoints.names);
     const opening = endpoint.queue && inbox();
     if (opening) return withInboxDeadline(opening);
     throw new WebhookError(

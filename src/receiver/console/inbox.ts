@@ -15,7 +15,7 @@ import { postgresSchema, redisPrefix } from "../../inbox/bullmq/queue-server.ts"
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
 import { isOnLocalDisk, memoryWarning, parseInboxUrl } from "../../inbox/open-inbox.ts";
 import { retentionOf } from "../../inbox/retry.ts";
-import type { Endpoint } from "../endpoint.ts";
+import type { ServerContext } from "../context.ts";
 import { spaceDiskWarning } from "../node/open-configured-inbox.ts";
 
 /** After this time, an inbox counts as down, so that a page shows an error instead of loading forever. In milliseconds. */
@@ -94,13 +94,11 @@ function locateServer(
 const defaultOpeningMs = 2_000;
 
 interface ReceiverInboxOptions {
-  endpoints: ReadonlyMap<string, Endpoint>;
+  server: ServerContext;
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   inbox: () => Promise<Inbox> | undefined;
   /** Returns the URL of the inbox or an `Inbox` object, or `undefined` for an inbox in memory. */
   configuredInbox: () => string | Inbox | undefined;
-  isClosed: () => boolean;
-  recordsDetails: boolean;
   mask: (message: string) => string;
   /** Default `2_000`. */
   openingMs?: number;
@@ -119,12 +117,12 @@ export class ReceiverInbox implements InboxSource {
   }
 
   async read(): Promise<InboxInfo> {
-    const { configuredInbox, recordsDetails, isClosed, inbox, onOpened, openingMs = defaultOpeningMs } = this.#options;
+    const { server, configuredInbox, inbox, onOpened, openingMs = defaultOpeningMs } = this.#options;
     const location = locateInbox(configuredInbox());
     const warnings = warningsOf(location);
-    const shared = { location, warnings, recordsDetails, problems: [] };
+    const shared = { location, warnings, recordsDetails: server.history.recordsDetails, problems: [] };
     // After the server has closed, `inbox` would open it again.
-    if (isClosed()) return { ...shared, state: "closed" };
+    if (server.isClosed) return { ...shared, state: "closed" };
     const opening = inbox();
     if (!opening) return { ...shared, state: "unused" };
     const following = this.#follow(opening);
@@ -182,7 +180,7 @@ export class ReceiverInbox implements InboxSource {
   }): InboxContents {
     // Not a lookup by name: an endpoint may be named "constructor".
     const stored = new Map(Object.entries(counts));
-    const served = [...this.#options.endpoints.values()].filter(({ queue }) => queue !== undefined);
+    const served = this.#options.server.endpoints.backgroundEndpoints;
     const names = new Set([...served.map(({ name }) => name), ...stored.keys()]);
     return {
       endpoints: [...names].map((name) => ({
@@ -194,7 +192,7 @@ export class ReceiverInbox implements InboxSource {
 
   #describe(name: string, counts: DeliveryCounts | undefined): Omit<InboxEndpoint, "isPaused"> {
     const { queued = 0, running = 0, dead = 0, succeeded = 0, ignored = 0, cancelled = 0 } = counts ?? {};
-    const queue = this.#options.endpoints.get(name)?.queue;
+    const queue = this.#options.server.endpoints.byName.get(name)?.queue;
     const retention = queue && retentionOf(queue);
     return {
       ...{ name, counts: { queued, running, dead, succeeded, ignored, cancelled }, isServed: queue !== undefined },

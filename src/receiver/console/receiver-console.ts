@@ -1,24 +1,27 @@
 import type { Hono } from "hono";
 import type { Console } from "../../console/server/console.ts";
 import { consolePath } from "../../core/urls.ts";
+import type { ServerContext } from "../context.ts";
 import type { EarlierActivity } from "./endpoints.ts";
-import type { OpenedConsole, ServerParts } from "./open-console.ts";
+import type { ConsoleParts, OpenedConsole } from "./open-console.ts";
 
 /** The console of a receiver. Its code is loaded when it is first used. */
 export class ReceiverConsole {
-  readonly #server: ServerParts;
+  readonly #context: ServerContext;
+  readonly #parts: ConsoleParts;
   #opening: Promise<OpenedConsole> | undefined;
   #restored: Promise<EarlierActivity> | undefined;
 
-  constructor(server: ServerParts) {
-    this.#server = server;
+  constructor(context: ServerContext, parts: ConsoleParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** Adds the routes of the console to the app. */
   mount(app: Hono): void {
     for (const pattern of [consolePath, `${consolePath}/*`]) {
       app.all(pattern, async (context) => {
-        return this.#server.ownerCheck.refuseAll() ?? (await this.open()).fetch(context.req.raw, context.env);
+        return this.#context.ownerCheck.refuseAll() ?? (await this.open()).fetch(context.req.raw, context.env);
       });
     }
   }
@@ -30,13 +33,13 @@ export class ReceiverConsole {
   /** Returns what the next process of a dev session needs to show the same deliveries and activity. */
   async takeSnapshot(): Promise<unknown> {
     const { takeSessionSnapshot } = await import("./snapshot.ts");
-    return takeSessionSnapshot(this.#server, await this.#restored);
+    return takeSessionSnapshot(this.#context, await this.#restored);
   }
 
   /** Restores what {@link takeSnapshot} returned in the previous process. Call this method before the console is opened. */
   async restore(snapshot: unknown): Promise<void> {
     this.#restored = import("./snapshot.ts").then(({ restoreSessionSnapshot }) =>
-      restoreSessionSnapshot(this.#server, snapshot),
+      restoreSessionSnapshot(this.#context, snapshot),
     );
     await this.#restored;
   }
@@ -54,7 +57,7 @@ export class ReceiverConsole {
 
   #open(): Promise<OpenedConsole> {
     this.#opening ??= Promise.all([import("./open-console.ts"), this.#restored])
-      .then(([{ openConsole }, earlier]) => openConsole(this.#server, earlier))
+      .then(([{ openConsole }, earlier]) => openConsole(this.#context, { ...this.#parts, earlier }))
       .catch((error: unknown) => {
         // The next request tries again: the process may have been out of file descriptors.
         this.#opening = undefined;

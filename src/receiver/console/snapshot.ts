@@ -2,10 +2,10 @@ import * as z from "zod/mini";
 import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Outcome } from "../../payload/parse.ts";
+import type { ServerContext } from "../context.ts";
 import { type AttemptRecorderOptions, recordHeaders } from "../recent/attempt-recorder.ts";
 import { type RecentAttempt, type RecentDeliveries, RecentRun } from "../recent/delivery-history.ts";
 import { EarlierActivity } from "./endpoints.ts";
-import type { ServerParts } from "./open-console.ts";
 
 const details = z.object({
   result: z.optional(z.string()),
@@ -128,7 +128,7 @@ function toOutcome(outcome: z.output<typeof storedOutcome>): Outcome {
 
 const sessionSnapshot = z.object({ deliveries: z.array(z.unknown()), activity: z.unknown() });
 
-type SnapshotSource = Pick<ServerParts, "history" | "activity" | "endpoints" | "now">;
+type SnapshotSource = Pick<ServerContext, "history" | "activity" | "endpoints" | "now">;
 
 /** Copies what the console shows and no inbox stores as plain data: the deliveries in memory, and the activity. */
 export function takeSessionSnapshot(

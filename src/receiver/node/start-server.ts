@@ -1,6 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { readEnvironment, readSpace, type Space } from "../../core/environment.ts";
-import type { Logger } from "../../core/log.ts";
 import { isLoopbackHost } from "../../core/loopback.ts";
 import { checkCount, checkPort, optionError, toMilliseconds } from "../../core/options.ts";
 import { consolePath, defaultPort, readBaseUrl, webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
@@ -10,11 +9,8 @@ import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
 import { isProviderName, providerNames } from "../../tunnel/provider-names.ts";
 import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import type { ReceiverConsole } from "../console/receiver-console.ts";
-import type { RefusalLog } from "../logs.ts";
+import type { ServerContext } from "../context.ts";
 import type { LaunchedServer, LaunchOptions } from "../options.ts";
-import type { OwnerCheck } from "../owner.ts";
-import type { SecretCheck } from "../secret.ts";
-import type { EndpointRegistry } from "../webhook.ts";
 import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
 import { spaceDiskWarning } from "./open-configured-inbox.ts";
 import type { PublicListener } from "./tunnel.ts";
@@ -126,17 +122,9 @@ function connectionLimits({ maxConnections, maxRequestsPerSocket, timeouts }: La
 
 /** The parts of a server that are necessary to start it. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
-  endpoints: EndpointRegistry;
-  /** The `inbox` option of the server. */
-  inbox: string | Inbox | undefined;
-  secretCheck: SecretCheck;
-  ownerCheck: OwnerCheck;
   console: ReceiverConsole;
   /** Logs the configuration warnings and, with `announce`, whether a secret is set. Logs them only once. */
-  report: (options: { announce: boolean }) => void;
-  log: Logger;
-  /** Logs refused connections and requests. */
-  refusalLog: RefusalLog;
+  report: { log(bindings?: unknown, options?: { announce: boolean }): void };
 }
 
 /** A listening server. */
@@ -152,13 +140,13 @@ export interface RunningServer extends LaunchedServer {
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`, `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
 export async function startServer(
-  server: ServerParts,
-  options: LaunchOptions,
-  { graceMs, signal }: { graceMs: number; signal: AbortSignal },
+  context: ServerContext,
+  { parts, graceMs, signal }: { parts: ServerParts; graceMs: number; signal: AbortSignal },
 ): Promise<RunningServer> {
+  const { launchOptions: options, log, refusalLog, secretCheck } = context;
   const space = readSpace();
   const { host, port, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
-  const { fetch, deliver } = server;
+  const { fetch, deliver } = parts;
   const listener = await listen({
     fetch,
     deliver,
@@ -166,7 +154,7 @@ export async function startServer(
     port,
     timeouts,
     limits,
-    log: server.refusalLog,
+    log: refusalLog,
     optionNames: "launch({ host, port }) or the variables HOST and PORT",
   });
   preloadPages();
@@ -177,9 +165,9 @@ export async function startServer(
     try {
       publicListener = await openPublicListener({
         fetch,
-        log: server.log,
-        refusalLog: server.refusalLog,
-        secretCheck: server.secretCheck,
+        log,
+        refusalLog,
+        secretCheck,
         tunnel: { ...tunnel, signal: tunnel.signal ? AbortSignal.any([tunnel.signal, signal]) : signal },
         graceMs,
         serverPort: listener.port,
@@ -193,13 +181,13 @@ export async function startServer(
   }
   const publicUrl = () => configuredUrl() ?? space?.url ?? publicListener?.url ?? url;
   const announce = options.announce ?? true;
-  if (!signal.aborted) server.report({ announce });
+  if (!signal.aborted) parts.report.log(undefined, { announce });
   if (announce && !signal.aborted) {
     const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
-    logReady(server, { publicUrl: publicUrl(), isLocalOnly });
+    logReady(context, { publicUrl: publicUrl(), isLocalOnly });
     // Does not log the URL of the tunnel, which only serves webhooks.
-    void logConsole(server, { url: space?.url ?? url, signal });
-    if (space) logSpaceAdvice(server);
+    void logConsole(context, { console: parts.console, url: space?.url ?? url, signal });
+    if (space) logSpaceAdvice(context);
   }
   return {
     port: listener.port,
@@ -236,7 +224,7 @@ function preloadPages(): void {
 }
 
 function logReady(
-  { endpoints, log }: ServerParts,
+  { endpoints, log }: ServerContext,
   { publicUrl, isLocalOnly }: { publicUrl: string; isLocalOnly: boolean },
 ): void {
   const urls = endpoints.names.map((name) => `POST ${publicUrl}${webhooksPath}${name}`);
@@ -263,8 +251,8 @@ function logReady(
  * code of the console is loaded in the background.
  */
 async function logConsole(
-  { console, ownerCheck, log }: ServerParts,
-  { url, signal }: { url: string; signal: AbortSignal },
+  { ownerCheck, log }: ServerContext,
+  { console, url, signal }: { console: ReceiverConsole; url: string; signal: AbortSignal },
 ): Promise<void> {
   try {
     await wait(consoleDelayMs, undefined, { ref: false });
@@ -285,10 +273,10 @@ async function logConsole(
 }
 
 /** Logs the documented limits of Spaces that affect a server. */
-function logSpaceAdvice({ endpoints, inbox, log }: ServerParts): void {
+function logSpaceAdvice({ endpoints, options, log }: ServerContext): void {
   log.info(
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",
   );
-  if (endpoints.backgroundEndpoints.length === 0 || !isInboxOnDisk(inbox)) return;
+  if (endpoints.backgroundEndpoints.length === 0 || !isInboxOnDisk(options.inbox)) return;
   log.warn(spaceDiskWarning);
 }

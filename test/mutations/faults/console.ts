@@ -192,7 +192,7 @@ export const faults: readonly Fault[] = [
   {
     name: "wrong passwords of the metrics are not counted for the console",
     file: "src/receiver/console/open-console.ts",
-    find: "(toolToken() === undefined ? ownerCheck.guesses : undefined)",
+    find: "toolToken === undefined ? ownerCheck.guesses : undefined",
     replace: "undefined",
     tests: ["test/receiver/routes/ready-route.test.ts"],
   },

@@ -123,15 +123,15 @@ export const faults: readonly Fault[] = [
   {
     name: "a mounted server does not log the counts of refused deliveries when it closes",
     file: "src/receiver/lifecycle.ts",
-    find: "    server.refusalLog.flush();",
-    replace: "    if (launched) server.refusalLog.flush();",
+    find: "    this.#context.refusalLog.flush();",
+    replace: "    if (launched) this.#context.refusalLog.flush();",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {
     name: "a server that was closed while it prepared opens its inbox",
     file: "src/receiver/lifecycle.ts",
-    find: "if (!this.isClosed) await background.openIfNeeded();",
-    replace: "await background.openIfNeeded();",
+    find: "if (!this.#context.isClosed) await this.#parts.background.openIfNeeded();",
+    replace: "await this.#parts.background.openIfNeeded();",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {

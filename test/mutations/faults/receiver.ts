@@ -25,24 +25,24 @@ export const faults: readonly Fault[] = [
   {
     name: "a closed server still reports the URL of its listener",
     file: "src/receiver/lifecycle.ts",
-    find: "      this.#running = undefined;\n      this.#processManager",
+    find: "      this.#context.launched = undefined;\n      this.#processManager",
     replace: "      this.#processManager",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {
     name: "the streams of the console are ended after the requests in progress",
     file: "src/receiver/lifecycle.ts",
-    find: "const [complete] = await Promise.all([launched?.close() ?? true, this.#options.console.close(this.#graceMs)]);",
+    find: "const [complete] = await Promise.all([launched?.close() ?? true, console.close(this.#graceMs)]);",
     replace: `const complete = (await launched?.close()) ?? true;
-    await this.#options.console.close(this.#graceMs);`,
+    await console.close(this.#graceMs);`,
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {
     name: "a process goes on without an inbox that cannot be opened",
     file: "src/receiver/lifecycle.ts",
     find: `    this.#processManager?.exitAfter(error);
-    this.#options.server.log`,
-    replace: "    this.#options.server.log",
+    this.#context.log`,
+    replace: "    this.#context.log",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {
@@ -62,7 +62,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a server with a public URL trusts requests of its machine",
     file: "src/receiver/lifecycle.ts",
-    find: `    this.#launchOptions = options;
+    find: `    context.launchOptions = options;
 `,
     replace: "",
     tests: ["test/receiver/lifecycle/server-lifecycle.test.ts"],
@@ -70,8 +70,8 @@ export const faults: readonly Fault[] = [
   {
     name: "ready() makes an open server forget that it can be closed",
     file: "src/receiver/lifecycle.ts",
-    find: "if (this.isClosed) this.#closing = new AbortController();",
-    replace: "this.#closing = new AbortController();",
+    find: "if (this.#context.isClosed) this.#context.closing = new AbortController();",
+    replace: "this.#context.closing = new AbortController();",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {

@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../../src/index.ts";
 import { BackgroundWork } from "../../../src/receiver/background.ts";
+import { ServerContext } from "../../../src/receiver/context.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
-import { EndpointRegistry } from "../../../src/receiver/webhook.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -418,16 +418,7 @@ test("A server starts even if the deliveries of its inbox cannot be counted", as
 test("Closing after a failed opening keeps an inbox that was opened in the meantime", async () => {
   const log = createMemoryLogger();
   const run = async () => ({ status: "succeeded", result: undefined }) as const;
-  const endpoints = new EndpointRegistry();
-  const background = new BackgroundWork({
-    endpoints,
-    inbox: undefined,
-    run,
-    onFailure: () => {},
-    onAttemptStored: () => {},
-    log,
-    now: Date.now,
-  });
+  const background = new BackgroundWork(new ServerContext({ logger: log }), { run, onFailure: () => {} });
   vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
   const opened = background.open().catch(() => {
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);

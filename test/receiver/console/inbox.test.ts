@@ -4,6 +4,7 @@ import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhookError, type WebhooksServer } from "../../../src/index.ts";
 import { ReceiverInbox } from "../../../src/receiver/console/inbox.ts";
+import { ServerContext } from "../../../src/receiver/context.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -207,8 +208,8 @@ describe("The state of an inbox", () => {
     let opening = Promise.withResolvers<Inbox>();
     const onOpened = vi.fn<() => void>();
     const inbox = new ReceiverInbox({
-      ...{ endpoints: new Map(), inbox: () => opening.promise, configuredInbox: () => undefined, onOpened },
-      ...{ isClosed: () => false, recordsDetails: true, mask: (message: string) => message, openingMs: 1 },
+      ...{ server: new ServerContext({}), inbox: () => opening.promise, configuredInbox: () => undefined, onOpened },
+      ...{ mask: (message: string) => message, openingMs: 1 },
     });
     expect(await inbox.read()).toMatchObject({ state: "opening", problems: [] });
     opening.reject(new WebhookError("The bucket is not available.", { code: "INBOX_UNUSABLE" }));

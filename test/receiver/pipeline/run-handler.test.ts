@@ -20,8 +20,7 @@ const delivery: Delivery<unknown> = {
   attempt: 1,
 };
 
-const client = new HubClient({ token: "hf_local" });
-const hub = () => client;
+const hub = { client: new HubClient({ token: "hf_local" }) };
 
 /** Runs a handler without a server. */
 function run(handler: Handler<unknown>, options: EndpointOptions = {}, request?: Request) {
@@ -354,7 +353,7 @@ describe("A handler's context", () => {
   test("contains the delivery, the Hub client, and no request if the delivery did not arrive over HTTP", () => {
     const { outcome } = run((_payload, context) => [
       context.delivery === delivery,
-      context.hub === client,
+      context.hub === hub.client,
       context.request,
     ]);
     expect(outcome).toEqual({ status: "succeeded", result: [true, true, undefined] });
