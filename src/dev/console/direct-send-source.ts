@@ -9,7 +9,6 @@ import { parseDraft } from "../../local-hub/events/draft-event.ts";
 import { payloadSerializer } from "../../local-hub/events/event-payload.ts";
 import { serializeEvent } from "../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../local-hub/ids.ts";
-import { failureCodes } from "../../receiver/console/snapshot.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/control.ts";
 import { endpointUnknown } from "../../receiver/webhook.ts";
 import { isRefusal } from "../delivery-observer.ts";
@@ -147,11 +146,14 @@ function requireEndpoints(names: readonly string[], endpoints: readonly Endpoint
   if (unknown !== undefined) throw endpointUnknown(unknown, known);
 }
 
+/** The codes of failed runs. A delivery that the server refused before a run has another code. */
+const failureCodes: readonly string[] = ["HANDLER_FAILED", "HANDLER_TIMED_OUT", "RESULT_NOT_JSON", "CLOSING"];
+
 /** Whether the server has recorded the delivery. A refused one, for example because of the endpoint's schema, is not recorded. */
 function isRecorded(status: number, { code }: ServerAnswer): boolean {
   if (status < 400) return true;
   // A response without a code is that of the handler or of middleware.
-  return code === undefined ? !isRefusal(status) : failureCodes.some((known) => known === code);
+  return code === undefined ? !isRefusal(status) : failureCodes.includes(code);
 }
 
 /** Parses a response. A handler can also answer with text or with other JSON. */

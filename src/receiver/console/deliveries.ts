@@ -11,19 +11,12 @@ import { type DeliveryQuery, type DeliverySource, deliveryUnknown } from "../../
 import { FieldError } from "../../console/server/field-error.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
-import type { Inbox } from "../../inbox/inbox.ts";
+import type { Inbox, StoredDelivery } from "../../inbox/inbox.ts";
 import { problemsOf } from "../../payload/parse.ts";
 import type { ServerContext } from "../context.ts";
 import type { DeliveryPipeline } from "../deliver.ts";
-import { recordHeaders } from "../recent/attempt-recorder.ts";
-import {
-  inboxSummary,
-  inboxTimeline,
-  listDeliveries,
-  recentStatus,
-  recentSummary,
-  recentTimeline,
-} from "./delivery-rows.ts";
+import type { RecentDelivery } from "../recent/delivery-history.ts";
+import { listDeliveries, summarize, timelineOf } from "./delivery-rows.ts";
 import { withInboxDeadline } from "./inbox.ts";
 
 /** How many deliveries are replayed at the same time. */
@@ -103,13 +96,11 @@ interface ReceiverDeliveriesOptions {
 /** The deliveries of a receiver: those in its inbox, and those in memory. */
 export class ReceiverDeliveries implements DeliverySource {
   readonly #options: ReceiverDeliveriesOptions;
-  readonly #redact: (text: string) => string;
   /** The replays of inline deliveries that are running. */
   readonly #running = new Set<Promise<void>>();
 
   constructor(options: ReceiverDeliveriesOptions) {
     this.#options = options;
-    this.#redact = (text) => options.server.redaction.text(text);
   }
 
   /** Waits until the replays of inline deliveries have ended. */
@@ -121,7 +112,7 @@ export class ReceiverDeliveries implements DeliverySource {
     const { recent } = this.#options.server.history;
     const inbox = await this.#inbox();
     const [list, totals] = await withInboxDeadline(
-      Promise.all([listDeliveries(query, page, { recent, inbox, redact: this.#redact }), this.#totals(inbox)]),
+      Promise.all([listDeliveries(query, page, { recent, inbox }), this.#totals(inbox)]),
     );
     return { ...list, totals };
   }
@@ -129,38 +120,26 @@ export class ReceiverDeliveries implements DeliverySource {
   /** Reads the row of a delivery, for the live list. */
   async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
     const recent = this.#options.server.history.recent.get(key);
-    if (recent) return recentSummary(recent, this.#redact);
+    if (recent) return summarize(recent);
     const inbox = await this.#inbox();
     const stored = inbox && (await withInboxDeadline(inbox.get(key)));
-    return stored && inboxSummary(stored);
+    return stored && summarize(stored);
   }
 
   async get(key: DeliveryKey): Promise<DeliveryDetails | undefined> {
     const { server, urlOf } = this.#options;
     const { history, endpoints } = server;
-    const redact = this.#redact;
     const shared = { url: urlOf(key.endpoint), recordsDetails: history.recordsDetails };
     const recent = history.recent.get(key);
-    if (recent) {
-      return {
-        ...recentSummary(recent, redact),
-        ...shared,
-        ...shownBody(recent.body),
-        ...shownHeaders(recent.headers && recordHeaders(recent.headers(), redact)),
-        timeline: recentTimeline(recent, redact),
-      };
-    }
+    if (recent) return { ...describe(recent, recent.body), ...shared };
     const inbox = await this.#inbox();
     if (!inbox) return undefined;
     const [stored, paused] = await withInboxDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
     if (stored?.body === undefined) return undefined;
     const retentionMs = endpoints.byName.get(key.endpoint)?.queue?.retentionMs;
     return {
-      ...inboxSummary(stored),
+      ...describe(stored, stored.body),
       ...shared,
-      ...shownBody(stored.body),
-      ...shownHeaders(stored.headers),
-      timeline: inboxTimeline(stored),
       ...(retentionMs !== undefined && { retentionMs }),
       ...(stored.status === "queued" && paused.includes(key.endpoint) && { isPaused: true }),
     };
@@ -242,7 +221,7 @@ export class ReceiverDeliveries implements DeliverySource {
       const page = await listDeliveries(
         { ...query, statuses: ["dead"] },
         { limit: maxPageSize, cursor },
-        { inbox, redact: this.#redact, recent },
+        { inbox, recent },
       );
       keys.push(...page.deliveries.map(({ endpoint, id }) => ({ endpoint, id })));
       searchedUntil = page.searchedUntil;
@@ -257,7 +236,7 @@ export class ReceiverDeliveries implements DeliverySource {
     const add = (status: ConsoleStatus, count: number) => {
       if (count > 0) totals[status] = (totals[status] ?? 0) + count;
     };
-    for (const recent of this.#options.server.history.recent.values()) add(recentStatus(recent), 1);
+    for (const recent of this.#options.server.history.recent.values()) add(recent.status, 1);
     for (const { queued, running, succeeded, ignored, dead, cancelled } of Object.values(
       (await inbox?.counts()) ?? {},
     )) {
@@ -272,10 +251,14 @@ export class ReceiverDeliveries implements DeliverySource {
   }
 }
 
-function shownBody(body: string): Pick<DeliveryDetails, "body" | "bodyLength"> {
-  return body.length <= maxBody ? { body } : { body: body.slice(0, maxBody).toWellFormed(), bodyLength: body.length };
+function describe(delivery: StoredDelivery | RecentDelivery, body: string) {
+  const { headers } = delivery;
+  return {
+    ...{ ...summarize(delivery), ...shownBody(body), timeline: timelineOf(delivery) },
+    ...(headers && { headers: Object.entries(headers) }),
+  };
 }
 
-function shownHeaders(headers: Readonly<Record<string, string>> | undefined): Pick<DeliveryDetails, "headers"> {
-  return headers ? { headers: Object.entries(headers) } : {};
+function shownBody(body: string): Pick<DeliveryDetails, "body" | "bodyLength"> {
+  return body.length <= maxBody ? { body } : { body: body.slice(0, maxBody).toWellFormed(), bodyLength: body.length };
 }

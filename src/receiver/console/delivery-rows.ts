@@ -1,6 +1,5 @@
 import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
 import type { DeliveryQuery } from "../../console/server/deliveries-api.ts";
-import { describeError } from "../../core/describe.ts";
 import { type FilteredDelivery, matchesFilter, readFilter } from "../../inbox/filter.ts";
 import type {
   AttemptDetails,
@@ -11,7 +10,6 @@ import type {
   StoredDelivery,
 } from "../../inbox/inbox.ts";
 import { summarizeEvent } from "../../payload/event-summary.ts";
-import type { Outcome } from "../../payload/parse.ts";
 import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../recent/delivery-history.ts";
 
 /** Reads the event and the repository of a delivery for the list. The body can be anything, JSON or not. */
@@ -41,16 +39,18 @@ const inboxStatuses: Readonly<Partial<Record<ConsoleStatus, DeliveryStatus>>> = 
   cancelled: "cancelled",
 };
 
-/** Describes a delivery of the inbox for the list. */
-export function inboxSummary(delivery: StoredDelivery): DeliverySummary {
+/** Describes a delivery for the list. */
+export function summarize(delivery: StoredDelivery | RecentDelivery): DeliverySummary {
   const { id, endpoint, status, receivedAt, dueAt, startedAt, finishedAt, body, attempts, replayOf } = delivery;
   const last = attempts.at(-1);
   const isRunning = status === "running";
+  // The handler does not run for an ignored delivery.
+  const runs = attempts.filter(({ outcome }) => outcome !== "ignored");
   return {
-    ...{ id, endpoint, storage: "inbox", ...readEvent(body) },
+    ...{ id, endpoint, storage: "storage" in delivery ? delivery.storage : "inbox", ...readEvent(body) },
     status: status === "queued" && attempts.length > 0 ? "retrying" : status,
     receivedAt: receivedAt.getTime(),
-    attempts: attempts.length + (isRunning ? 1 : 0),
+    attempts: runs.length + (isRunning ? 1 : 0),
     ...(last?.durationMs !== undefined && { durationMs: last.durationMs }),
     ...(dueAt && { nextAttemptAt: dueAt.getTime() }),
     ...(isRunning && startedAt && { startedAt: startedAt.getTime() }),
@@ -61,21 +61,22 @@ export function inboxSummary(delivery: StoredDelivery): DeliverySummary {
   };
 }
 
-/** Describes the attempts of a delivery of the inbox, oldest first. */
-export function inboxTimeline({ status, startedAt, attempts }: StoredDelivery): AttemptInfo[] {
+/** Describes the attempts of a delivery, oldest first. */
+export function timelineOf({ status, startedAt, attempts }: StoredDelivery | RecentDelivery): AttemptInfo[] {
   const timeline = attempts.map(describeAttempt);
   if (status !== "running") return timeline;
   const number = (attempts.at(-1)?.number ?? 0) + 1;
   return [...timeline, { number, outcome: "running", ...(startedAt && { startedAt: startedAt.getTime() }) }];
 }
 
-function describeAttempt({ number, startedAt, durationMs, outcome, error, details }: DeliveryAttempt): AttemptInfo {
+function describeAttempt(attempt: DeliveryAttempt | RecentAttempt): AttemptInfo {
+  const { number, startedAt, durationMs, outcome, error, details } = attempt;
   return {
-    number,
-    outcome,
+    ...{ number, outcome },
     ...(startedAt && { startedAt: startedAt.getTime() }),
     ...(durationMs !== undefined && { durationMs }),
     ...(error && { error }),
+    ...("responseStatus" in attempt && { responseStatus: attempt.responseStatus }),
     ...shownDetails(details),
   };
 }
@@ -94,77 +95,12 @@ function shownDetails(
   };
 }
 
-/** Removes secrets from a text. */
-type Redact = (text: string) => string;
-
-/** Returns the status of a delivery in memory, without describing the rest of it. */
-export function recentStatus({ attempts }: RecentDelivery): ConsoleStatus {
-  return attempts.at(-1)?.end?.outcome.status ?? "running";
-}
-
-/** Describes a delivery in memory for the list. */
-export function recentSummary(delivery: RecentDelivery, redact: Redact): DeliverySummary {
-  const { id, endpoint, body, receivedAt, attempts, replayOf } = delivery;
-  const last = attempts.at(-1);
-  const end = last?.end;
-  const error = end && errorOf(end.outcome, redact);
-  return {
-    ...{ id, endpoint, storage: "memory", ...readEvent(body) },
-    status: recentStatus(delivery),
-    receivedAt: receivedAt.getTime(),
-    attempts: end?.outcome.status === "ignored" ? 0 : attempts.length,
-    ...(end && { durationMs: roundTime(end.durationMs), finishedAt: (last?.startedAt ?? 0) + end.durationMs }),
-    ...(last && !end && { startedAt: last.startedAt }),
-    ...(error && { error }),
-    ...(end?.outcome.status === "ignored" && { ignoredReason: end.outcome.reason }),
-    ...(replayOf !== undefined && { replayOf }),
-  };
-}
-
 /** Returns what the filters of the list compare, like an inbox. */
-function recentFiltered({ id, receivedAt, body, attempts }: RecentDelivery, redact: Redact): FilteredDelivery {
+function recentFiltered({ id, receivedAt, body, attempts }: RecentDelivery): FilteredDelivery {
   return {
-    id,
-    receivedAt: receivedAt.getTime(),
-    body,
-    attempts: () =>
-      attempts.flatMap(({ end }) => {
-        if (!end) return [];
-        const [error, details] = [errorOf(end.outcome, redact), end.details()];
-        return [{ ...(error && { error }), ...(details && { details }) }];
-      }),
+    ...{ id, receivedAt: receivedAt.getTime(), body },
+    attempts: () => attempts.map(({ error, details }) => ({ ...(error && { error }), ...(details && { details }) })),
   };
-}
-
-/** Describes the attempts of a delivery in memory, oldest first. */
-export function recentTimeline({ attempts }: RecentDelivery, redact: Redact): AttemptInfo[] {
-  return attempts.map((attempt, index) => describeRunAttempt(attempt, { number: index + 1, redact }));
-}
-
-function describeRunAttempt(
-  { startedAt, end }: RecentAttempt,
-  { number, redact }: { number: number; redact: Redact },
-): AttemptInfo {
-  if (!end) return { number, startedAt, outcome: "running" };
-  const error = errorOf(end.outcome, redact);
-  return {
-    ...{ number, startedAt, outcome: end.outcome.status, durationMs: roundTime(end.durationMs) },
-    ...(error && { error }),
-    ...(end.responseStatus !== undefined && { responseStatus: end.responseStatus }),
-    ...shownDetails(end.details()),
-  };
-}
-
-/** The owner sees the message of the thrown error, which clients never receive. */
-function errorOf(outcome: Outcome, redact: Redact): { code: string; message: string } | undefined {
-  if (outcome.status !== "failed") return undefined;
-  const { code, message, cause } = outcome.error;
-  return { code, message: redact(cause === undefined ? message : describeError(cause).message) };
-}
-
-/** Rounds to a tenth of a millisecond. */
-function roundTime(ms: number): number {
-  return Math.round(ms * 10) / 10;
 }
 
 /** The maximum number of pages of the inbox for one page of the console, when most deliveries do not match. */
@@ -183,7 +119,6 @@ interface ListSource {
   recent: RecentDeliveries;
   /** Missing if no endpoint runs in the background. */
   inbox: Inbox | undefined;
-  redact: (text: string) => string;
 }
 
 /**
@@ -193,10 +128,10 @@ interface ListSource {
 export async function listDeliveries(
   query: DeliveryQuery,
   { limit, cursor }: { limit: number; cursor: string | undefined },
-  { recent, inbox, redact }: ListSource,
+  { recent, inbox }: ListSource,
 ): Promise<Omit<DeliveryList, "totals">> {
   const position = readPosition(cursor);
-  const inMemory = listRecent(query, { recent, redact })
+  const inMemory = listRecent(query, recent)
     .filter((row) => !position.after || compare(row, position.after) > 0)
     .sort(compare);
   const statuses = inboxStatusesOf(query.statuses);
@@ -217,12 +152,12 @@ export async function listDeliveries(
 }
 
 /** Lists the matching deliveries in memory. The filters that need no body come first, because parsing many bodies takes long. */
-function listRecent(query: DeliveryQuery, { recent, redact }: Omit<ListSource, "inbox">): DeliverySummary[] {
+function listRecent(query: DeliveryQuery, recent: RecentDeliveries): DeliverySummary[] {
   const filter = readFilter(toListOptions(query, undefined));
   return [...recent.values()]
-    .filter((delivery) => hasStatus(recentStatus(delivery), query) && isWithin(delivery, query))
-    .filter((delivery) => !filter?.hasContent || matchesFilter(filter, recentFiltered(delivery, redact)))
-    .map((delivery) => recentSummary(delivery, redact));
+    .filter((delivery) => hasStatus(delivery.status, query) && isWithin(delivery, query))
+    .filter((delivery) => !filter?.hasContent || matchesFilter(filter, recentFiltered(delivery)))
+    .map(summarize);
 }
 
 function pageOfMemory(rows: readonly DeliverySummary[], limit: number): Omit<DeliveryList, "totals"> {
@@ -254,7 +189,7 @@ async function listInbox(
   let next = cursor;
   for (let pages = 0; ; pages += 1) {
     const page = await inbox.list({ ...options, limit, ...(next && { cursor: next }) });
-    rows.push(...page.deliveries.map(inboxSummary).filter(({ status }) => hasStatus(status, query)));
+    rows.push(...page.deliveries.map(summarize).filter(({ status }) => hasStatus(status, query)));
     next = page.next;
     if (next === undefined || rows.length >= limit || pages + 1 >= maxInboxPages) {
       return { rows, next, searchedUntil: page.searchedUntil?.getTime() };

@@ -1,9 +1,5 @@
 import * as z from "zod/mini";
-import { describeError } from "../../core/describe.ts";
-import { WebhookError } from "../../core/errors.ts";
-import type { Outcome } from "../../payload/parse.ts";
 import type { ServerContext } from "../context.ts";
-import { type AttemptRecorderOptions, recordHeaders } from "../recent/attempt-recorder.ts";
 import { type RecentAttempt, type RecentDeliveries, RecentRun } from "../recent/delivery-history.ts";
 import { EarlierActivity } from "./endpoints.ts";
 
@@ -25,15 +21,6 @@ const details = z.object({
   isTruncated: z.optional(z.boolean()),
 });
 
-/** The codes of failed runs. A delivery that the server refused before a run has another code. */
-export const failureCodes = ["HANDLER_FAILED", "HANDLER_TIMED_OUT", "RESULT_NOT_JSON", "CLOSING"] as const;
-
-const storedOutcome = z.discriminatedUnion("status", [
-  z.object({ status: z.literal("succeeded") }),
-  z.object({ status: z.literal("ignored"), reason: z.string() }),
-  z.object({ status: z.literal("failed"), code: z.enum(failureCodes), message: z.string() }),
-]);
-
 const snapshot = z.object({
   id: z.string(),
   endpoint: z.string(),
@@ -44,53 +31,37 @@ const snapshot = z.object({
   replayOf: z.optional(z.string()),
   attempts: z.array(
     z.object({
+      /** Milliseconds since the epoch. */
       startedAt: z.number(),
-      end: z.optional(
-        z.object({
-          durationMs: z.number(),
-          outcome: storedOutcome,
-          responseStatus: z.optional(z.number()),
-          details: z.optional(details),
-        }),
-      ),
+      durationMs: z.number(),
+      outcome: z.enum(["succeeded", "ignored", "failed"]),
+      error: z.optional(z.object({ code: z.string(), message: z.string() })),
+      reason: z.optional(z.string()),
+      responseStatus: z.optional(z.number()),
+      details: z.optional(details),
     }),
   ),
 });
 type Snapshot = z.input<typeof snapshot>;
-type EndSnapshot = NonNullable<Snapshot["attempts"][number]["end"]>;
+type AttemptSnapshot = Snapshot["attempts"][number];
 
 /** Copies the recent deliveries as plain data, so that the next process of a dev session can show them after a reload. */
 function exportRecent(recent: RecentDeliveries): Snapshot[] {
-  return Array.from(recent.values(), ({ id, endpoint, body, receivedAt, headers, replayOf, attempts }) => ({
+  return Array.from(recent.values(), ({ id, endpoint, body, receivedAt, startedAt, headers, replayOf, attempts }) => ({
     ...{ id, endpoint, body, receivedAt: receivedAt.getTime() },
-    ...(headers && { headers: { ...recordHeaders(headers(), (text) => text) } }),
+    ...(headers && { headers: { ...headers } }),
     ...(replayOf !== undefined && { replayOf }),
-    attempts: attempts.map(({ startedAt, end }) => ({ startedAt, end: end ? exportEnd(end) : interrupted })),
+    attempts: [...attempts.map(exportAttempt), ...(startedAt ? [interruptedAt(startedAt)] : [])],
   }));
 }
 
-const interrupted: EndSnapshot = {
-  durationMs: 0,
-  outcome: { status: "failed", code: "CLOSING", message: "The server stopped while the handler was running." },
-};
-
-function exportEnd({ durationMs, outcome, responseStatus, details }: NonNullable<RecentAttempt["end"]>): EndSnapshot {
-  const recorded = details();
-  return {
-    durationMs,
-    outcome: exportOutcome(outcome),
-    ...(responseStatus !== undefined && { responseStatus }),
-    ...(recorded && { details: recorded }),
-  };
+function interruptedAt(startedAt: Date): AttemptSnapshot {
+  const error = { code: "CLOSING", message: "The server stopped while the handler was running." };
+  return { startedAt: startedAt.getTime(), durationMs: 0, outcome: "failed", error };
 }
 
-function exportOutcome(outcome: Outcome): z.input<typeof storedOutcome> {
-  if (outcome.status !== "failed") {
-    return outcome.status === "ignored" ? outcome : { status: "succeeded" };
-  }
-  const { code: given, message, cause } = outcome.error;
-  const code = failureCodes.find((known) => known === given) ?? "HANDLER_FAILED";
-  return { status: "failed", code, message: cause === undefined ? message : describeError(cause).message };
+function exportAttempt({ number, startedAt, details, ...attempt }: RecentAttempt): AttemptSnapshot {
+  return { ...attempt, startedAt: startedAt.getTime(), ...(details && { details }) };
 }
 
 /** Adds deliveries that {@link exportRecent} copied. Skips values of another format, from another version of this package. */
@@ -98,32 +69,19 @@ function importRecent(recent: RecentDeliveries, values: readonly unknown[]): voi
   for (const value of values) {
     const parsed = snapshot.safeParse(value);
     if (!parsed.success) continue;
-    if (parsed.data.attempts.some(({ end }) => end?.outcome.status === "failed")) recent.failed.add(parsed.data);
+    if (parsed.data.attempts.some(({ outcome }) => outcome === "failed")) recent.failed.add(parsed.data);
     for (const run of toRuns(parsed.data)) recent.add(run);
   }
 }
 
-/** Restored runs record nothing, because they have ended. */
-const recordsNothing: AttemptRecorderOptions = { now: () => 0, redact: (text) => text };
-
 function toRuns({ receivedAt, headers, attempts, ...given }: z.output<typeof snapshot>): RecentRun[] {
-  return attempts.map(({ startedAt, end }) => {
-    const entries = headers && Object.entries(headers);
+  const entries = headers && Object.entries(headers);
+  return attempts.map(({ startedAt, details, ...attempt }) => {
     const start = { ...given, receivedAt: new Date(receivedAt), headers: entries && (() => entries), startedAt };
-    const run = new RecentRun(start, recordsNothing);
-    if (end) {
-      const { outcome, details, durationMs, responseStatus } = end;
-      run.restore({ durationMs, responseStatus, outcome: toOutcome(outcome) }, details);
-    }
+    const run = new RecentRun(start, { recordDetails: true, now: () => 0, redact: (text) => text });
+    run.restore({ ...attempt, startedAt: new Date(startedAt), details });
     return run;
   });
-}
-
-function toOutcome(outcome: z.output<typeof storedOutcome>): Outcome {
-  if (outcome.status === "succeeded") return { status: "succeeded", result: undefined };
-  if (outcome.status === "ignored") return outcome;
-  const { code, message } = outcome;
-  return { status: "failed", error: new WebhookError(message, { code }) };
 }
 
 const sessionSnapshot = z.object({ deliveries: z.array(z.unknown()), activity: z.unknown() });

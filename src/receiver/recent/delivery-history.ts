@@ -1,5 +1,6 @@
+import { describeError } from "../../core/describe.ts";
 import type { Logger } from "../../core/log.ts";
-import type { AttemptDetails, DeliveryKey } from "../../inbox/inbox.ts";
+import type { AttemptDetails, DeliveryAttempt, DeliveryKey, StoredDelivery } from "../../inbox/inbox.ts";
 import type { Delivery, Outcome } from "../../payload/parse.ts";
 import type { ParsedDelivery } from "../endpoint.ts";
 import {
@@ -55,12 +56,15 @@ interface RunEnd {
   responseStatus?: number | undefined;
 }
 
-/** A run of an inline delivery, as the console shows it. */
-export interface RecentAttempt {
-  /** Milliseconds since the epoch. */
-  startedAt: number;
-  /** Missing while the handler runs. */
-  end?: RunEnd & { details: () => AttemptDetails | undefined };
+/** A finished run of a delivery that no inbox stores. It has the form of an attempt in an inbox. */
+export interface RecentAttempt extends Omit<DeliveryAttempt, "details"> {
+  outcome: Outcome["status"];
+  startedAt: Date;
+  durationMs: number;
+  /** The status of the response. Missing if no client waited for one. */
+  responseStatus?: number;
+  /** Created when they are read. */
+  readonly details: AttemptDetails | undefined;
 }
 
 /** The start of a run. */
@@ -94,75 +98,92 @@ export class RecentRun implements RunStart {
   readonly isRepeat: boolean;
   /** Whether the run is kept. Only `RecentDeliveries` changes it. */
   isKept = false;
-  /** `undefined`: details are not recorded. */
-  readonly #recording: AttemptRecorderOptions | undefined;
+  readonly #options: DeliveryHistoryOptions;
   #recorder: AttemptRecorder | undefined = undefined;
   #end: RunEnd | undefined = undefined;
   #result: string | null = null;
-  #knownDetails: AttemptDetails | undefined = undefined;
+  #restored: RestoredAttempt | undefined = undefined;
 
-  constructor(start: RunStart, recording: AttemptRecorderOptions | undefined) {
+  constructor(start: RunStart, options: DeliveryHistoryOptions) {
     this.id = start.id;
     this.endpoint = start.endpoint;
     this.body = start.body;
     this.receivedAt = start.receivedAt;
-    this.headers = recording && start.headers;
+    this.headers = options.recordDetails ? start.headers : undefined;
     this.replayOf = start.replayOf;
     this.isRepeat = start.isRepeat ?? false;
     this.startedAt = start.startedAt;
-    this.#recording = recording;
+    this.#options = options;
     // A character takes two bytes unless the whole text is Latin-1.
     this.bytes = bytesPerRun + 2 * start.body.length;
   }
 
   /** Returns a logger that writes to `log` and records each line. */
   wrap(log: Logger): Logger {
-    if (!this.#recording) return log;
-    this.#recorder ??= new AttemptRecorder(this.#recording);
+    if (!this.#options.recordDetails) return log;
+    this.#recorder ??= new AttemptRecorder(this.#options);
     return this.#recorder.wrap(log);
   }
 
   /** Records the end of the run. Returns the memory that the run needs in addition, in bytes. */
   finish(end: RunEnd, resultText: string | null): number {
     this.#end = end;
-    this.#result = resultText === null || !this.#recording ? null : trimResult(resultText);
+    this.#result = resultText === null || !this.#options.recordDetails ? null : trimResult(resultText);
     return 2 * ((this.#recorder?.size ?? 0) + (this.#result?.length ?? 0));
   }
 
   /** Restores a run of another process, which has ended. */
-  restore(end: RunEnd, details: AttemptDetails | undefined): void {
-    this.#end = end;
-    this.#knownDetails = details;
-    if (details) this.bytes += 2 * JSON.stringify(details).length;
+  restore(attempt: RestoredAttempt): void {
+    this.#restored = attempt;
+    if (attempt.details) this.bytes += 2 * JSON.stringify(attempt.details).length;
   }
 
-  /** Describes the run. */
-  get attempt(): RecentAttempt {
-    const { startedAt } = this;
-    return this.#end ? { startedAt, end: { ...this.#end, details: () => this.#details() } } : { startedAt };
+  /** Describes the run as the attempt with this number, or returns `undefined` while the handler runs. */
+  attempt(number: number): RecentAttempt | undefined {
+    if (this.#restored) return { ...this.#restored, number };
+    if (!this.#end) return undefined;
+    const { outcome, durationMs, responseStatus } = this.#end;
+    const readDetails = () => this.#details(outcome);
+    return {
+      ...{ number, startedAt: new Date(this.startedAt), outcome: outcome.status },
+      // To a tenth of a millisecond.
+      durationMs: Math.round(durationMs * 10) / 10,
+      ...(outcome.status === "failed" && { error: this.#describe(outcome.error) }),
+      ...(outcome.status === "ignored" && { reason: outcome.reason }),
+      ...(responseStatus !== undefined && { responseStatus }),
+      get details() {
+        return readDetails();
+      },
+    };
   }
 
-  #details(): AttemptDetails | undefined {
-    if (this.#knownDetails) return this.#knownDetails;
-    if (!this.#recording || !this.#end) return undefined;
-    const recorder = this.#recorder ?? new AttemptRecorder(this.#recording);
-    return recorder.details(this.#end.outcome, this.#result);
+  /** The owner sees the message of the thrown error, which clients never receive. */
+  #describe({ code, message, cause }: Extract<Outcome, { status: "failed" }>["error"]): RecentAttempt["error"] {
+    return { code, message: this.#options.redact(cause === undefined ? message : describeError(cause).message) };
+  }
+
+  #details(outcome: Outcome): AttemptDetails | undefined {
+    if (!this.#options.recordDetails) return undefined;
+    return (this.#recorder ?? new AttemptRecorder(this.#options)).details(outcome, this.#result);
   }
 }
+
+/** An attempt of another process. */
+export type RestoredAttempt = Omit<RecentAttempt, "number">;
 
 /** The maximum number of runs that are kept in memory. */
 const maxRuns = 500;
 /** The maximum memory of the kept runs, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
 
-/** A delivery that no inbox stores: a delivery of an inline endpoint, or one that the filter ignored. */
-export interface RecentDelivery extends Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt"> {
-  /** The request headers. Read on demand, because most deliveries are never opened. */
-  headers?: (() => HeaderEntries) | undefined;
-  /** The ID of the delivery that this one repeats. */
-  replayOf?: string | undefined;
-  /** Oldest first. */
+/** A delivery that no inbox stores: a delivery of an inline endpoint, or one that the filter ignored. It has the form of a stored one. */
+export interface RecentDelivery extends Omit<StoredDelivery, "status" | "attempts" | "headers"> {
+  storage: "memory";
+  status: "running" | RecentAttempt["outcome"];
+  body: string;
   attempts: readonly RecentAttempt[];
+  /** The request headers without secrets. Read on demand, because most deliveries are never opened. */
+  readonly headers: StoredDelivery["headers"] | undefined;
 }
 
 /**
@@ -175,11 +196,16 @@ export interface RecentDelivery extends Pick<Delivery, "id" | "endpoint" | "body
 export class RecentDeliveries {
   /** More deliveries than are kept, to recognize those that the Hub sends again. */
   readonly failed = new FailedIds();
+  readonly #redact: (text: string) => string;
   readonly #ring: (RecentRun | undefined)[] = new Array(maxRuns).fill(undefined);
   /** The place of the next run. */
   #next = 0;
   #count = 0;
   #bytes = 0;
+
+  constructor({ redact }: Pick<DeliveryHistoryOptions, "redact">) {
+    this.#redact = redact;
+  }
 
   /** The kept deliveries, oldest first. A delivery that was sent again has several attempts, and the position of the last. */
   values(): Iterable<RecentDelivery> {
@@ -190,12 +216,12 @@ export class RecentDeliveries {
       deliveries.delete(key);
       deliveries.set(key, [...earlier, run]);
     }
-    return Array.from(deliveries.values(), toDelivery);
+    return Array.from(deliveries.values(), (runs) => toDelivery(runs, this.#redact));
   }
 
   get({ endpoint, id }: { endpoint: string; id: string }): RecentDelivery | undefined {
     const runs = this.#runs().filter((run) => run.id === id && run.endpoint === endpoint);
-    return runs.length === 0 ? undefined : toDelivery(runs);
+    return runs.length === 0 ? undefined : toDelivery(runs, this.#redact);
   }
 
   /**
@@ -246,19 +272,23 @@ export class RecentDeliveries {
   }
 }
 
-function toDelivery(runs: readonly RecentRun[]): RecentDelivery {
+function toDelivery(runs: readonly RecentRun[], redact: (text: string) => string): RecentDelivery {
   const [first] = runs;
   const last = runs.at(-1);
   if (!first || !last) throw new RangeError("A delivery has at least one run.");
   const { id, endpoint, body, headers, replayOf } = last;
+  const attempts = runs.map((run, index) => run.attempt(index + 1)).filter((attempt) => attempt !== undefined);
+  const end = attempts.length === runs.length ? attempts.at(-1) : undefined;
   return {
-    id,
-    endpoint,
-    body,
-    receivedAt: first.receivedAt,
-    headers,
-    replayOf,
-    attempts: runs.map((run) => run.attempt),
+    ...{ id, endpoint, body, receivedAt: first.receivedAt, attempts, storage: "memory" },
+    status: end?.outcome ?? "running",
+    ...(end
+      ? { finishedAt: new Date(end.startedAt.getTime() + end.durationMs) }
+      : { startedAt: new Date(last.startedAt) }),
+    ...(replayOf !== undefined && { replayOf }),
+    get headers() {
+      return headers && recordHeaders(headers(), redact);
+    },
   };
 }
 
@@ -269,16 +299,15 @@ interface DeliveryHistoryOptions extends AttemptRecorderOptions {
 
 /** Records deliveries and attempts for the console, and reports changes to it. */
 export class DeliveryHistory {
-  readonly recent = new RecentDeliveries();
+  readonly recent: RecentDeliveries;
   readonly recordsDetails: boolean;
   readonly #options: DeliveryHistoryOptions;
-  readonly #recording: AttemptRecorderOptions | undefined;
   #onChange: ((key: DeliveryKey) => void) | undefined;
 
   constructor(options: DeliveryHistoryOptions) {
     this.#options = options;
+    this.recent = new RecentDeliveries(options);
     this.recordsDetails = options.recordDetails;
-    this.#recording = options.recordDetails ? options : undefined;
   }
 
   /** Calls `onChange` for each later change of a delivery. */
@@ -293,7 +322,7 @@ export class DeliveryHistory {
 
   /** Creates the recorder of a background attempt, or `undefined` if details are not recorded. */
   createRecorder(): AttemptRecorder | undefined {
-    return this.#recording && new AttemptRecorder(this.#recording);
+    return this.recordsDetails ? new AttemptRecorder(this.#options) : undefined;
   }
 
   /** Returns the headers that the inbox stores with a delivery. */
@@ -312,7 +341,7 @@ export class DeliveryHistory {
     const isRepeat = this.recent.failed.has(delivery);
     const run = new RecentRun(
       { id, endpoint, body, receivedAt, headers, replayOf, isRepeat, startedAt },
-      this.#recording,
+      this.#options,
     );
     if (!this.recent.isFlooded(startedAt)) {
       this.recent.add(run);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { RecentDeliveries, RecentRun, type RunStart } from "../../../src/receiver/recent/delivery-history.ts";
 
 const mebibyte = 1024 * 1024;
-const recording = { now: () => 0, redact: (text: string) => text };
+const recording = { recordDetails: true, now: () => 0, redact: (text: string) => text };
 
 function runOf(id: string, fields: Partial<RunStart> = {}): RecentRun {
   const start = { id, endpoint: "retrain", body: "{}", receivedAt: new Date(0), startedAt: 0, ...fields };
@@ -11,7 +11,7 @@ function runOf(id: string, fields: Partial<RunStart> = {}): RecentRun {
 
 /** Adds runs, oldest first. */
 function keep(...runs: readonly RecentRun[]): RecentDeliveries {
-  const recent = new RecentDeliveries();
+  const recent = new RecentDeliveries(recording);
   for (const run of runs) recent.add(run);
   return recent;
 }
@@ -54,7 +54,7 @@ describe("Recent deliveries", () => {
   });
 
   test("count the results of their handlers", () => {
-    const recent = new RecentDeliveries();
+    const recent = new RecentDeliveries(recording);
     const body = "x".repeat(16_000);
     for (let number = 0; number < 500; number += 1) {
       const run = runOf(`d-${number}`, { body });
@@ -66,7 +66,7 @@ describe("Recent deliveries", () => {
   });
 
   test("do not count the result of a delivery that is not kept any longer", () => {
-    const recent = new RecentDeliveries();
+    const recent = new RecentDeliveries(recording);
     const run = runOf("first", { body: "x".repeat(mebibyte) });
     recent.add(run);
     for (const other of many(500)) recent.add(other);
@@ -80,7 +80,7 @@ describe("Recent deliveries", () => {
       runOf("d-1", { endpoint: "two", startedAt: 2 }),
     );
     expect(Array.from(recent.values(), ({ endpoint }) => endpoint)).toEqual(["one", "two"]);
-    expect(recent.get({ endpoint: "two", id: "d-1" })?.attempts).toEqual([{ startedAt: 2 }]);
+    expect(recent.get({ endpoint: "two", id: "d-1" })?.startedAt).toEqual(new Date(2));
   });
 });
 
@@ -88,36 +88,44 @@ describe("A delivery that the Hub sends again", () => {
   const at = (ms: number) => ({ receivedAt: new Date(ms), startedAt: ms });
 
   test("is one delivery with two attempts, the latest body, and the time of its first arrival", () => {
-    const recent = keep(runOf("again", at(1)), runOf("other", at(2)), runOf("again", { body: '{"new":1}', ...at(3) }));
+    const runs = [runOf("again", at(1)), runOf("other", at(2)), runOf("again", { body: '{"new":1}', ...at(3) })];
+    const recent = keep(...runs);
+    for (const run of runs) finish(recent, run);
     expect(idsIn(recent)).toEqual(["other", "again"]);
     expect(recent.get({ endpoint: "retrain", id: "again" })).toMatchObject({
       body: '{"new":1}',
       receivedAt: new Date(1),
-      attempts: [{ startedAt: 1 }, { startedAt: 3 }],
+      attempts: [
+        { number: 1, startedAt: new Date(1) },
+        { number: 2, startedAt: new Date(3) },
+      ],
     });
   });
 
   test("takes no more than the 500 kept runs, however often it is sent", () => {
-    const recent = keep(...Array.from({ length: 10_000 }, (_, number) => runOf("again", at(number))));
+    const runs = Array.from({ length: 10_000 }, (_, number) => runOf("again", at(number)));
+    const recent = keep(...runs);
+    for (const run of runs) finish(recent, run);
     const again = recent.get({ endpoint: "retrain", id: "again" });
-    expect([again?.attempts.length, again?.attempts[0]?.startedAt]).toEqual([500, 9_500]);
+    expect([again?.attempts.length, again?.attempts[0]?.startedAt]).toEqual([500, new Date(9_500)]);
   });
 });
 
 describe("A run", () => {
   test("has no end while the handler runs, and then its duration, outcome, and result", () => {
     const run = runOf("d-1", { startedAt: 7 });
-    expect(run.attempt).toEqual({ startedAt: 7 });
-    run.finish({ outcome: { status: "succeeded", result: undefined }, durationMs: 5 }, '{"large":"object"}');
-    const { end } = run.attempt;
-    expect(end).toMatchObject({ durationMs: 5, outcome: { status: "succeeded", result: undefined } });
-    expect(end?.details()).toEqual({ result: '{"large":"object"}' });
+    expect(run.attempt(1)).toBeUndefined();
+    run.finish({ outcome: { status: "succeeded", result: undefined }, durationMs: 5.04 }, '{"large":"object"}');
+    expect(run.attempt(1)).toEqual({
+      ...{ number: 1, startedAt: new Date(7), durationMs: 5, outcome: "succeeded" },
+      details: { result: '{"large":"object"}' },
+    });
   });
 
   test("has neither details nor headers if they are not recorded", () => {
     const start = { id: "d-1", endpoint: "retrain", body: "{}", receivedAt: new Date(0), startedAt: 0 };
-    const run = new RecentRun({ ...start, headers: () => [["a", "b"]] }, undefined);
+    const run = new RecentRun({ ...start, headers: () => [["a", "b"]] }, { ...recording, recordDetails: false });
     run.finish({ outcome: { status: "succeeded", result: 1 }, durationMs: 1 }, "1");
-    expect([run.headers, run.attempt.end?.details()]).toEqual([undefined, undefined]);
+    expect([run.headers, run.attempt(1)?.details]).toEqual([undefined, undefined]);
   });
 });
