@@ -41,18 +41,36 @@ test("Refused requests are not recorded", async () => {
   expect(await ids()).toEqual(["d-4"]);
 });
 
+const done: Outcome = { status: "succeeded", result: undefined };
+const failed: Outcome = { status: "failed", error: new WebhookError("boom", { code: "HANDLER_FAILED" }) };
+
+function createHistory(): DeliveryHistory {
+  return new DeliveryHistory({ recordDetails: true, now: () => 0, redact: (text) => text });
+}
+
+/** Starts a run of an inline endpoint. Returns a function that ends the run. */
+function start(history: DeliveryHistory, { id, at }: { id: string; at: number }): (outcome: Outcome) => void {
+  const receivedAt = new Date(at);
+  const delivery = { id, endpoint: "retrain", body: "{}", payload: {}, receivedAt, attempt: 1 };
+  const run = history.start({ delivery }, {});
+  return (outcome) => run && history.end(run, { outcome, durationMs: 1 }, null);
+}
+
+test("A run that newer runs have dropped from memory is shown again if it fails, and counts once", () => {
+  const history = createHistory();
+  const [fail, succeed] = [start(history, { id: "fails", at: 0 }), start(history, { id: "succeeds", at: 0 })];
+  for (let number = 1; number <= 600; number += 1) start(history, { id: `d-${number}`, at: number * 10 })(done);
+  succeed(done);
+  fail(failed);
+  const ids = Array.from(history.recent.values(), ({ id }) => id);
+  expect([ids.length, ids.at(-1), ids.includes("succeeds")]).toEqual([500, "fails", false]);
+});
+
 describe("A flood of deliveries", () => {
-  /** Records a delivery of an inline endpoint. */
-  function record(history: DeliveryHistory, id: string, at: number, outcome: Outcome = done): void {
-    const receivedAt = new Date(at);
-    const delivery = { id, endpoint: "retrain", body: "{}", payload: {}, receivedAt, attempt: 1 };
-    const run = history.start({ delivery }, {});
-    if (run) history.end(run, { outcome, durationMs: 1 }, null);
-  }
-  const done: Outcome = { status: "succeeded", result: undefined };
-  const failed: Outcome = { status: "failed", error: new WebhookError("boom", { code: "HANDLER_FAILED" }) };
+  const record = (history: DeliveryHistory, id: string, at: number, outcome: Outcome = done) =>
+    start(history, { id, at })(outcome);
   const flooded = () => {
-    const history = new DeliveryHistory({ recordDetails: true, now: () => 0, redact: (text) => text });
+    const history = createHistory();
     for (let number = 0; number < 700; number += 1) record(history, `d-${number}`, number);
     return history;
   };
