@@ -19,23 +19,20 @@ const programs = [
 const replacedInWorkers = [
   "console/pages/error-page",
   "payload/worker-object-schema",
-  "receiver/console/no-receiver-console",
-  "receiver/hub-client",
   "receiver/landing/landing-page",
   "receiver/landing/worker-pages",
-  "receiver/recent/no-delivery-history",
   "receiver/metrics",
   "receiver/node/open-configured-inbox",
   "receiver/node/start-server",
   "receiver/node/node-logger",
   "receiver/node/signals",
-  "receiver/node/unavailable",
+  "receiver/platform.worker",
   "registration/register-server",
   "registration/register-unavailable",
 ];
 
 /** Chunks that `index.js` imports at its start, and that the "browser" field replaces. */
-const replacedChunks: readonly string[] = ["delivery-history", "inbox-support", "object-schema", "receiver-console"];
+const replacedChunks: readonly string[] = ["delivery-history", "object-schema", "platform.node", "receiver-console"];
 
 /** Writes the licenses of the bundled packages to a file, as these licenses require. The build of the console does the same. */
 const licenses: Rolldown.Plugin = {
@@ -83,10 +80,10 @@ export default defineConfig({
       includeDependenciesRecursively: false,
       // The declarations (`.d.ts`) of these files must not get into the chunks.
       groups: [
-        { name: "delivery-history", test: /src\/receiver\/recent\/(?!no-|recent-snapshot)[\w-]+\.ts$/ },
+        { name: "delivery-history", test: /src\/receiver\/recent\/[\w-]+\.ts$/ },
         { name: "object-schema", test: /src\/payload\/object-schema\.ts$/ },
         { name: "receiver-console", test: /src\/receiver\/console\/receiver-console\.ts$/ },
-        { name: "inbox-support", test: /src\/receiver\/inbox-support\.ts$/ },
+        { name: "platform.node", test: /src\/receiver\/platform\.node\.ts$/ },
       ],
     },
     chunkFileNames: ({ name }) => (replacedChunks.includes(name) ? "[name].js" : "[name]-[hash].js"),

@@ -44,8 +44,13 @@ export type { Watch, WebhookDomain } from "./payload/watch.ts";
 export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./receiver/endpoint.ts";
 export { NonRetriableError, RetryAfterError } from "./receiver/handler.ts";
 export type { ServerInbox } from "./receiver/inbox.ts";
-export type { LandingInfo, LandingPage } from "./receiver/landing/info.ts";
-export type { LaunchedServer, LaunchOptions, WebhooksServerOptions } from "./receiver/options.ts";
+export type {
+  LandingInfo,
+  LandingPage,
+  LaunchedServer,
+  LaunchOptions,
+  WebhooksServerOptions,
+} from "./receiver/options.ts";
 export { WebhooksServer } from "./receiver/server.ts";
 export type { WebhookDecorator, WebhookFunction } from "./receiver/webhook.ts";
 export { webhookEndpoint } from "./receiver/webhook-endpoint.ts";

@@ -3,7 +3,7 @@ import type { ClaimedDelivery, DeliveryCounts, DeliveryKey, Inbox, IncomingDeliv
 import type { Outcome } from "../payload/parse.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { canOpenInbox } from "./inbox-support.ts";
+import { canOpenInbox } from "./platform.node.ts";
 
 interface CachedReadOptions<Value> {
   /** Milliseconds since the epoch. */

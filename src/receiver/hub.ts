@@ -6,6 +6,7 @@ import type { Whoami } from "../hub/account.ts";
 import type { HubClient, HubClientOptions } from "../hub/client.ts";
 import { findHubUrl } from "../hub/hub-url.ts";
 import { type ActionObserver, observeActions } from "../hub/repositories/action-observer.ts";
+import { loadHubClient } from "./platform.node.ts";
 
 interface DeferredClientOptions {
   /** Loads the client. Called for each call, so it must return the same client each time. */
@@ -146,7 +147,7 @@ export class ServerHub {
   }
 
   async #loadOnce(options: HubClientOptions | undefined): Promise<HubClient> {
-    const { createObservedClient } = await import("./hub-client.ts");
+    const { createObservedClient } = await loadHubClient();
     const observing = { observer: this.#observer, signature: this.signature };
     this.#client = createObservedClient({ logger: this.#context.log, ...options }, observing);
     return this.#client;

@@ -19,7 +19,7 @@ import { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ServerHub } from "./hub.ts";
 import { ServerInbox } from "./inbox.ts";
-import { serveLandingPage } from "./landing/serve.ts";
+import { serveLandingPage } from "./landing/info.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
 import { MetricsRoute } from "./metrics-route.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";

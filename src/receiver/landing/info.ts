@@ -1,94 +1,102 @@
-import type { Hono } from "hono";
-import type { ActivityOutcome, EndpointRegistration, HandlerTime } from "../counts.ts";
+import type { Context, Hono } from "hono";
+import { readSpace } from "../../core/environment.ts";
+import { webhooksPath } from "../../core/urls.ts";
+import { isResponse } from "../../http/answer.ts";
+import type { MountPoint } from "../app.ts";
+import type { InboxCounts, InboxCountsReader } from "../background.ts";
+import type { ServerContext } from "../context.ts";
+import type { EndpointActivity } from "../counts.ts";
+import type { LandingActivity, LandingEndpoint, LandingInfo } from "../options.ts";
 
-/** The outcomes on the landing page, where `failed` includes dead background deliveries. */
-type LandingOutcome = Exclude<ActivityOutcome, "dead">;
-
-/** An endpoint on the landing page. The page is public, so no value comes from a payload. */
-export interface LandingEndpoint {
-  /** The part of the path after `/webhooks/`. */
-  name: string;
-  /** The full public URL to register on the Hub. Escape it: its host can come from the client's `Host` header. */
-  url: string;
-  /** Always `POST`, the only method that the Hub uses. */
-  method: "POST";
-  /** Whether deliveries are stored and the handler runs in the background. */
-  background: boolean;
-  /** The scopes that match the filter of the endpoint. Empty: every scope. */
-  scopes: readonly string[];
-  /**
-   * Whether a webhook on the Hub is known to deliver to the endpoint, without a request to the Hub. `registered`: a delivery
-   * with a `Webhook-Id` has arrived since the process started, or `register()` found or created the webhook. `missing`:
-   * `register()` did not create the webhook. Otherwise `unknown`.
-   */
-  registration?: EndpointRegistration;
-  /** The number of new deliveries since the process started, without refused and duplicate deliveries. */
-  deliveries: number;
-  /**
-   * The number of new deliveries in the current clock hour and the 23 before it. The Hub triggers a webhook at most 1,000
-   * times in 24 hours.
-   */
-  lastDay: number;
-  /** The outcome of the latest delivery or background attempt, and its time (ISO 8601). Absent before the first. */
-  last?: { outcome: LandingOutcome; at: string };
+/** The parts of the server from which the landing page is rendered. */
+export interface LandingSource {
+  server: ServerContext;
+  inbox: InboxCountsReader;
+  mountPoint: MountPoint;
 }
 
-/**
- * The counts of one clock hour. `succeeded`, `ignored`, and `failed` count finished deliveries, where `failed` includes dead
- * background deliveries. A replayed delivery counts again. `retrying` does not count deliveries, but failed background attempts
- * with a retry left.
- */
-export interface LandingHour extends Readonly<Record<LandingOutcome, number>> {
-  /** The start of the hour (ISO 8601). */
-  startedAt: string;
+/** Collects the content of the landing page. */
+export async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
+  const { server, mountPoint } = source;
+  const space = readSpace();
+  const { launched } = server;
+  const basePath = mountPoint.prefixOf(context);
+  const publicUrl = launched && launched.publicUrl !== launched.url ? launched.publicUrl : undefined;
+  // Without a Space or public URL, the page displays the URL that the client used.
+  const baseUrl = publicUrl ?? `${space?.url ?? mountPoint.originOf(context)}${basePath}`;
+  const theme = context.req.query("__theme");
+  return {
+    endpoints: server.endpoints.all.map(({ name, scopes, activity, queue }) => ({
+      name,
+      url: `${baseUrl}${webhooksPath}${name}`,
+      method: "POST",
+      background: queue !== undefined,
+      scopes,
+      registration: activity.registration,
+      deliveries: activity.deliveries,
+      lastDay: server.activity.lastDay(activity),
+      ...(activity.last && { last: lastOutcome(activity.last) }),
+    })),
+    secretIsSet: server.secretCheck.isSet(context.env),
+    baseUrl,
+    basePath,
+    startedAt: server.activity.startedAt.toISOString(),
+    activity: await gatherActivity(source),
+    ...(space && { space: { id: space.id } }),
+    ...((theme === "light" || theme === "dark") && { theme }),
+  };
 }
 
-/** The activity of all endpoints since the process started. It is kept in memory, so a restart clears it. */
-export interface LandingActivity {
-  /** The current clock hour and up to 23 before it, oldest first, without hours before the start. */
-  hours: readonly LandingHour[];
-  /** The duration of the latest handler runs (at most 1,024), in milliseconds. Absent before the first run. */
-  handlerTime?: HandlerTime;
-  /**
-   * The number of queued, running, and dead deliveries in the inbox; `unknown` if the inbox does not respond. Absent without
-   * a background endpoint, and before the inbox is open.
-   */
-  queue?: { queued: number; running: number; dead: number } | "unknown";
+function lastOutcome({ outcome, at }: NonNullable<EndpointActivity["last"]>): LandingEndpoint["last"] {
+  return { outcome: outcome === "dead" ? "failed" : outcome, at: at.toISOString() };
 }
 
-/**
- * The data of the landing page. The built-in page renders it, and a function set as `landingPage` receives it.
- *
- * @example
- * ```ts
- * import { html } from "hono/html"; // escapes interpolated values
- *
- * new WebhooksServer({ landingPage: (info) => html`<ul>${info.endpoints.map(({ url }) => html`<li>${url}</li>`)}</ul>` });
- * ```
- */
-export interface LandingInfo {
-  endpoints: readonly LandingEndpoint[];
-  /** Whether deliveries must contain a secret. The secret itself is not included. */
-  secretIsSet: boolean;
-  /** The public URL of the server, without a trailing slash. Escape it, like the endpoint URLs that start with it. */
-  baseUrl: string;
-  /**
-   * The path prefix of the server as the client sees it, such as `/hub`, without a trailing slash. Empty at the root, and
-   * if a proxy removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
-   */
-  basePath: string;
-  /** When the process started (ISO 8601). */
-  startedAt: string;
-  activity: LandingActivity;
-  /** The Space that runs the server (`SPACE_ID`, such as `acme/bot`). Absent outside a Space. */
-  space?: { id: string };
-  /** The theme from the query `?__theme=`. Absent: use the theme of the user's system. */
-  theme?: "light" | "dark";
+async function gatherActivity({ server: { activity, endpoints }, inbox }: LandingSource): Promise<LandingActivity> {
+  const handlerTime = activity.handlerTime();
+  const background = endpoints.backgroundEndpoints.map(({ name }) => name);
+  const counts = background.length > 0 ? await inbox.read() : undefined;
+  return {
+    hours: activity.hours().map(({ startedAt, dead, ...counted }) => ({
+      startedAt: startedAt.toISOString(),
+      ...counted,
+      failed: counted.failed + dead,
+    })),
+    ...(handlerTime && { handlerTime }),
+    ...(counts && { queue: queueOf(background, counts) }),
+  };
 }
 
-/** The landing page at `GET /`: HTML, a Hono app, a function that returns HTML or a response, or `false` for none. */
-export type LandingPage =
-  | string
-  | Hono
-  | ((info: LandingInfo) => string | Response | Promise<string | Response>)
-  | false;
+/** Sums the counts of this server's endpoints, because other servers may share the inbox. */
+function queueOf(names: readonly string[], counts: InboxCounts): LandingActivity["queue"] {
+  if (counts === "unknown") return counts;
+  const sum = (status: "queued" | "running" | "dead") =>
+    names.reduce((total, name) => total + (counts[name]?.[status] ?? 0), 0);
+  return { queued: sum("queued"), running: sum("running"), dead: sum("dead") };
+}
+
+/** Adds the landing page to the app: the built-in page, which is loaded at the first request, or the user's page. */
+export function serveLandingPage(app: Hono, source: LandingSource): void {
+  const { landingPage: page } = source.server.options;
+  if (page === false) return;
+  // Does not use `instanceof`, because the app may come from another copy of Hono.
+  if (typeof page === "object") {
+    app.route("/", page);
+  } else if (typeof page === "string") {
+    app.get("/", (context) => context.html(page));
+  } else if (typeof page === "function") {
+    app.get("/", async (context) => {
+      const answer = await page(await gatherInfo(context, source));
+      return isResponse(answer) ? answer : context.html(answer);
+    });
+  } else {
+    const builtIn = () => import("./landing-page.ts");
+    app.get("/", async (context) => {
+      const { landingPage } = await builtIn();
+      return landingPage(await gatherInfo(context, source), new Date(source.server.now()));
+    });
+    app.get("/_landing/:asset", async (context) => {
+      const asset = (await builtIn()).landingAsset(context.req.param("asset"));
+      return asset ?? context.notFound();
+    });
+  }
+}

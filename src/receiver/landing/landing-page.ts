@@ -7,7 +7,7 @@ import { pageDocument } from "../../console/pages/document.ts";
 import { timeAgo } from "../../console/pages/elapsed.ts";
 import type { Markup } from "../../console/pages/markup.ts";
 import { hubFrames, pageResponse } from "../../console/pages/response.ts";
-import type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "./info.ts";
+import type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "../options.ts";
 import {
   consoleAddress,
   consoleLink,

@@ -6,7 +6,7 @@ import { quoteShellWord } from "../../core/text.ts";
 import { consolePath, webhookSettingsUrl } from "../../core/urls.ts";
 import { isKnownScope } from "../../payload/names.ts";
 import { webhookPayload } from "../../payload/samples.ts";
-import type { LandingEndpoint, LandingInfo } from "./info.ts";
+import type { LandingEndpoint, LandingInfo } from "../options.ts";
 
 /** The maximum number of times that the Hub triggers a webhook in 24 hours. */
 export const hubDailyLimit = 1_000;

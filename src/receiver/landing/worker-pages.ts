@@ -7,7 +7,7 @@ import type { ErrorPage, ErrorPageContent } from "../../console/pages/error-page
 import { hubFrames } from "../../console/pages/response.ts";
 import { escapeHidden, escapeHtml } from "../../core/text.ts";
 import { webhookSettingsUrl } from "../../core/urls.ts";
-import type { LandingInfo } from "./info.ts";
+import type { LandingInfo } from "../options.ts";
 
 /** Limits the size of the public page. */
 const maxListed = 200;

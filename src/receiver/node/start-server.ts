@@ -210,11 +210,7 @@ const consoleDelayMs = 300;
  * of file descriptors, it would fail until the next restart.
  */
 function preloadPages(): void {
-  for (const load of [
-    () => import("../landing/landing-page.ts"),
-    () => import("../landing/gather-info.ts"),
-    () => import("../../console/pages/error-page.ts"),
-  ]) {
+  for (const load of [() => import("../landing/landing-page.ts"), () => import("../../console/pages/error-page.ts")]) {
     // Ignores the error, because a request for the page reports it.
     load().catch(() => {});
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { LandingActivity, LandingHour, LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingPage } from "../../../src/receiver/landing/landing-page.ts";
+import type { LandingActivity, LandingHour, LandingInfo } from "../../../src/receiver/options.ts";
 import { fullInfo, now, sampleEndpoint, sampleHours, sampleInfo } from "./sample-info.ts";
 import { visibleText } from "./visible-text.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";
-import type { LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingPage } from "../../../src/receiver/landing/landing-page.ts";
+import type { LandingInfo } from "../../../src/receiver/options.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

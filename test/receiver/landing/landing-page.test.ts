@@ -1,7 +1,7 @@
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
-import type { LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingAsset, landingPage } from "../../../src/receiver/landing/landing-page.ts";
+import type { LandingInfo } from "../../../src/receiver/options.ts";
 import { fullInfo, hostileInfo, hostileTexts, now, sampleEndpoint, sampleInfo } from "./sample-info.ts";
 import { visibleText } from "./visible-text.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
-import type { LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingPage } from "../../../src/receiver/landing/landing-page.ts";
 import { doneSteps, nextSteps } from "../../../src/receiver/landing/steps.ts";
+import type { LandingInfo } from "../../../src/receiver/options.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { fineInfo, fullInfo, now, sampleEndpoint, sampleHours, sampleInfo, sixInfo } from "./sample-info.ts";

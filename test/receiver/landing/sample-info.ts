@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import type { LandingEndpoint, LandingHour, LandingInfo } from "../../../src/receiver/landing/info.ts";
 import { landingAsset, landingPage } from "../../../src/receiver/landing/landing-page.ts";
+import type { LandingEndpoint, LandingHour, LandingInfo } from "../../../src/receiver/options.ts";
 import { listenOnPort } from "../../support/free-port.ts";
 
 /** The current time of every sample: "3 minutes ago" is relative to it. */

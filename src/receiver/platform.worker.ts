@@ -1,11 +1,12 @@
 /*
- * Replaces Node-only files in bundles for edge workers and browsers (see the "browser" field of package.json). With the original
- * files, the bundle would import `node:` modules and fail to load.
+ * Replaces the files that need Node or the console in bundles for edge workers and browsers (see the "browser" field of package.json).
+ * With the original files, a bundle would import `node:` modules and fail to load, or be several times as large.
  */
-import { WebhookError } from "../../core/errors.ts";
-import { optionError } from "../../core/options.ts";
+import { WebhookError } from "../core/errors.ts";
+import { optionError } from "../core/options.ts";
+import type { DeliveryHistory as FullHistory } from "./recent/delivery-history.ts";
 
-export { createConsoleLogger as createNodeLogger } from "../logs.ts";
+export { createConsoleLogger as createNodeLogger } from "./logs.ts";
 
 /** @throws `LISTEN_FAILED`, always. */
 export function startServer(): never {
@@ -27,7 +28,7 @@ export function openConfiguredInbox(): never {
 }
 
 /** @throws `OPTION_INVALID`, always. The Hub client would double the size of a bundle, also for handlers that do not use it. */
-export function createObservedClient(): never {
+export function loadHubClient(): never {
   throw optionError(
     'This bundle contains no Hub client. Pass one: new WebhooksServer({ hub: new HubClient({ token }) }), with HubClient from "hub-webhooks/client".',
   );
@@ -41,4 +42,21 @@ export function openMetrics(): never {
 /** Does nothing, because edge workers do not receive signals. */
 export function manageProcess(): undefined {
   return undefined;
+}
+
+/** Records nothing. */
+export class DeliveryHistory
+  implements Pick<FullHistory, "changed" | "createRecorder" | "headersToStore" | "start" | "end">
+{
+  changed(): void {}
+  createRecorder(): undefined {}
+  headersToStore(): undefined {}
+  start(): undefined {}
+  end(): void {}
+}
+
+/** Adds no routes, so that the path of the console answers 404. */
+export class ReceiverConsole {
+  mount(): void {}
+  close(): undefined {}
 }
