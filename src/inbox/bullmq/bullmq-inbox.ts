@@ -21,11 +21,11 @@ import { pageSize } from "../inbox.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { defaultRetention, retentionOf } from "../retry.ts";
 import { findMatching, isComplete, isKept, merge, type Part, readCursor, writeCursor } from "./delivery-pages.ts";
-import { type BullmqErrors, EndpointWorker } from "./endpoint-worker.ts";
 import { RunGate } from "./handler-runs.ts";
 import { ClockSkew, DataLoss, StallDetector } from "./health.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { openQueue, type QueueServer } from "./queue-server.ts";
+import { type BullmqErrors, QueueWorker } from "./queue-worker.ts";
 import { StoredEndpoints } from "./stored-endpoints.ts";
 import { listNames, StoredQueue } from "./stored-queue.ts";
 
@@ -85,7 +85,7 @@ export class BullmqInbox implements Inbox {
   readonly #stalls: StallDetector;
   #leases: LeaseRenewer | undefined;
   readonly #queues = new Map<string, StoredQueue>();
-  readonly #workers = new Map<string, EndpointWorker>();
+  readonly #workers = new Map<string, QueueWorker>();
   readonly #accepting = new Set<Promise<unknown>>();
   readonly #timers: readonly NodeJS.Timeout[];
   /** Whether a clock was set back, and the times in the inbox are not corrected yet. */
@@ -141,7 +141,7 @@ export class BullmqInbox implements Inbox {
     this.#leases ??= new LeaseRenewer({ url, leaseMs, maxBlockedMs, onError });
     const [gate, leases] = [this.#gate, this.#leases];
     const options = { queue, server, bullmqErrors, gate, leases, leaseMs, now, log, onError };
-    const worker = new EndpointWorker(options);
+    const worker = new QueueWorker(options);
     this.#workers.set(endpoint, worker);
   }
 

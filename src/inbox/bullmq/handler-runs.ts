@@ -28,7 +28,7 @@ interface SuspectWaiter extends Waiter {
  *
  * Only one suspect runs at a time. Other deliveries can start between two suspects. A suspect holds back other deliveries for up to
  * a minute while it waits, and for up to another minute while it runs. After that, the other deliveries run at the same time. The
- * SQLite inbox has a different `RunGate`, because its workers check the gate before they claim deliveries. BullMQ claims a delivery
+ * SQLite inbox has a `ClaimGate` instead, because its workers check the gate before they claim deliveries. BullMQ claims a delivery
  * before the worker can check the gate.
  */
 export class RunGate {

@@ -1,15 +1,15 @@
 import type { BackgroundTasks } from "./background-tasks.ts";
+import type { ClaimGate, Suspect } from "./claim-gate.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { InboxFile } from "./inbox-file.ts";
-import type { RunGate, Suspect } from "./run-gate.ts";
 
 export interface DueDeliveriesOptions {
   file: InboxFile;
   groupCommit: GroupCommit;
   damage: DamageTracker;
-  gate: RunGate;
+  gate: ClaimGate;
   tasks: BackgroundTasks;
   /** The workers of this process, by endpoint. */
   workers: ReadonlyMap<string, EndpointWorker>;

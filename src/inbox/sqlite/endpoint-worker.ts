@@ -3,16 +3,16 @@ import type { Logger } from "../../core/log.ts";
 import { attemptOutcome, inboxClosing, leaseLost, storedClosingError } from "../errors.ts";
 import type { EndpointQueue, FinishedRun } from "../inbox.ts";
 import { nextStep } from "../next-step.ts";
+import type { ClaimGate } from "./claim-gate.ts";
 import type { DamageTracker } from "./damage-tracker.ts";
 import type { AttemptEnd, ClaimedRow, DeliveryTable, RecordResult } from "./delivery-table.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import type { RunGate } from "./run-gate.ts";
 
 export interface EndpointWorkerOptions {
   queue: EndpointQueue;
   table: DeliveryTable;
   groupCommit: GroupCommit;
-  gate: RunGate;
+  gate: ClaimGate;
   damage: DamageTracker;
   /** The ID of this process. */
   processId: string;

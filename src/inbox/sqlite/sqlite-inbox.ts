@@ -18,6 +18,7 @@ import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks, pruneInbox } from "./background-tasks.ts";
+import { ClaimGate } from "./claim-gate.ts";
 import { DamageTracker } from "./damage-tracker.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import { DueDeliveries } from "./due-deliveries.ts";
@@ -27,7 +28,6 @@ import { GroupCommit } from "./group-commit.ts";
 import { InboxFile, type LoggedDatabase } from "./inbox-file.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { findProblems } from "./problems.ts";
-import { RunGate } from "./run-gate.ts";
 
 export interface SqliteInboxOptions {
   /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
@@ -92,7 +92,7 @@ const maxBlockingSearchMs = 10;
  *
  * - `InboxFile` opens the database and notices when the file is gone. `DeliveryTable` reads and writes its rows.
  * - `GroupCommit` combines concurrent writes into one transaction.
- * - `EndpointWorker` claims and runs the deliveries of one endpoint. `RunGate` makes suspects run alone (see `retry.ts`).
+ * - `EndpointWorker` claims and runs the deliveries of one endpoint. `ClaimGate` makes suspects run alone (see `retry.ts`).
  * - `DueDeliveries` wakes the workers of due deliveries.
  * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `LeaseRecovery` recovers the
  *   deliveries of processes that send no heartbeats.
@@ -114,7 +114,7 @@ export class SqliteInbox implements Inbox {
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #maintenance: BackgroundMaintenance;
   readonly #damage: DamageTracker;
-  readonly #gate: RunGate;
+  readonly #gate: ClaimGate;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #tasks: BackgroundTasks;
   readonly #due: DueDeliveries;
@@ -139,7 +139,7 @@ export class SqliteInbox implements Inbox {
       maxBlockedMs,
       log,
     });
-    this.#gate = new RunGate({
+    this.#gate = new ClaimGate({
       now,
       monotonicNow,
       firstHoldMs: pollMs,

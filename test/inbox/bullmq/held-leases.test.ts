@@ -1,7 +1,7 @@
 import { DelayedError, UnrecoverableError, WaitingError } from "bullmq";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { EndpointWorker, type EndpointWorkerOptions } from "../../../src/inbox/bullmq/endpoint-worker.ts";
 import { RunGate } from "../../../src/inbox/bullmq/handler-runs.ts";
+import { QueueWorker, type QueueWorkerOptions } from "../../../src/inbox/bullmq/queue-worker.ts";
 import type { DeliveryJob } from "../../../src/inbox/bullmq/stored-job.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -21,8 +21,8 @@ function openWorker() {
   const server: { refused: string[]; state: "active" | "unknown"; answer: Promise<void> } = {
     ...{ refused: [], state: "active", answer: Promise.resolve() },
   };
-  let process: Parameters<EndpointWorkerOptions["server"]["openWorker"]>[1] = async () => undefined;
-  const worker = new EndpointWorker({
+  let process: Parameters<QueueWorkerOptions["server"]["openWorker"]>[1] = async () => undefined;
+  const worker = new QueueWorker({
     queue: {
       endpoint: "retrain",
       concurrency: 4,

@@ -38,7 +38,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "Redis: a lease is not renewed for an hour after the clock was set back by an hour",
-    file: "src/inbox/bullmq/endpoint-worker.ts",
+    file: "src/inbox/bullmq/queue-worker.ts",
     find: "    if (held.size === 0) return;\n",
     replace: "    if (held.size === 0 || Date.now() < performance.timeOrigin) return;\n",
     tests: ["test/inbox/bullmq/redis.test.ts"],
@@ -73,14 +73,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "BullMQ: the run of a delivery that the server lost is aborted",
-    file: "src/inbox/bullmq/endpoint-worker.ts",
+    file: "src/inbox/bullmq/queue-worker.ts",
     find: '      if ((await backend.getState(jobId)) === "unknown") continue;\n',
     replace: "",
     tests: ["test/inbox/bullmq/redis.test.ts"],
   },
   {
     name: "BullMQ: the renewal of leases continues after a close",
-    file: "src/inbox/bullmq/endpoint-worker.ts",
+    file: "src/inbox/bullmq/queue-worker.ts",
     find: `    clearTimeout(timer);
     clearInterval(this.#renewal);`,
     replace: "    clearTimeout(timer);",
@@ -88,7 +88,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "BullMQ: the run of a delivery that the server has lost is aborted",
-    file: "src/inbox/bullmq/endpoint-worker.ts",
+    file: "src/inbox/bullmq/queue-worker.ts",
     find: `      if ((await backend.getState(jobId)) === "unknown") continue;
 `,
     replace: "",
@@ -96,7 +96,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "BullMQ: a late refusal aborts a run that was claimed again",
-    file: "src/inbox/bullmq/endpoint-worker.ts",
+    file: "src/inbox/bullmq/queue-worker.ts",
     find: `      if (this.#leases.get(jobId) !== held.get(jobId)) continue;
 `,
     replace: "",
@@ -104,14 +104,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "BullMQ: the end of an earlier run ends the lease of the current one",
-    file: "src/inbox/bullmq/endpoint-worker.ts",
+    file: "src/inbox/bullmq/queue-worker.ts",
     find: "      if (this.#leases.get(lease.jobId) === lease) this.#leases.delete(lease.jobId);",
     replace: "      this.#leases.delete(lease.jobId);",
     tests: ["test/inbox/bullmq/held-leases.test.ts"],
   },
   {
     name: "BullMQ: a delivery that is claimed during a close is run",
-    file: "src/inbox/bullmq/endpoint-worker.ts",
+    file: "src/inbox/bullmq/queue-worker.ts",
     find: `    if (this.#closing.signal.aborted) return this.#release(job, token);
 `,
     replace: "",
@@ -133,10 +133,10 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "SQLite: a gate that was closed while a suspect ran alone opens again",
-    file: "src/inbox/sqlite/run-gate.ts",
+    file: "src/inbox/sqlite/claim-gate.ts",
     find: '    if (this.#state !== "alone") return;\n',
     replace: "",
-    tests: ["test/inbox/sqlite/run-gate.test.ts"],
+    tests: ["test/inbox/sqlite/claim-gate.test.ts"],
   },
   {
     name: "SQLite: deliveries of a transaction that was rolled back are counted",

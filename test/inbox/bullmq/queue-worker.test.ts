@@ -1,11 +1,11 @@
 import { Job } from "bullmq";
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { EndpointWorker } from "../../../src/inbox/bullmq/endpoint-worker.ts";
 import { RunGate } from "../../../src/inbox/bullmq/handler-runs.ts";
 import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
 import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { loadRedisPackages } from "../../../src/inbox/bullmq/queue-server.ts";
+import { QueueWorker } from "../../../src/inbox/bullmq/queue-worker.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { attemptEntry, jobIdOf, replayEntry, runStateEntry, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { storedCrashError } from "../../../src/inbox/errors.ts";
@@ -45,9 +45,9 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     const leases = new LeaseRenewer({ url, leaseMs, maxBlockedMs: 60_000, onError });
     const logger = createMemoryLogger();
     const runs: { attempt: number; signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
-    const workers: EndpointWorker[] = [];
+    const workers: QueueWorker[] = [];
     const start = () => {
-      const worker = new EndpointWorker({
+      const worker = new QueueWorker({
         queue: {
           endpoint: "retrain",
           concurrency: 4,

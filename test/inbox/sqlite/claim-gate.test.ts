@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { RunGate } from "../../../src/inbox/sqlite/run-gate.ts";
+import { ClaimGate } from "../../../src/inbox/sqlite/claim-gate.ts";
 
 const firstHoldMs = 1_000;
 
@@ -10,7 +10,7 @@ function openGate() {
   const suspects: { dueAt: number; id: string }[] = [];
   const running: { id: string; end: (hasRun?: boolean) => void }[] = [];
   const woken: number[] = [];
-  const gate = new RunGate({
+  const gate = new ClaimGate({
     now: () => clock.now,
     monotonicNow: () => clock.now,
     firstHoldMs,

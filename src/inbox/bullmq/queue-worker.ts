@@ -34,7 +34,7 @@ import {
 /** The errors that a job processor throws to report that a job was queued again, was delayed, or must be marked as failed. */
 export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
 
-export interface EndpointWorkerOptions {
+export interface QueueWorkerOptions {
   queue: EndpointQueue;
   server: Pick<QueueServer, "openWorker">;
   bullmqErrors: BullmqErrors;
@@ -82,8 +82,8 @@ function isJobMissing(error: unknown): boolean {
 const firstClaim = { history: [], hasCrashed: false };
 
 /** Runs the deliveries of one endpoint with a BullMQ worker. See `stored-job.ts` for the term "claim". */
-export class EndpointWorker {
-  readonly #options: EndpointWorkerOptions;
+export class QueueWorker {
+  readonly #options: QueueWorkerOptions;
   readonly #worker: DeliveryWorker;
   readonly #runs: HandlerRuns;
   readonly #closing = new AbortController();
@@ -96,7 +96,7 @@ export class EndpointWorker {
   #active = 0;
   #interrupted = 0;
 
-  constructor(options: EndpointWorkerOptions) {
+  constructor(options: QueueWorkerOptions) {
     this.#options = options;
     const { queue, server, leaseMs, now, onError } = options;
     this.#runs = new HandlerRuns({ queue, now });

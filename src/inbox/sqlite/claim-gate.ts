@@ -8,7 +8,7 @@ export interface Suspect {
   run: () => Promise<boolean>;
 }
 
-export interface RunGateOptions {
+export interface ClaimGateOptions {
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Milliseconds of a monotonic clock. */
@@ -30,8 +30,8 @@ export interface RunGateOptions {
  * that, the suspect runs while other deliveries are running, and a crash does not identify its cause. After a suspect has run
  * alone, other deliveries run for the same length of time before the next suspect.
  */
-export class RunGate {
-  readonly #options: RunGateOptions;
+export class ClaimGate {
+  readonly #options: ClaimGateOptions;
   #suspects: readonly Suspect[] = [];
   #state: "open" | "holding" | "alone" | "closed" = "open";
   /** The number of running deliveries and claims. */
@@ -40,7 +40,7 @@ export class RunGate {
   /** When the gate can next hold back or admit other deliveries, in milliseconds of the monotonic clock. */
   #changesAt = 0;
 
-  constructor(options: RunGateOptions) {
+  constructor(options: ClaimGateOptions) {
     this.#options = options;
     this.#holdMs = options.firstHoldMs;
   }
