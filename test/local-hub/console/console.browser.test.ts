@@ -364,6 +364,32 @@ describe("Send", () => {
     await page.getByText("1 of 1 recipient gets the event.").waitFor();
   });
 
+  test("keeps the preview of the current text when the answer for an earlier one is late", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    const late = Promise.withResolvers<void>();
+    await page.route("**/send/preview", async (route) => {
+      if (route.request().postData()?.includes('\\"private\\": \\"no\\"')) await late.promise;
+      await route.continue();
+    });
+    await visit(page, "#/send", "Send an event");
+    await page.getByText("1 of 2 recipients get the event.").waitFor();
+    const editor = page.getByRole("textbox", { name: "Payload" });
+    const text = await editor.inputValue();
+    const earlier = page.waitForRequest("**/send/preview");
+    await editor.fill(text.replace('"private": false', '"private": "no"'));
+    await earlier;
+    const current = page.waitForResponse("**/send/preview");
+    await editor.fill(text);
+    await current;
+    const stale = page.waitForResponse("**/send/preview");
+    late.resolve();
+    await (await stale).finished();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+    expect(await page.getByText("expected boolean, received string").count()).toBe(0);
+    expect(await page.getByText("1 of 2 recipients get the event.").count()).toBe(1);
+  });
+
   test("starts from a past delivery, and sends it as it is, with the keyboard", async () => {
     const { hub, target, webhookId } = await openFilled();
     target.answerWith(200);

@@ -442,4 +442,19 @@ export const faults: readonly Fault[] = [
     replace: "this.#refreshed",
     tests: ["test/console/app/deliveries/list-store.test.ts"],
   },
+  {
+    name: "the preview of an earlier text replaces that of the current text",
+    file: "src/console/app/send/use-editing.ts",
+    find: "        if (!isCurrent) return;\n",
+    replace: "",
+    tests: ["test/local-hub/console/console.browser.test.ts"],
+    needsBuild: true,
+  },
+  {
+    name: "a failed run that memory has dropped is not shown",
+    file: "src/receiver/recent/delivery-history.ts",
+    find: "      if (!run.isKept) this.recent.add(run);",
+    replace: "",
+    tests: ["test/receiver/recent/delivery-history.test.ts"],
+  },
 ];
