@@ -51,7 +51,7 @@ export async function readJob({ file, shell }: { file: string; shell: Shell }): 
   const job = await readJson({ option: "--job", file, shell });
   const [{ webhookJobRequest }, { describeIssue }, { fieldProblems }, { acceptUnknown }] = await Promise.all([
     import("../hub/jobs/definition.ts"),
-    import("../core/issues.ts"),
+    import("../core/describe.ts"),
     import("../hub/validation/field-problems.ts"),
     import("../hub/validation/lenient.ts"),
   ]);

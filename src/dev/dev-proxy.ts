@@ -3,9 +3,8 @@ import { Agent, type IncomingMessage, type Server, type ServerOptions } from "no
 import { renderErrorPage } from "../console/pages/error-page.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { consolePath, defaultPort, wantsHtml, webhooksPath } from "../core/urls.ts";
-import { defaultLimits } from "../http-server/connection.ts";
 import type { Exchange } from "../http-server/exchange.ts";
-import { createHttpServer, malformedRefused, openSocket } from "../http-server/server.ts";
+import { createHttpServer, defaultLimits, malformedRefused, openSocket } from "../http-server/server.ts";
 import { isReachabilityRequest } from "../tunnel/reachability-check.ts";
 import { DeliveryObserver } from "./delivery-observer.ts";
 import type { ReplayResult } from "./dev-event.ts";

@@ -3,8 +3,8 @@ import { type ErrorPage, renderErrorPage } from "../console/pages/error-page.ts"
 import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { hopByHopHeaders, wantsHtml } from "../core/urls.ts";
-import { hasDisconnected } from "../http-server/connection.ts";
 import type { Exchange } from "../http-server/exchange.ts";
+import { hasDisconnected } from "../http-server/server.ts";
 import { isReachabilityRequest, type ReachabilityCheck, reachabilityHeaders } from "../tunnel/reachability-check.ts";
 import type { DeliveryObserver, ObservedDelivery } from "./delivery-observer.ts";
 import type { ProxiedDelivery } from "./dev-event.ts";

@@ -3,7 +3,7 @@ import { optionError } from "../core/options.ts";
 import { defaultInboxUrl } from "../core/urls.ts";
 import type { RepairedGap } from "./bucket/working-database.ts";
 import type { Inbox } from "./inbox.ts";
-import type { CompactedInbox } from "./sqlite/compact-inbox.ts";
+import type { CompactedInbox } from "./sqlite/inbox-file.ts";
 
 /** The engine of an inbox, and the file of an inbox in SQLite. */
 export type InboxUrl =
@@ -118,7 +118,7 @@ export async function compactInbox(url: string = defaultInboxUrl): Promise<Compa
       "Only an inbox in a SQLite file can be compacted. Redis, PostgreSQL, and buckets reclaim unused space automatically.",
     );
   }
-  const { compactInboxFile } = await import("./sqlite/compact-inbox.ts");
+  const { compactInboxFile } = await import("./sqlite/inbox-file.ts");
   return compactInboxFile(parsed.file);
 }
 

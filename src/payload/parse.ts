@@ -1,6 +1,5 @@
-import { readOwnField } from "../core/describe.ts";
+import { describeIssue, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import { describeIssue } from "../core/issues.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
 
 /*

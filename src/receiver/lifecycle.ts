@@ -4,7 +4,7 @@ import { type Duration, toMilliseconds } from "../core/options.ts";
 import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { MetricsRoute } from "./metrics-route.ts";
+import type { MetricsRoute } from "./monitoring.ts";
 import type { ProcessManager } from "./node/signals.ts";
 import type { RunningServer, ServerParts } from "./node/start-server.ts";
 import type { LaunchedServer, LaunchOptions } from "./options.ts";

@@ -21,10 +21,9 @@ import { ServerHub } from "./hub.ts";
 import { ServerInbox } from "./inbox.ts";
 import { serveLandingPage } from "./landing/info.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
-import { MetricsRoute } from "./metrics-route.ts";
+import { MetricsRoute, ReadyRoute } from "./monitoring.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import { OwnChanges } from "./own-changes.ts";
-import { ReadyRoute } from "./ready.ts";
 import { RoutedRequest } from "./request.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook.ts";
 

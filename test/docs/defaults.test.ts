@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { formatDuration } from "../../src/core/options.ts";
-import { defaultLimits } from "../../src/http-server/connection.ts";
+import { defaultLimits } from "../../src/http-server/server.ts";
 import { createRetryPolicy } from "../../src/inbox/retry.ts";
 
 const root = new URL("../../", import.meta.url);

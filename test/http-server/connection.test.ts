@@ -5,7 +5,7 @@ import { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Connections, defaultLimits, limitConnections } from "../../src/http-server/connection.ts";
+import { type Connections, defaultLimits, limitConnections } from "../../src/http-server/server.ts";
 import { openListener } from "../receiver/node/open-listener.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { editPayload, type PayloadEdit } from "../../src/payload/edit.ts";
+import { editPayload, type PayloadEdit } from "../../src/payload/samples.ts";
 
 const payload = {
   event: { action: "update", scope: "repo.content" },

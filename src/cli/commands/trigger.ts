@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { defaultLocalHubUrl } from "../../core/urls.ts";
-import type { PayloadEdit } from "../../payload/edit.ts";
+import type { PayloadEdit } from "../../payload/samples.ts";
 import { checkSecretOptions } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, helpWithoutHubOptions, numberBetween, usageError } from "../usage.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type * as z from "zod/mini";
+import { describeIssue } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { describeIssue } from "../../core/issues.ts";
 import { readHonoBody } from "../../http/body.ts";
 import { parseJson } from "../../http/json.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { describeIssue } from "../../core/issues.ts";
+import { describeIssue } from "../../core/describe.ts";
 import type { Operation } from "../operation.ts";
 import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
 import { fieldProblems } from "../validation/field-problems.ts";

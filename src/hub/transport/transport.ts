@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
+import { describeIssue } from "../../core/describe.ts";
 import { HubError } from "../../core/errors.ts";
-import { describeIssue } from "../../core/issues.ts";
 import type { Logger } from "../../core/log.ts";
 import type { CallOptions, InputOf, Operation, ResponseOf } from "../operation.ts";
 import { packageVersion } from "../package-version.ts";

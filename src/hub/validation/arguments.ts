@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe.ts";
 import { HubError } from "../../core/errors.ts";
-import { describeIssue } from "../../core/issues.ts";
 import { type FieldProblem, fieldProblems } from "./field-problems.ts";
 import { acceptUnknown } from "./lenient.ts";
 

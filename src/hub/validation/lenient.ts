@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import * as core from "zod/v4/core";
-import { describeIssue } from "../../core/issues.ts";
+import { describeIssue } from "../../core/describe.ts";
 
 /**
  * Derives a schema that accepts the responses of a newer Hub: unknown fields are kept, new enum values and strings in other formats

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { describeIssue } from "../../core/issues.ts";
 import { type Duration, isDuration, toMilliseconds } from "../../core/options.ts";
 import { fieldProblems } from "../../hub/validation/field-problems.ts";
 

@@ -10,8 +10,8 @@ import {
 import type { ConsoleResource } from "../../console/server/console.ts";
 import { FieldError } from "../../console/server/field-error.ts";
 import { readBody, readQuery } from "../../console/server/requests.ts";
+import { describeIssue } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { describeIssue } from "../../core/issues.ts";
 import { suspendedAfterFailure, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
 import { localUser } from "../accounts.ts";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";

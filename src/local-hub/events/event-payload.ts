@@ -1,7 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
-import { deepMerge, editPayload, type PayloadEdit } from "../../payload/edit.ts";
 import { isKnownScope, type KnownScope } from "../../payload/names.ts";
-import { samplePayload } from "../../payload/samples.ts";
+import { deepMerge, editPayload, type PayloadEdit, samplePayload } from "../../payload/samples.ts";
 import { accountId, getOwner } from "../accounts.ts";
 import { changedRepository, type RepositoryChange } from "./repository-change.ts";
 

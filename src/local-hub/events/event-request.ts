@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { describeIssue } from "../../core/issues.ts";
 import { repoRef } from "../../hub/schemas.ts";
 import { fieldProblems } from "../../hub/validation/field-problems.ts";
-import { isEditPath } from "../../payload/edit.ts";
+import { isEditPath } from "../../payload/samples.ts";
 
 const edit = z
   .strictObject({

@@ -1,4 +1,4 @@
-import type { PayloadEdit } from "../../payload/edit.ts";
+import type { PayloadEdit } from "../../payload/samples.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 
 /** A change of a branch, a tag, or another ref. */

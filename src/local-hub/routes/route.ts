@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
-import { describeIssue } from "../../core/issues.ts";
+import { describeIssue } from "../../core/describe.ts";
 import type { Operation } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
 import { fieldProblems } from "../../hub/validation/field-problems.ts";

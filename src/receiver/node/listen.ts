@@ -4,9 +4,16 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { webhooksPath } from "../../core/urls.ts";
 import { type Answer, errorAnswer, toResponse } from "../../http/answer.ts";
-import { type ConnectionLimits, type Connections, defaultLimits } from "../../http-server/connection.ts";
 import { type Exchange, hasDuplicateHeader, sendJson, withoutFraming } from "../../http-server/exchange.ts";
-import { createHttpServer, handleClientErrors, malformedRefused, openSocket } from "../../http-server/server.ts";
+import {
+  type ConnectionLimits,
+  type Connections,
+  createHttpServer,
+  defaultLimits,
+  handleClientErrors,
+  malformedRefused,
+  openSocket,
+} from "../../http-server/server.ts";
 import { internalError } from "../answer.ts";
 import { showErrorPage } from "../app.ts";
 import type { DeliveryRequest } from "../request.ts";

@@ -3,7 +3,7 @@ import { readEnvironment, readSpace, type Space } from "../../core/environment.t
 import { isLoopbackHost } from "../../core/loopback.ts";
 import { checkCount, checkPort, optionError, toMilliseconds } from "../../core/options.ts";
 import { consolePath, defaultPort, readBaseUrl, webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
-import { type ConnectionLimits, defaultLimits } from "../../http-server/connection.ts";
+import { type ConnectionLimits, defaultLimits } from "../../http-server/server.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
 import { isProviderName, providerNames } from "../../tunnel/provider-names.ts";

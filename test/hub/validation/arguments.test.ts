@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { describeIssue } from "../../../src/core/issues.ts";
+import { describeIssue } from "../../../src/core/describe.ts";
 import { memberOperations } from "../../../src/hub/organizations/members.ts";
 import { timestamp, wholeNumber } from "../../../src/hub/schemas.ts";
 import { fieldProblems } from "../../../src/hub/validation/field-problems.ts";

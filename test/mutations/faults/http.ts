@@ -24,7 +24,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a connection that a route has ended before its response stays open",
-    file: "src/http-server/connection.ts",
+    file: "src/http-server/server.ts",
     find: "socket.writableEnded || ",
     replace: "",
     tests: ["test/http-server/connection.test.ts"],
@@ -87,21 +87,21 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "at maxConnections, the newest idle connection is closed",
-    file: "src/http-server/connection.ts",
+    file: "src/http-server/server.ts",
     find: "idle ??= socket;",
     replace: "idle = socket;",
     tests: ["test/http-server/connection.test.ts"],
   },
   {
     name: "at maxConnections, a connection that waits for its response is closed",
-    file: "src/http-server/connection.ts",
+    file: "src/http-server/server.ts",
     find: "} else if (!exchange?.incoming.complete) {",
     replace: "} else {",
     tests: ["test/http-server/connection.test.ts"],
   },
   {
     name: "at maxConnections, new connections close each other while most clients send requests",
-    file: "src/http-server/connection.ts",
+    file: "src/http-server/server.ts",
     find: "return majority < 0 ? sending : idle;",
     replace: "return idle ?? sending;",
     tests: ["test/http-server/connection.test.ts"],
@@ -158,7 +158,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a burst of new connections exceeds the limit, because the same old connection is closed for each",
-    file: "src/http-server/connection.ts",
+    file: "src/http-server/server.ts",
     find: "      connections.delete(closed);\n",
     replace: "",
     tests: ["test/http-server/connection.test.ts"],
@@ -193,7 +193,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an HTTP/1.0 client receives 100 Continue instead of its response",
-    file: "src/http-server/connection.ts",
+    file: "src/http-server/server.ts",
     find: " || outgoing.req.httpVersionMinor === 0) return;",
     replace: ") return;",
     tests: ["test/http-server/half-open.test.ts"],

@@ -1,4 +1,4 @@
-import { deepMerge, isEditPath, type PayloadEdit } from "../../../payload/edit.ts";
+import { deepMerge, isEditPath, type PayloadEdit } from "../../../payload/samples.ts";
 import { schemaOf } from "../../../payload/schema.ts";
 import { readJson } from "../../input.ts";
 import type { Shell } from "../../shell.ts";

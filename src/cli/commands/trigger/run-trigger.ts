@@ -4,7 +4,7 @@ import { defaultLocalHubUrl } from "../../../core/urls.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../../local-hub/ids.ts";
-import type { PayloadEdit } from "../../../payload/edit.ts";
+import type { PayloadEdit } from "../../../payload/samples.ts";
 import { readSecretOption } from "../../input.ts";
 import type { Invocation } from "../../invocation.ts";
 import type { Output } from "../../output.ts";

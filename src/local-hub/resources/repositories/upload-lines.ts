@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
-import { describeIssue } from "../../../core/issues.ts";
+import { describeIssue } from "../../../core/describe.ts";
 import { fieldProblems } from "../../../hub/validation/field-problems.ts";
 import { invalidRequest } from "../../error-response.ts";
 
