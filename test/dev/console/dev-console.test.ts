@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -119,6 +119,23 @@ describe("The console of a dev session", () => {
     expect(text).toContain("Unexpected token");
     await console.close();
     await reading;
+  });
+
+  test("ends the relay of the previous server process when another one starts", async () => {
+    const { console } = await openConsole();
+    const streams: IncomingMessage[] = [];
+    const openServer = () =>
+      listen(
+        createServer((incoming, outgoing) => {
+          streams.push(incoming);
+          outgoing.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+        }),
+      );
+    const [previous, next] = [await openServer(), await openServer()];
+    console.relay(Number(new URL(previous.url).port));
+    await waitFor(() => expect(streams).toHaveLength(1));
+    console.relay(Number(new URL(next.url).port));
+    await waitFor(() => expect([streams.length, streams[0]?.destroyed]).toEqual([2, true]));
   });
 
   test("answers 503 with the reason while the server file does not load", async () => {

@@ -19,3 +19,19 @@ test("Functions with the same key run one after the other, also after a failure"
   await Promise.all([second, third]);
   expect(log).toEqual(["first starts", "other key", "first fails", "second", "third"]);
 });
+
+test("A function waits for the second of two earlier ones, although the first has ended", async () => {
+  const queue = new KeyedQueue();
+  const log: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const first = queue.run("a", async () => log.push("first"));
+  const second = queue.run("a", async () => {
+    await gate.promise;
+    log.push("second ends");
+  });
+  await first;
+  const third = queue.run("a", async () => log.push("third"));
+  gate.resolve();
+  await Promise.all([second, third]);
+  expect(log).toEqual(["first", "second ends", "third"]);
+});
