@@ -180,18 +180,23 @@ export class DeliveryTable {
   /**
    * Claims up to `limit` due deliveries that are not suspects.
    *
-   * @param onDamage called when a delivery is found on a damaged page. Later claims skip this delivery.
+   * @param onDamage called when a delivery is found on a damaged page. The claim then fails, because SQLite refuses all other writes of
+   *   the transaction. Later claims skip this delivery.
+   * @throws the error of SQLite, if a page is damaged.
    */
   claim(
     endpoint: string,
     { limit, claimant, onDamage }: { limit: number; claimant: Claimant; onDamage: (error: unknown) => void },
   ): ClaimedRow[] {
-    const readable = this.#isDamaged ? undefined : this.#due(endpoint, { limit, now: claimant.now });
     try {
-      if (readable) return this.#claimRows(endpoint, readable, claimant);
+      if (!this.#isDamaged) {
+        return this.#claimRows(endpoint, this.#statements.due.all(endpoint, claimant.now, limit), claimant);
+      }
     } catch (error) {
+      if (!isDamage(error)) throw error;
       // The next claim finds the damaged delivery.
-      if (isDamage(error)) this.#isDamaged = true;
+      this.#isDamaged = true;
+      onDamage(error);
       throw error;
     }
     const due = this.#statements.dueSequences.all(endpoint, claimant.now, limit + this.#damaged.size);
@@ -223,17 +228,6 @@ export class DeliveryTable {
     return this.#claimOne(endpoint, { sequence: suspect.sequence, claimant, onDamage });
   }
 
-  /** Returns the due deliveries, or `undefined` if one of them is on a damaged page. */
-  #due(endpoint: string, { limit, now }: { limit: number; now: number }): Row[] | undefined {
-    try {
-      return this.#statements.due.all(endpoint, now, limit);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      this.#isDamaged = true;
-      return undefined;
-    }
-  }
-
   #claimRows(endpoint: string, rows: readonly Row[], { processId, now }: Claimant): ClaimedRow[] {
     if (rows.length === 0) return [];
     this.#statements.claim.run(processId, now, JSON.stringify(rows.map(({ sequence }) => sequence)));
@@ -245,20 +239,13 @@ export class DeliveryTable {
     endpoint: string,
     { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
   ): ClaimedRow | undefined {
-    let row: Row | undefined;
     try {
-      // Read the row first, because a write to a damaged page would fail the whole transaction.
-      row = this.#statements.row.get(sequence);
+      const row = this.#statements.row.get(sequence);
+      return row && this.#claimRows(endpoint, [row], claimant)[0];
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.#damaged.add(sequence);
       onDamage(error);
-    }
-    if (!row) return undefined;
-    try {
-      return this.#claimRows(endpoint, [row], claimant)[0];
-    } catch (error) {
-      if (isDamage(error)) this.#damaged.add(sequence);
       throw error;
     }
   }

@@ -117,8 +117,9 @@ export class GroupCommit {
           const result = operation();
           settle.push(() => resolve(result));
         } catch (error) {
-          // A full disk makes SQLite roll back the transaction, which discards the writes of the whole group.
-          if (!this.#target.isTransaction) throw error;
+          // A full disk makes SQLite roll back the transaction, which discards the writes of the whole group. After damage was found in
+          // a transaction, SQLite refuses its later writes and its commit, so a later write would seem to be damaged too.
+          if (!this.#target.isTransaction || isDamage(error)) throw error;
           settle.push(() => reject(WebhookError.isInstance(error) ? error : inboxUnavailable(error)));
         }
       }

@@ -2,9 +2,11 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
-import { countAllSql } from "../../../src/inbox/sqlite/database.ts";
+import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
@@ -40,7 +42,7 @@ describe("A damaged page of a large file", () => {
   }
 
   const places = [
-    { what: "of the body of a delivery", name: "deliveries", kind: "overflow", text: "body of bad-7,", lost: 5 },
+    { what: "of the body of a delivery", name: "deliveries", kind: "overflow", text: "body of bad-7,", lost: 1 },
     { what: "of the table", name: "deliveries", kind: "leaf", text: "body of bad-1", lost: 100 },
     { what: "of the index of what waits", name: "deliveries_queued", kind: "leaf", text: "bad", lost: waiting },
   ] as const;
@@ -75,6 +77,34 @@ describe("A damaged page of a large file", () => {
       { outcome: "abandoned" },
       { outcome: "succeeded" },
     ]);
+  });
+
+  test("does not make a delivery count as damaged that is claimed in the same transaction", async () => {
+    const file = largeFile();
+    damage(file, pagesWith(file, { name: "deliveries_queued", kind: "leaf", text: "bad" }).slice(0, 1));
+    const database = openInboxDatabase(file);
+    const table = new DeliveryTable(database);
+    table.add(incoming("good"), { now: 1, maxQueued: 10 });
+    const commit = new GroupCommit({
+      get isTransaction() {
+        return database.isTransaction;
+      },
+      begin: () => database.exec("BEGIN IMMEDIATE"),
+      commit: () => database.exec("COMMIT"),
+      rollback: () => database.isTransaction && database.exec("ROLLBACK"),
+      afterFailure: () => {},
+    });
+    const onDamage = vi.fn<(error: unknown) => void>();
+    const claim = (endpoint: string) =>
+      commit.write(() =>
+        table.claim(endpoint, { limit: 5, claimant: { processId: "here", now: Date.now() }, onDamage }),
+      );
+    // The first claim of "bad" makes the table claim its deliveries one by one.
+    await expect(claim("bad")).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    const [bad, retrain] = await Promise.allSettled([claim("bad"), claim("retrain")]);
+    expect([bad, retrain]).toMatchObject([{ status: "rejected" }, { status: "fulfilled", value: [{ id: "good" }] }]);
+    expect(onDamage).toHaveBeenCalledOnce();
+    database.close();
   });
 
   test("does not abort handlers of deliveries on it, only of those that another process has taken over", async () => {

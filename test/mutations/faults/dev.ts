@@ -36,4 +36,18 @@ export const faults: readonly Fault[] = [
     replace: "return;",
     tests: ["test/dev/console/relay-stream.test.ts"],
   },
+  {
+    name: "a session keeps the relay of an earlier server process",
+    file: "src/dev/console/dev-console.ts",
+    find: "    this.#relaying.abort();\n",
+    replace: "",
+    tests: ["test/dev/console/dev-console.test.ts"],
+  },
+  {
+    name: "a job that has ended keeps handling SIGINT",
+    file: "src/job/run-job.ts",
+    find: "for (const name of stopSignals) process.off(name, onSignal);",
+    replace: 'process.off("SIGTERM", onSignal);',
+    tests: ["test/job/run-job.test.ts"],
+  },
 ];

@@ -159,4 +159,11 @@ export const faults: readonly Fault[] = [
     replace: "",
     tests: ["test/inbox/bucket/log-replay.test.ts"],
   },
+  {
+    name: "a delivery counts as damaged because another one in the same transaction is",
+    file: "src/inbox/sqlite/group-commit.ts",
+    find: "if (!this.#target.isTransaction || isDamage(error)) throw error;",
+    replace: "if (!this.#target.isTransaction) throw error;",
+    tests: ["test/inbox/sqlite/damaged-file.test.ts"],
+  },
 ];
