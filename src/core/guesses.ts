@@ -39,7 +39,7 @@ export class GuessLimiter {
 
 /** An owner mistypes a password a few times at most. */
 const maxWrongPasswords = 20;
-/** The time between two checks during the limit, in milliseconds. */
+/** The time between two checks during the limit. */
 const turnMs = 500;
 /** The checks that wait for their turn. More would wait for longer than clients do. */
 const maxWaiting = 20;

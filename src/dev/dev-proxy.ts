@@ -20,7 +20,7 @@ export interface DevProxyOptions extends ProxyOptions {
   allowAnyHost?: boolean;
   /** Called once for each foreign host whose requests are rejected. */
   onForeignHost?: (host: string) => void;
-  /** The interval of probes to a half-closed client, in milliseconds. Default `1000`. */
+  /** The interval of probes to a half-closed client. Default `1000`. */
   probeIntervalMs?: number;
 }
 

@@ -10,7 +10,7 @@ interface HttpServerOptions {
   /** Timeouts and other options of Node's HTTP server. */
   server: ServerOptions;
   limits: ConnectionLimits;
-  /** The interval between probes to half-closed clients, in milliseconds. Default `1000`. */
+  /** The interval between probes to half-closed clients. Default `1000`. */
   probeMs: number | undefined;
   onRequest: (exchange: Exchange) => void;
   /** Called with the reason when the server answers 400 to an ambiguous request. */

@@ -105,7 +105,7 @@ export function attemptOutcome(outcome: Outcome): Pick<DeliveryAttempt, "outcome
   return { outcome: status, error: { code, message: text.slice(0, maxMessageLength) } };
 }
 
-/** The minimum time between two log lines about errors with the same message, in milliseconds. */
+/** The minimum time between two log lines about errors with the same message. */
 const logIntervalMs = 60_000;
 
 /** Limits the log lines about repeated errors to one per minute and message. */

@@ -28,7 +28,7 @@ export interface DeliveryFilter extends Pick<ListOptions, "repository" | "scope"
 /** Larger bodies are not parsed for filters, in bytes. A search reads this number of characters of a body. */
 const maxFilteredBytes = 2 ** 20;
 
-/** The maximum duration of one request of a search, in milliseconds. The cursor of its page continues the search. */
+/** The maximum duration of one request of a search. The cursor of its page continues the search. */
 export const maxSearchMs = 300;
 
 /** Returns the filters of a list, or `undefined` if there are none. @throws `OPTION_INVALID` if a time is invalid. */

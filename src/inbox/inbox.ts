@@ -108,7 +108,7 @@ export interface EndpointQueue {
   /** The maximum number of deliveries that run at the same time in this process. */
   concurrency: number;
   policy: RetryPolicy;
-  /** The retention period of finished deliveries, in milliseconds. */
+  /** The retention period of finished deliveries. */
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
@@ -283,7 +283,7 @@ export interface OwnActions {
   find(keys: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
-/** How long keys are stored, in milliseconds. The Hub retries deliveries for a shorter time. */
+/** How long keys are stored. The Hub retries deliveries for a shorter time. */
 export const ownActionRetentionMs = 14 * 24 * 3_600_000;
 
 /** The maximum number of stored keys. The oldest keys are removed first. */

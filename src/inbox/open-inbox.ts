@@ -47,7 +47,6 @@ export interface OpenInboxOptions {
    */
   url: string | undefined;
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;

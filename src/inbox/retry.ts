@@ -25,7 +25,7 @@ export interface RetryPolicy {
   maxAttempts: number;
   /** Returns the wait after a failed attempt, in milliseconds. The first attempt has number 1. */
   waitAfter(attempt: number): number;
-  /** The maximum sum of all waits, in milliseconds. */
+  /** The maximum sum of all waits. */
   totalWaitMs: number;
 }
 
@@ -99,16 +99,16 @@ const dayMs = 24 * 3_600_000;
 
 /** The retention periods of a finished delivery's data. */
 export interface Retention {
-  /** The retention period of bodies and attempts, in milliseconds. */
+  /** The retention period of bodies and attempts. */
   bodiesMs: number;
-  /** The retention period of IDs, which are kept to detect duplicates, in milliseconds. */
+  /** The retention period of IDs, which are kept to detect duplicates. */
   idsMs: number;
 }
 
-/** The default of the `retention` endpoint option, in milliseconds. */
+/** The default of the `retention` endpoint option. */
 export const defaultRetentionMs = 14 * dayMs;
 
-/** The minimum retention period of the ID of a finished delivery, in milliseconds. */
+/** The minimum retention period of the ID of a finished delivery. */
 export const minIdRetentionMs = 7 * dayMs;
 
 /** The retention of endpoints that this process does not serve and that have no stored retention. */

@@ -19,7 +19,6 @@ export interface HubContext {
   createId: () => string;
   /** Creates the ID of a commit. */
   createSha: () => string;
-  /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
   /** Whether to run the commands of jobs as local processes. */

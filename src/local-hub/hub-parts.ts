@@ -22,7 +22,7 @@ export function resetStore({ store, dispatcher, jobs, bucketFaults, now }: HubCo
   seedStore(store, { now: now() });
 }
 
-/** The timeout for open requests in {@link closeParts}, in milliseconds. */
+/** The timeout for open requests in {@link closeParts}. */
 const closeGraceMs = 5_000;
 
 /** Stops the server, the deliveries, and the jobs, and closes the store. */

@@ -6,7 +6,6 @@ import type { Endpoint } from "./endpoint.ts";
 import { canOpenInbox } from "./platform.node.ts";
 
 interface CachedReadOptions<Value> {
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** The maximum time that a caller waits. */
   timeoutMs: number;

@@ -17,9 +17,9 @@ export interface CheckedDelivery {
   signal: AbortSignal | undefined;
 }
 
-/** The maximum duration of the check in the background, in milliseconds. */
+/** The maximum duration of the check in the background. */
 const backgroundLimitMs = 30_000;
-/** The maximum duration before a response, in milliseconds. With the default timeout of the handler, the Hub waits 1 s longer. */
+/** The maximum duration before a response. With the default timeout of the handler, the Hub waits 1 s longer. */
 const inlineLimitMs = 4_000;
 
 /** Checks the conditions of endpoints that can require calls to the Hub: `ignoreSelf` and `paths`. */

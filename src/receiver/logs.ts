@@ -83,7 +83,6 @@ function toJson(line: { level: string; time: number; msg?: unknown }): string {
 
 interface RefusalLogOptions {
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

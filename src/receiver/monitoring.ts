@@ -7,7 +7,7 @@ import type { Inbox, InboxProblem } from "../inbox/inbox.ts";
 import { type BackgroundWork, CachedRead, type InboxCountsReader } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 
-/** How long a check waits for the inbox, in milliseconds. */
+/** How long a check waits for the inbox. */
 const timeoutMs = 3_000;
 
 type Problems = readonly InboxProblem[];

@@ -29,7 +29,6 @@ export function isPubliclyReachable({ publicUrl, tunnel }: Pick<LaunchOptions, "
 interface OwnerCheckOptions {
   /** The owner's password. Default `CONSOLE_TOKEN`. An empty password counts as unset. */
   token: string | undefined;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Logs wrong tokens. */
   refusalLog: Logger;

@@ -11,7 +11,6 @@ interface SecretCheckOptions {
   isSecretGiven?: boolean;
   /** Whether to accept `?secret=` from requests without the header. */
   secretInQuery: boolean;
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

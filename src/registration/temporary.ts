@@ -11,7 +11,7 @@ import { type ManagedWebhook, type PendingWebhook, RegistrationFile, type Regist
 import type { HubConnection } from "./webhook.ts";
 import { recordResolved, resolvePending } from "./webhook.ts";
 
-/** The timeout of the request that checks whether a session on this machine is running, in milliseconds. */
+/** The timeout of the request that checks whether a session on this machine is running. */
 const aliveTimeoutMs = 5_000;
 
 /**

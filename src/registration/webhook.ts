@@ -59,7 +59,7 @@ export function isSameSet(one: readonly string[], other: readonly string[]): boo
   return one.every((text) => other.includes(text)) && other.every((text) => one.includes(text));
 }
 
-/** How long an interrupted request can still create a webhook, in milliseconds. */
+/** How long an interrupted request can still create a webhook. */
 const maxCreationMs = 10 * 60_000;
 
 /** The outcome of an interrupted webhook creation. */

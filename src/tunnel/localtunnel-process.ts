@@ -17,7 +17,7 @@ export interface LocaltunnelConfig {
   localPort: number;
   /** The number of connections to keep open to the tunnel server. */
   connections: number;
-  /** The time without any connection after which the tunnel counts as lost, in milliseconds. */
+  /** The time without any connection after which the tunnel counts as lost. */
   timeoutMs: number;
 }
 

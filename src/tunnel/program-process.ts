@@ -7,7 +7,7 @@
  */
 import { spawn } from "node:child_process";
 
-/** The time for the program to disconnect from its server after SIGTERM, in milliseconds. */
+/** The time for the program to disconnect from its server after SIGTERM. */
 const gracePeriodMs = 1_000;
 
 const [file, ...programArguments] = process.argv.slice(2);

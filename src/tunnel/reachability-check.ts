@@ -2,7 +2,7 @@ import { directFetch } from "../core/fetch.ts";
 import type { TunnelClock } from "./clock.ts";
 import { systemCode } from "./provider.ts";
 
-/** The timeout of a request to a public URL, in milliseconds. */
+/** The timeout of a request to a public URL. */
 const checkTimeoutMs = 10_000;
 
 /**

@@ -6,7 +6,7 @@ import type { ProviderTunnel } from "./provider.ts";
 import { checkPublicUrl, type ReachabilityCheck } from "./reachability-check.ts";
 import { type TunnelEventListener, type TunnelEvents, TunnelListeners } from "./tunnel-events.ts";
 
-/** The interval between reachability checks while the tunnel opens, in milliseconds. */
+/** The interval between reachability checks while the tunnel opens. */
 const probeIntervalMs = 500;
 /** The delays before the attempts to reopen a lost tunnel. */
 const reconnectBackoff = { firstMs: 1_000, maxMs: 30_000 };

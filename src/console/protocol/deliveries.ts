@@ -72,7 +72,7 @@ export interface DeliverySummary extends DeliveryKey {
   /** `url` is the page on the Hub. */
   repository?: { type: string; name: string; url?: string };
   receivedAt: number;
-  /** The duration of the last attempt, in milliseconds. */
+  /** The duration of the last attempt. */
   durationMs?: number;
   /** The number of attempts so far. */
   attempts: number;
@@ -146,7 +146,7 @@ export interface DeliveryDetails extends DeliverySummary {
   url: string;
   /** Whether the server records results, stacks, and logs (`recordDetails`). */
   recordsDetails: boolean;
-  /** How long a finished delivery is kept, in milliseconds. Missing for deliveries in memory. */
+  /** How long a finished delivery is kept. Missing for deliveries in memory. */
   retentionMs?: number;
 }
 

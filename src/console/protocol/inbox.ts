@@ -37,9 +37,9 @@ export interface InboxEndpoint {
   /** Whether this server runs the endpoint in the background. If not, its deliveries wait for another server. */
   isServed: boolean;
   isPaused: boolean;
-  /** How long a finished delivery is kept, in milliseconds. Missing for an endpoint that this server does not run. */
+  /** How long a finished delivery is kept. Missing for an endpoint that this server does not run. */
   retentionMs?: number;
-  /** How long the ID of a finished delivery is kept, in milliseconds. */
+  /** How long the ID of a finished delivery is kept. */
   idRetentionMs?: number;
 }
 

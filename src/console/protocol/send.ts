@@ -81,7 +81,7 @@ export interface SentDelivery {
   id: string;
   recipient: string;
   status?: number;
-  /** The time until the response, in milliseconds. */
+  /** The time until the response. */
   durationMs?: number;
   /** The reason why the recipient did not accept the delivery. */
   problem?: string;

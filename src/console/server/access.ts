@@ -10,7 +10,6 @@ import { SignInLinks } from "./sign-in-links.ts";
 export interface ConsoleAccessOptions {
   /** The console token. `undefined`: only one-time links sign in. */
   token: string | undefined;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** The wrong tokens and codes. By default, those of this console. */
   guesses?: PasswordGuesses | undefined;

@@ -5,7 +5,7 @@ import type { StreamMessage } from "../protocol/stream.ts";
 export interface ConsoleEventsOptions {
   /** Reads the row of a changed delivery. Without it, consoles reload the list. */
   readDelivery?: (key: DeliveryKey) => Promise<DeliverySummary | undefined>;
-  /** How long changes are collected before they are sent, in milliseconds. Default `200`. */
+  /** How long changes are collected before they are sent. Default `200`. */
   collectMs?: number;
   /** Whether the server is closed, for a server that can start again. By default, `close()` is final. */
   isClosed?: () => boolean;

@@ -2,7 +2,6 @@
 const defaultMaxSessions = 10_000;
 
 export interface RevokedSessionsOptions {
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** If there are more, the oldest ones become valid again. Default `10_000`. */
   maxSessions?: number;

@@ -26,7 +26,7 @@ export interface DirectSendOptions {
   hubUrl: string;
   /** Returns the current port of the server. Waits while the server is loading. @throws `SERVER_FILE_INVALID`. */
   serverPort: () => Promise<number>;
-  /** The time that an event waits for the server, in milliseconds. Default `20000`. */
+  /** The time that an event waits for the server. Default `20000`. */
   serverTimeoutMs?: number;
   /** Aborts when the session is closed. */
   signal: AbortSignal;

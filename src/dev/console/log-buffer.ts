@@ -7,7 +7,7 @@ import { parseLogLine } from "../log-line.ts";
 const maxLines = 2_000;
 /** The maximum length of a message or of the fields of a line, in characters. */
 const maxLength = 8_192;
-/** How long lines are collected before they are published, in milliseconds. */
+/** How long lines are collected before they are published. */
 const collectMs = 100;
 
 /** The levels of pino. */
@@ -32,7 +32,6 @@ const shownElsewhere: ReadonlySet<string> = new Set([
 ]);
 
 export interface LogBufferOptions {
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Called with new lines, a few times per second at most. */
   onLines: (lines: readonly LogLine[]) => void;

@@ -26,7 +26,7 @@ export interface RelayOptions {
   signal: AbortSignal;
 }
 
-/** The pause before a lost stream is opened again, in milliseconds. */
+/** The pause before a lost stream is opened again. */
 const retryMs = 1_000;
 /** A stream without data for this time is lost, because the server sends a heartbeat every 15 s. In milliseconds. */
 const maxSilenceMs = 45_000;

@@ -93,7 +93,7 @@ export function isWebPage(text: string): boolean {
 const maxElementChars = 10_000_000;
 
 export interface ElementOptions {
-  /** The maximum time without new data, in milliseconds. */
+  /** The maximum time without new data. */
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }

@@ -51,7 +51,7 @@ export interface TransportSettings {
   hubUrl: string;
   findToken: () => Promise<string>;
   fetch: typeof fetch;
-  /** The timeout of one attempt, or of each part of a streamed response, in milliseconds. */
+  /** The timeout of one attempt, or of each part of a streamed response. */
   timeoutMs: number;
   /** The maximum number of attempts, including the first attempt. */
   attempts: number;

@@ -14,17 +14,17 @@ import {
 import { openBucketInbox } from "./open-bucket.ts";
 import { openS3ObjectStore } from "./s3.ts";
 
-/** The maximum time of a check without the removal of its objects, in milliseconds. */
+/** The maximum time of a check without the removal of its objects. */
 const maxCheckMs = 45_000;
-/** The maximum time of the removal of its objects, in milliseconds. */
+/** The maximum time of the removal of its objects. */
 const maxRemovalMs = 10_000;
-/** The time after which a part is not repeated again, in milliseconds. */
+/** The time after which a part is not repeated again. */
 const maxPartMs = 8_000;
-/** The timeout of a request, in milliseconds. */
+/** The timeout of a request. */
 const requestTimeoutMs = 5_000;
-/** A takeover takes at most 5 s if each request is faster than this time in milliseconds. */
+/** A takeover takes at most 5 s if each request is faster than this time. */
 const maxQuickMs = 1_000;
-/** The age of an object has a resolution of a second, so it is read this long after the object was stored, in milliseconds. */
+/** The age of an object has a resolution of a second, so it is read this long after the object was stored. */
 const minAgeMs = 3_000;
 const maxAgeErrorMs = 10_000;
 const racesAtOnce = 5;
@@ -49,7 +49,7 @@ export interface BucketReport {
   /** `failed` if a part failed or was skipped. */
   verdict: "passed" | "failed";
   parts: CheckedPart[];
-  /** The median and the 99th percentile of the time of a request, in milliseconds. */
+  /** The median and the 99th percentile of the time of a request. */
   latencyMs: Record<string, { p50: number; p99: number }>;
   /** Requests to the bucket for each delivery that is accepted and run. */
   requestsPerDelivery?: { oneAtATime: number; together: number };

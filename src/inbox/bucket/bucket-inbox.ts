@@ -58,7 +58,6 @@ export interface BucketInboxOptions {
   name: string;
   open: (opening: Opening) => Promise<OwnedInbox>;
   log: Logger;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
   wait: Wait;
   /** Whether to try again after an error before the inbox is open for the first time. Default: if the error can heal. */
@@ -74,12 +73,12 @@ export interface BucketInboxOptions {
   maxWaitingBytes?: number | undefined;
 }
 
-/** The pause before an attempt to open the inbox is repeated, in milliseconds. The pause doubles with each repetition. */
+/** The pause before an attempt to open the inbox is repeated. The pause doubles with each repetition. */
 const firstPauseMs = 1_000;
 const maxPauseMs = 10_000;
-/** The pause after an attempt while another process owns the inbox, in milliseconds. */
+/** The pause after an attempt while another process owns the inbox. */
 const inUsePauseMs = 5_000;
-/** How long an attempt to open the inbox may take when the inbox closes, in milliseconds. */
+/** How long an attempt to open the inbox may take when the inbox closes. */
 const maxStopMs = 5_000;
 
 /**

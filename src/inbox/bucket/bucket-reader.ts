@@ -17,7 +17,7 @@ import { snapshotFile } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { createWorkingFolder, WorkingDatabase, type WorkingFolder } from "./working-database.ts";
 
-/** The minimum time between two reads of new records, in milliseconds. */
+/** The minimum time between two reads of new records. */
 const refreshMs = 1_000;
 
 export interface BucketReaderOptions {

@@ -163,13 +163,13 @@ interface AppendedRecord extends Pick<LogRecord, "kind" | "owner" | "schemaVersi
 
 /** A time in which the store has not answered or has refused requests. */
 interface Outage {
-  /** The duration so far, in milliseconds. */
+  /** The duration so far. */
   forMs: number;
   /** The error of the last request. */
   error: unknown;
 }
 
-/** The pause before a request is repeated, in milliseconds. The pause doubles with each repetition. */
+/** The pause before a request is repeated. The pause doubles with each repetition. */
 const firstPauseMs = 100;
 const maxPauseMs = 2_000;
 /** A record that is not stored after this time in milliseconds counts as an outage, although no request has failed. */

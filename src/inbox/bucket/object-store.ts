@@ -33,7 +33,7 @@ export interface ObjectStore {
 export interface StoreConnection {
   location: BucketLocation;
   credentials: BucketCredentials;
-  /** The timeout of each request, in milliseconds. Large transfers may take longer. Default `10_000`. */
+  /** The timeout of each request. Large transfers may take longer. Default `10_000`. */
   timeoutMs?: number;
 }
 
@@ -87,7 +87,7 @@ export class ObjectStoreError extends Error {
   }
 }
 
-/** The pauses between the reads of an object that is missing or unreadable, in milliseconds. */
+/** The pauses between the reads of an object that is missing or unreadable. */
 const readPausesMs = [100, 300, 1_000, 2_500];
 
 export interface ReadOptions<Content> {

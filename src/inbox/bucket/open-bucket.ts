@@ -33,7 +33,6 @@ export interface OpenBucketInboxOptions
   /** Whether to take over the inbox although its owner still runs. */
   takeOver: boolean;
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Default: a timer. */
   wait?: Wait;
@@ -47,7 +46,7 @@ export interface OpenBucketInboxOptions
   parentFolder?: string;
 }
 
-/** How long the last records may take when the inbox closes, in milliseconds. */
+/** How long the last records may take when the inbox closes. */
 const maxReleaseMs = 5_000;
 
 /**
@@ -195,7 +194,7 @@ async function openOwnedInbox(
   }
 }
 
-/** How long commands wait for an unavailable bucket, in milliseconds. */
+/** How long commands wait for an unavailable bucket. */
 const maxOpenMs = 120_000;
 /** A server starts to listen after this time in milliseconds, although its inbox is not open yet. */
 const maxStartMs = 10_000;
@@ -204,7 +203,6 @@ export interface OpenBucketOptions
   extends Pick<OpenBucketInboxOptions, "maxWaitMs" | "minSnapshotRecords" | "pollMs" | "heartbeatMs"> {
   url: string;
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Whether to take over the inbox although another process owns it. Default: whether `INBOX_TAKE_OVER` is `1`. */
   takeOver?: boolean;

@@ -34,9 +34,9 @@ export interface HeartbeatSenderData {
   key: string;
   /** The fields of the heartbeat, except its position. */
   heartbeat: object;
-  /** The interval of heartbeats, in milliseconds. */
+  /** The interval of heartbeats. */
   intervalMs: number;
-  /** The interval in which the event loop increments the loop counter and the thread reads the counter, in milliseconds. */
+  /** The interval in which the event loop increments the loop counter and the thread reads the counter. */
   countIntervalMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
@@ -98,13 +98,13 @@ export class HeartbeatSender {
   }
 }
 
-/** The interval between heartbeats of an owner, in milliseconds. */
+/** The interval between heartbeats of an owner. */
 const defaultIntervalMs = 20_000;
 /** If the last heartbeat of an owner is older than this time in milliseconds, another process may take over the inbox. */
 const maxHeartbeatAgeMs = 60_000;
-/** How long the heartbeat in flight may take when the inbox closes, in milliseconds. */
+/** How long the heartbeat in flight may take when the inbox closes. */
 const maxReleaseMs = 5_000;
-/** Objects of processes that have died while opening the inbox are deleted after this time in milliseconds. */
+/** Objects of processes that have died while opening the inbox are deleted after this time. */
 const minLeftoverAgeMs = 600_000;
 
 const heartbeatSchema = z.object({
@@ -224,7 +224,6 @@ export interface OwnerHeartbeatOptions {
   writer: LogWriter;
   owner: Owner;
   log: Logger;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
   wait: Wait;
   /** Default 20 s. */

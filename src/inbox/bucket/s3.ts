@@ -81,9 +81,9 @@ interface S3Response {
   body: Uint8Array;
 }
 
-/** A repeatable request is sent up to three times, with these pauses in milliseconds. */
+/** A repeatable request is sent up to three times, with these pauses. */
 const pausesMs = [200, 800];
-/** The maximum pause that a store can request, in milliseconds. */
+/** The maximum pause that a store can request. */
 const maxRequestedPauseMs = 5_000;
 /** A transfer may take longer than the timeout if it is at least this fast. */
 const minBytesPerMs = 100;

@@ -99,7 +99,7 @@ const minRecords = 1_000;
 const maxRecords = 10_000;
 /** Records are large if they together have at least this share of the bytes of the last snapshot. */
 const minShare = 0.25;
-/** The pause after a failed snapshot, in milliseconds. */
+/** The pause after a failed snapshot. */
 const retryMs = 60_000;
 
 interface SnapshotScheduleOptions {
@@ -107,7 +107,6 @@ interface SnapshotScheduleOptions {
   /** The working file. */
   file: string;
   log: Logger;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
   /** The number of records since the last snapshot. */
   records: number;

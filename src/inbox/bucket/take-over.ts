@@ -24,13 +24,13 @@ const yieldRequestSchema = z.object({
 
 /** A yield lasts this time in milliseconds, unless the other process takes over earlier. */
 const maxYieldMs = 8_000;
-/** The interval of checks whether the other process has taken over, in milliseconds. */
+/** The interval of checks whether the other process has taken over. */
 const yieldPollMs = 500;
-/** The minimum time between two reads of a request, in milliseconds. */
+/** The minimum time between two reads of a request. */
 const minReadMs = 500;
-/** The interval of reads of a request while no records are stored, in milliseconds. */
+/** The interval of reads of a request while no records are stored. */
 const idleReadMs = 1_000;
-/** Older requests are those of processes that no longer wait, in milliseconds. */
+/** Older requests are those of processes that no longer wait. */
 const maxRequestAgeMs = 30_000;
 /** After a yield in vain, requests are ignored for this time in milliseconds, so that crashing processes cannot block the owner. */
 const pauseAfterYieldMs = 60_000;
@@ -137,7 +137,7 @@ export class YieldGate {
   }
 }
 
-/** The interval of requests to the owner to yield, in milliseconds. */
+/** The interval of requests to the owner to yield. */
 const requestIntervalMs = 10_000;
 
 /** Who may take over an inbox. */
@@ -155,7 +155,6 @@ interface TakeOverOptions {
   owner: Owner;
   rules: TakeoverRules;
   log: Logger;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
   wait: Wait;
   /** Stops the attempt. */

@@ -317,7 +317,6 @@ export async function repairGaps({
   /** The working file. */
   database: DatabaseSync;
   inbox: SqliteInbox;
-  /** Milliseconds since the epoch. */
   now: () => number;
 }): Promise<RepairedGap[]> {
   const repaired: RepairedGap[] = [];

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 
-/** How long a count is reused while the queue is not full, in milliseconds. */
+/** How long a count is reused while the queue is not full. */
 const freshMs = 1_000;
 /** The pause after a count, as a multiple of the count's duration. The pause limits the load on the server. */
 const pauseFactor = 4;

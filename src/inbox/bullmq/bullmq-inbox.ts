@@ -37,15 +37,14 @@ export interface BullmqInboxOptions {
   /** Called with connection errors and with errors in background tasks. */
   onError: (error: Error) => void;
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
   maxQueued?: number;
-  /** The duration of a lease that is not renewed, in milliseconds. Default `30_000`. */
+  /** The duration of a lease that is not renewed. Default `30_000`. */
   leaseMs?: number;
-  /** The timeout for storing a delivery, in milliseconds. Well below the Hub's timeout, so that the Hub gets a 503. Default `3_000`. */
+  /** The timeout for storing a delivery. Well below the Hub's timeout, so that the Hub gets a 503. Default `3_000`. */
   deadlineMs?: number;
-  /** The timeout for reading deliveries, in milliseconds. Default `10_000`. */
+  /** The timeout for reading deliveries. Default `10_000`. */
   readMs?: number;
   /**
    * How long the event loop can be blocked before it counts as hung, in milliseconds. Leases of a hung process are not
@@ -63,7 +62,7 @@ const hourMs = 3_600_000;
 const checkMs = 15_000;
 /** The maximum number of reads per page. Each read examines as many deliveries as are missing on the page. */
 const maxPageReads = 20;
-/** The timeout of the storage check, in milliseconds. */
+/** The timeout of the storage check. */
 const storageCheckMs = 2_500;
 
 /** Stores deliveries in Redis or PostgreSQL with BullMQ. Several machines can share the inbox. */

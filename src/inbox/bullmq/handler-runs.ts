@@ -45,7 +45,7 @@ export class RunGate {
   readonly #suspects: SuspectWaiter[] = [];
   readonly #others: Waiter[] = [];
 
-  /** @param maxHoldMs how long a suspect holds back other deliveries while it waits, and again while it runs, in milliseconds. */
+  /** @param maxHoldMs how long a suspect holds back other deliveries while it waits, and again while it runs. */
   constructor(maxHoldMs = defaultMaxHoldMs) {
     this.#maxHoldMs = maxHoldMs;
   }

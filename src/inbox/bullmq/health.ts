@@ -107,7 +107,7 @@ export class StallDetector {
   /** The last progress of each worker with waiting deliveries. `since`: when `claimed` last changed, by `performance.now()`. */
   readonly #waiting = new Map<string, { claimed: number; since: number }>();
 
-  /** @param stalledMs a worker is stalled if it claims no waiting deliveries for this time in milliseconds. */
+  /** @param stalledMs a worker is stalled if it claims no waiting deliveries for this time. */
   constructor(stalledMs: number) {
     this.#stalledMs = stalledMs;
   }

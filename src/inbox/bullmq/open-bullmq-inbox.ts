@@ -13,10 +13,9 @@ export interface OpenBullmqOptions
   url: string;
   /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
-  /** The timeout for connecting to the server and preparing it, in milliseconds. Default `8_000`. */
+  /** The timeout for connecting to the server and preparing it. Default `8_000`. */
   startMs?: number;
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

@@ -13,7 +13,7 @@ export const minConnections = 2;
 /** The remedy for errors that a lack of free connections can cause. */
 export const connectionHint = `Each server process uses up to ${maxConnections} connections and needs at least ${minConnections}. Raise "max_connections", close other clients, or run fewer server processes.`;
 
-/** After PostgreSQL has rejected a connection, the pool opens no more connections for this time in milliseconds. */
+/** After PostgreSQL has rejected a connection, the pool opens no more connections for this time. */
 const shrunkMs = 5_000;
 
 export class ConnectionsExhaustedError extends Error {

@@ -31,7 +31,7 @@ import {
 } from "./queue-server.ts";
 
 const connectMs = 5_000;
-/** The timeout of a query, in milliseconds. Without a timeout, a server that does not respond would block a connection forever. */
+/** The timeout of a query. Without a timeout, a server that does not respond would block a connection forever. */
 const queryMs = 10_000;
 
 /** Selects the jobs of a queue whose deliveries were ignored. */

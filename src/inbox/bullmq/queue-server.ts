@@ -11,7 +11,7 @@ export const redisPrefix = "hub-webhooks";
 /** The PostgreSQL schema that contains all tables of the inbox. */
 export const postgresSchema = "hub_webhooks";
 
-/** The maximum tolerated difference between two clocks, in milliseconds. */
+/** The maximum tolerated difference between two clocks. */
 export const maxSkewMs = 5_000;
 
 /** The name of the queue of `StoredEndpoints`. No endpoint can have this name. */
@@ -110,7 +110,7 @@ export interface QueueServerOptions {
   url: string;
   /** Whether to fail if the inbox does not exist, instead of creating it. */
   mustExist: boolean;
-  /** The timeout for connecting to the server and preparing it, in milliseconds. */
+  /** The timeout for connecting to the server and preparing it. */
   startMs: number;
   /** Called with each connection or queue error. */
   onError: (error: Error) => void;

@@ -42,19 +42,18 @@ export interface QueueWorkerOptions {
   gate: RunGate;
   leases: Pick<LeaseRenewer, "hold">;
   leaseMs: number;
-  /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
   onError: (error: Error) => void;
 }
 
-/** The pause before a worker reads the queue again after an error, in milliseconds. BullMQ's default is 15 s. */
+/** The pause before a worker reads the queue again after an error. BullMQ's default is 15 s. */
 const retryMs = 3_000;
 
 /** How many times per lease duration the leases of running deliveries are renewed. */
 const renewalsPerLease = 3;
 
-/** The interval and the time limit for retrying a failed write to the history, in milliseconds. */
+/** The interval and the time limit for retrying a failed write to the history. */
 const recordRetryMs = 500;
 const recordTimeoutMs = 60_000;
 

@@ -72,7 +72,7 @@ function trackIgnored(
 
 const connectMs = 5_000;
 
-/** The pause before reconnecting to a server that rejects writes, in milliseconds. */
+/** The pause before reconnecting to a server that rejects writes. */
 const readOnlyPauseMs = 1_000;
 
 interface Packages {

@@ -238,9 +238,9 @@ export const jobDataSchema = z.object({
   headers: z.string().optional(),
   /** The ID of the delivery of which this delivery is a copy. */
   replayOf: z.string().optional(),
-  /** Only for an endpoint: the retention period of bodies and attempts, in milliseconds. */
+  /** Only for an endpoint: the retention period of bodies and attempts. */
   retentionMs: z.number().optional(),
-  /** Only for an endpoint: the retention period of IDs, in milliseconds. */
+  /** Only for an endpoint: the retention period of IDs. */
   idsKeptMs: z.number().optional(),
 });
 

@@ -10,7 +10,7 @@ import type { SearchRequest } from "./delivery-reader.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { heartbeatSql } from "./statements.ts";
 
-/** The interval between checks of the size of the WAL, in milliseconds. */
+/** The interval between checks of the size of the WAL. */
 const sizeCheckMs = 250;
 /**
  * The minimum size of a WAL that this thread checkpoints, in bytes. At 40 MiB, a commit on the event loop would

@@ -10,7 +10,7 @@ export interface BackgroundMaintenanceData {
   /** Whether no other process uses the file, so that the thread only searches. */
   isPrivate: boolean;
   processId: string;
-  /** The interval of heartbeats, in milliseconds. */
+  /** The interval of heartbeats. */
   heartbeatMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
@@ -33,7 +33,7 @@ export interface BackgroundMaintenanceOptions {
   isPrivate: boolean;
   /** The ID of this process. */
   processId: string;
-  /** The interval of heartbeats, in milliseconds. */
+  /** The interval of heartbeats. */
   heartbeatMs: number;
   /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
   maxBlockedMs: number;

@@ -60,7 +60,6 @@ interface PruneOptions {
   table: DeliveryTable;
   groupCommit: GroupCommit;
   damage: DamageTracker;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Returns the retention of an endpoint that this process serves. For other endpoints, the stored retention applies. */
   retentionOf: (endpoint: string) => Retention | undefined;
@@ -69,7 +68,7 @@ interface PruneOptions {
   checkpoint: (minBytes: number) => Promise<void>;
 }
 
-/** Processes without running deliveries are kept for this time after their last heartbeat, in milliseconds. */
+/** Processes without running deliveries are kept for this time after their last heartbeat. */
 const processRetentionMs = 24 * 3_600_000;
 
 /**

@@ -9,11 +9,9 @@ export interface Suspect {
 }
 
 export interface ClaimGateOptions {
-  /** Milliseconds since the epoch. */
   now: () => number;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
-  /** The duration of the first hold of other deliveries, in milliseconds. Running deliveries can end during this time. */
+  /** The duration of the first hold of other deliveries. Running deliveries can end during this time. */
   firstHoldMs: number;
   /** Finds the suspects of the endpoints that this process serves. */
   findSuspects: () => readonly Suspect[];

@@ -2,13 +2,12 @@ import { isDamage } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";
 import type { InboxProblem } from "../inbox.ts";
 
-/** The minimum time between two log lines about the same damage, in milliseconds. */
+/** The minimum time between two log lines about the same damage. */
 const logEveryMs = 10 * 60_000;
 
 export interface DamageTrackerOptions {
   file: string;
   log: Logger;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
 }
 

@@ -3,7 +3,7 @@ import { isDamage } from "../../core/files.ts";
 import type { Retention } from "../retry.ts";
 import type { Statements } from "./statements.ts";
 
-/** The target duration of a step, in milliseconds. New deliveries wait until the step ends. Removing one large body can take longer. */
+/** The target duration of a step. New deliveries wait until the step ends. Removing one large body can take longer. */
 const maxStepMs = 5;
 /** The maximum number of deliveries per step. */
 const maxRows = 200;

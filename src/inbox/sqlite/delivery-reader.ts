@@ -241,14 +241,14 @@ function readCursor({ cursor }: Pick<ListOptions, "cursor">): number {
 
 /** The number of sequences per query. */
 const scanBatch = 250;
-/** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance in milliseconds. */
+/** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */
 const disorderMs = 60_000;
 
 /** What a search looks for. Can be sent to a thread. */
 export interface SearchRequest {
   filter: DeliveryFilter;
   options: ListOptions;
-  /** The maximum duration, in milliseconds. */
+  /** The maximum duration. */
   maxMs: number;
 }
 

@@ -13,9 +13,8 @@ export interface DueDeliveriesOptions {
   tasks: BackgroundTasks;
   /** The workers of this process, by endpoint. */
   workers: ReadonlyMap<string, EndpointWorker>;
-  /** The interval of polls, in milliseconds. */
+  /** The interval of polls. */
   pollMs: number;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Whether the inbox is closing. */
   isStopped: () => boolean;

@@ -16,11 +16,9 @@ export interface EndpointWorkerOptions {
   damage: DamageTracker;
   /** The ID of this process. */
   processId: string;
-  /** The pause before a failed write of an attempt's result is retried, in milliseconds. */
+  /** The pause before a failed write of an attempt's result is retried. */
   retryMs: number;
-  /** Milliseconds since the epoch. */
   now: () => number;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
   log: Logger;
   /** Called with the time of a scheduled retry, in milliseconds since the epoch. */

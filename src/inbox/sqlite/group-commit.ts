@@ -7,7 +7,7 @@ import { inboxUnavailable } from "../errors.ts";
  * Hub gets a 503.
  */
 const maxWaitMs = 3_000;
-/** The pause before another attempt to acquire the lock, in milliseconds. */
+/** The pause before another attempt to acquire the lock. */
 const retryMs = 5;
 
 /**

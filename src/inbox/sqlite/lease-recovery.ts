@@ -65,9 +65,7 @@ interface LeaseRecoveryOptions {
   groupCommit: GroupCommit;
   damage: DamageTracker;
   leaseMs: number;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
-  /** Milliseconds since the epoch. */
   now: () => number;
   log: Logger;
 }

@@ -15,7 +15,7 @@ export interface ProblemSources {
   storageCheck: () => void;
 }
 
-/** The timeout of the storage check, in milliseconds. */
+/** The timeout of the storage check. */
 const storageCheckMs = 2_000;
 /** If claims of a worker fail for longer than this time in milliseconds, the inbox reports a problem. */
 const stalledAfterMs = 10_000;

@@ -35,7 +35,6 @@ export interface SqliteInboxOptions {
   /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
   unsafeFileSystem?: "refuse" | "allow";
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Milliseconds of a monotonic clock. Default `performance.now`. */
   monotonicNow?: () => number;
@@ -53,7 +52,7 @@ export interface SqliteInboxOptions {
    * processes. Default `1_000`.
    */
   pollMs?: number;
-  /** The delay of the first prune, in milliseconds. Later prunes run every hour. Default `10_000`. */
+  /** The delay of the first prune. Later prunes run every hour. Default `10_000`. */
   firstPruneMs?: number;
   /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
@@ -84,7 +83,7 @@ function resolveSqliteOptions(options: Omit<SqliteInboxOptions, "logged">): Reso
 }
 
 const hourMs = 3_600_000;
-/** The maximum duration of a search that blocks the event loop of a server, in milliseconds. */
+/** The maximum duration of a search that blocks the event loop of a server. */
 const maxBlockingSearchMs = 10;
 
 /*

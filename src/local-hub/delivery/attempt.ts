@@ -8,7 +8,6 @@ import type { HubDeliveryAttempt } from "./hub-delivery.ts";
 export interface PostContext {
   sender: HttpSender;
   timeoutMs: number;
-  /** Milliseconds since the epoch. */
   now: () => number;
   signal: AbortSignal;
 }

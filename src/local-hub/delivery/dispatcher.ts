@@ -21,9 +21,9 @@ import { WebhookQueues } from "./webhook-queues.ts";
 export interface DeliveryLimits {
   /** The maximum number of attempts per delivery. */
   attempts: number;
-  /** The pause before the second attempt, in milliseconds. The pause doubles before each later attempt. */
+  /** The pause before the second attempt. The pause doubles before each later attempt. */
   backoffMs: number;
-  /** The timeout for an attempt, including the complete response, in milliseconds. */
+  /** The timeout for an attempt, including the complete response. */
   timeoutMs: number;
   /** The number of consecutive failed deliveries after which a webhook is suspended. */
   suspendAfter: number;
@@ -38,7 +38,6 @@ export interface DispatcherOptions {
   limits: DeliveryLimits;
   /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
-  /** Milliseconds since the epoch. */
   now: () => number;
   createId: () => string;
   log: Logger;

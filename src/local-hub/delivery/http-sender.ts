@@ -13,7 +13,7 @@ export interface HttpRequest {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** The timeout for connecting, sending the request, and reading the whole response, in milliseconds. */
+  /** The timeout for connecting, sending the request, and reading the whole response. */
   timeoutMs: number;
   signal: AbortSignal;
 }

@@ -5,7 +5,6 @@ export interface JobOutputOptions {
   jobId: string;
   /** The values of the secrets of the job. */
   secrets: readonly string[];
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Called after lines were stored. */
   onStored: () => void;

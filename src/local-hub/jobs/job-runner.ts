@@ -17,7 +17,6 @@ export interface JobRunnerOptions {
   store: JobStore;
   /** Whether to run the commands of jobs as local processes. Otherwise, jobs are only recorded. */
   runJobs: boolean;
-  /** Milliseconds since the epoch. */
   now: () => number;
   createId: () => string;
   log: Logger;

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { maxTimerMs } from "../../core/options.ts";
 
-/** The time between SIGTERM and SIGKILL, in milliseconds. */
+/** The time between SIGTERM and SIGKILL. */
 const killAfterMs = 5_000;
-/** The timeout for reading the remaining output after the process exits, in milliseconds. Child processes can keep the pipes open. */
+/** The timeout for reading the remaining output after the process exits. Child processes can keep the pipes open. */
 const outputTimeoutMs = 500;
 /** The maximum length of a line of output. Longer lines are truncated. */
 const maxLineLength = 2_000;

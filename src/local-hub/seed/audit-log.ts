@@ -4,7 +4,7 @@ import type { StoredAuditEvent } from "../store/audit-log-store.ts";
 import { mainOrganization, memberName } from "./organizations.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** The age of the oldest event, in milliseconds. */
+/** The age of the oldest event. */
 const periodMs = 90 * dayMs;
 
 const frequentTypes = [

@@ -168,7 +168,6 @@ const timeoutMs = 3_000;
 
 interface RegistrationsOptions {
   serverHub: { readonly client: HubClient };
-  /** Milliseconds since the epoch. */
   now: () => number;
 }
 

@@ -90,7 +90,7 @@ function locateServer(
   };
 }
 
-/** How long the console waits for an inbox that is being opened, such as a bucket, in milliseconds. */
+/** How long the console waits for an inbox that is being opened, such as a bucket. */
 const defaultOpeningMs = 2_000;
 
 interface ReceiverInboxOptions {

@@ -153,7 +153,7 @@ export interface ListenOptions {
   timeouts: ListenTimeouts;
   /** Limits on connections. Default {@link defaultLimits}. */
   limits?: Partial<ConnectionLimits>;
-  /** The interval between probes to half-closed clients, in milliseconds. Default `1000`. */
+  /** The interval between probes to half-closed clients. Default `1000`. */
   probeMs?: number;
   log: Logger;
   /** The options that set the host and port, for error messages. */

@@ -8,7 +8,6 @@ interface ConfiguredInboxOptions {
   /** The URL of the inbox (see {@link configuredUrl}), or an `Inbox` object in place of the inbox of a session. */
   inbox: string | Inbox | undefined;
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Stops the retries while a bucket is unavailable. */
   signal: AbortSignal;

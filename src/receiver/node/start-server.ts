@@ -202,21 +202,24 @@ export async function startServer(
   };
 }
 
-/** A process is often started for its first delivery, which must not wait until the code of the console is loaded. */
-const consoleDelayMs = 300;
+/** A process is often started for its first delivery, which must not wait until the code of the pages is loaded. */
+const pagesDelayMs = 300;
 
 /**
  * Loads the pages in the background. Node 22 caches failed imports, so if a page were first loaded while the process is out
  * of file descriptors, it would fail until the next restart.
  */
 function preloadPages(): void {
-  for (const load of [() => import("../landing/landing-page.ts"), () => import("../../console/pages/error-page.ts")]) {
-    // Ignores the error, because a request for the page reports it.
-    load().catch(() => {});
-  }
   setTimeout(() => {
-    import("../console/open-console.ts").catch(() => {});
-  }, consoleDelayMs).unref();
+    for (const load of [
+      () => import("../landing/landing-page.ts"),
+      () => import("../../console/pages/error-page.ts"),
+      () => import("../console/open-console.ts"),
+    ]) {
+      // Ignores the error, because a request for the page reports it.
+      load().catch(() => {});
+    }
+  }, pagesDelayMs).unref();
 }
 
 function logReady(
@@ -251,7 +254,7 @@ async function logConsole(
   { console, url, signal }: { console: ReceiverConsole; url: string; signal: AbortSignal },
 ): Promise<void> {
   try {
-    await wait(consoleDelayMs, undefined, { ref: false });
+    await wait(pagesDelayMs, undefined, { ref: false });
     if (signal.aborted) return;
     const opened = await console.open();
     if (signal.aborted) return;

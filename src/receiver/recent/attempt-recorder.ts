@@ -17,7 +17,6 @@ type LogLine = NonNullable<AttemptDetails["logs"]>[number];
 type Level = LogLine["level"];
 
 export interface AttemptRecorderOptions {
-  /** Milliseconds since the epoch. */
   now: () => number;
   /** Removes secrets from a text. */
   redact: (text: string) => string;
