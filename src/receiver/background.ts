@@ -1,6 +1,12 @@
 import { WebhookError } from "../core/errors.ts";
-import type { ClaimedDelivery, DeliveryCounts, DeliveryKey, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
-import type { Outcome } from "../payload/parse.ts";
+import type {
+  ClaimedDelivery,
+  DeliveryCounts,
+  DeliveryKey,
+  FinishedRun,
+  Inbox,
+  IncomingDelivery,
+} from "../inbox/inbox.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { canOpenInbox } from "./platform.node.ts";
@@ -97,7 +103,7 @@ async function readCounts(inbox: Promise<Inbox>): Promise<InboxCounts> {
 
 interface BackgroundWorkOptions {
   /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
-  run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<Outcome>;
+  run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called if an inbox that was being opened in the background cannot be opened without a restart. */
   onFailure: (error: unknown) => void;
 }

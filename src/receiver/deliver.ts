@@ -34,87 +34,16 @@ interface PipelineParts {
   conditionCheck: ConditionCheck;
 }
 
-/**
- * Checks a request before its body is read, so that unauthenticated clients cannot cause large reads.
- *
- * @throws `METHOD_NOT_ALLOWED` (405), `MEDIA_TYPE_UNSUPPORTED` (415), `CROSS_SITE_REFUSED` (403), and the errors of `SecretCheck.check`.
- */
-function checkRequest(request: DeliveryRequest, endpoint: Endpoint, secretCheck: SecretCheck): void {
-  if (request.method !== "POST") {
-    throw new WebhookError(`Method "${request.method}" is not allowed. Send deliveries with POST.`, {
-      code: "METHOD_NOT_ALLOWED",
-      status: 405,
-    });
-  }
-  secretCheck.check(request);
-  if (endpoint.requiresJson) requireJson(request);
-  else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
-}
-
-/** Creates the error for a request to an unknown endpoint. */
-function endpointNotFound(): WebhookError {
-  return new WebhookError("The server has no endpoint at this URL. Check the URL of the webhook.", {
-    code: "ENDPOINT_UNKNOWN",
-    status: 404,
-  });
-}
-
-/**
- * Requires a JSON media type. Pages of other sites can send `text/plain` without a CORS preflight request, but not JSON.
- */
-function requireJson(request: DeliveryRequest): void {
-  const type = request.header("content-type") ?? "";
-  if (/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) return;
-  throw new WebhookError('The Content-Type of the request is not JSON. Set it to "application/json".', {
-    code: "MEDIA_TYPE_UNSUPPORTED",
-    status: 415,
-  });
-}
-
-/**
- * Refuses requests from pages of other sites. Protects endpoints that accept any body and do not require a secret.
- */
-function refuseCrossSite(request: DeliveryRequest): void {
-  if (!isCrossSite(request)) return;
-  throw new WebhookError(
-    "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
-    { code: "CROSS_SITE_REFUSED", status: 403 },
-  );
-}
-
-/** The maximum length of a logged path, because clients choose it. */
-const maxLoggedPath = 200;
-
-/** Logs a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. */
-function answerRefusal(
-  error: unknown,
-  { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
-  logs: { log: Logger; refusalLog: Logger },
-): Answer {
-  // A user's schema may throw a `WebhookError` with any status.
-  const hasErrorStatus =
-    WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
-  const sent = hasErrorStatus ? error : internalError(error);
-  const { code, status, message, cause } = sent;
-  const subject = endpoint
-    ? { endpoint: endpoint.name }
-    : { path: shorten(`${webhooksPath}${request.endpointName}`, maxLoggedPath) };
-  const fields = { ...subject, code, status, err: cause };
-  if (status === 500) logs.log.error(fields, message);
-  else logs.refusalLog.warn(fields, `delivery refused: ${message}`);
-  return errorAnswer(sent);
-}
-
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
 const maxUnknownNames = 100;
 
 /**
  * Parses, runs, and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
- * requests, `runClaimed` for the inbox, `runJob` for jobs, and `receive` for `server.receive()`.
+ * requests, `runClaimed` for the inbox, `runJob` for jobs, `receive` for `server.receive()`, and `submit` for the console.
  *
  * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the worker of the
- * endpoint. The worker claims the delivery and calls `EndpointQueue.run`, which is `runClaimed` with the endpoint. `runClaimed` parses
- * the stored body again and runs the handler. Then the worker decides the next step, stores the attempt, and calls `onStored`, which
+ * endpoint. The worker claims the delivery and calls `EndpointQueue.run`, for which `BackgroundWork` calls `runClaimed` with the endpoint.
+ * `runClaimed` parses the stored body again and runs the handler. Then the worker decides the next step, stores the attempt, and calls `onStored`, which
  * logs and counts the attempt.
  */
 export class DeliveryPipeline {
@@ -189,6 +118,104 @@ export class DeliveryPipeline {
     return repo?.type === "bucket" && repo.name === this.#parts.background.bucket;
   }
 
+  /** Returns a promise only if the endpoint's schema is asynchronous. */
+  #parse(endpoint: Endpoint, { body, id }: Pick<JobDelivery, "body" | "id">): ParsedDelivery | Promise<ParsedDelivery> {
+    const parsing = endpoint.parse({
+      id: id ?? this.#createId(),
+      endpoint: endpoint.name,
+      body,
+      receivedAt: new Date(this.#context.now()),
+      attempt: 1,
+    });
+    return parsing instanceof Promise
+      ? parsing.then((parsed) => this.#logUnknownNames(parsed))
+      : this.#logUnknownNames(parsing);
+  }
+
+  #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {
+    for (const name of parsed.hubPayload ? unknownNames(parsed.hubPayload) : []) {
+      if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
+      this.#loggedNames.add(name);
+      this.#context.log.info(
+        { unknown: name },
+        "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
+      );
+    }
+    return parsed;
+  }
+
+  /** Stores a delivery and returns the answer. The handler runs later. */
+  async #store(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    { startedAt, request, replayOf }: { startedAt: number; request?: DeliveryRequest; replayOf?: string | undefined },
+  ): Promise<Answer> {
+    const { delivery } = parsed;
+    const { history } = this.#context;
+    const headers = request && history.headersToStore(request.captureHeaders()());
+    const logged = Promise.withResolvers<void>();
+    const key = keyOf(delivery);
+    this.#storing.set(key, logged.promise);
+    try {
+      const { duplicate } = await this.#parts.background.store({ ...delivery, headers, replayOf });
+      history.changed(delivery);
+      this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
+      return answerAccepted({ id: delivery.id, duplicate });
+    } finally {
+      this.#storing.delete(key);
+      logged.resolve();
+    }
+  }
+
+  /**
+   * Runs a delivery, or waits for the same delivery if it is already running. The Hub resends a delivery if it receives
+   * no response.
+   */
+  #runOnce(
+    endpoint: Endpoint,
+    parsed: ParsedDelivery,
+    request?: DeliveryRequest,
+  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; recorded?: RecentRun | undefined } {
+    const key = keyOf(parsed.delivery);
+    const inProgress = this.#running.get(key);
+    if (inProgress) return { running: inProgress, duplicate: true };
+    const recorded = this.#context.history.start(parsed, { headers: request?.captureHeaders() });
+    const running = this.#run(endpoint, parsed, { request, recorder: recorded });
+    if (running instanceof Promise) {
+      this.#running.set(key, running);
+      void running.then(() => this.#running.delete(key));
+    }
+    return { running, duplicate: false, recorded };
+  }
+
+  /** Runs the handler, unless the filter ignores the delivery. */
+  #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
+    const { delivery, hubPayload, ignored } = parsed;
+    if (ignored !== undefined) return { status: "ignored", reason: ignored };
+    const { log } = this.#context;
+    const run = () => runHandler({ endpoint, delivery, log, hub: this.#parts.hub, ...source });
+    if (!endpoint.conditions || !hubPayload) return run();
+    return this.#runOnConditions(run, { endpoint, delivery, payload: hubPayload, source });
+  }
+
+  async #runOnConditions(
+    run: () => Outcome | Promise<Outcome>,
+    { source: { request, signal }, ...checked }: Omit<CheckedDelivery, "signal"> & { source: RunSource },
+  ): Promise<Outcome> {
+    try {
+      const checking = { ...checked, signal: request?.signal ?? signal };
+      const reason = await this.#parts.conditionCheck.reasonToIgnore(checking);
+      return reason === undefined ? await run() : { status: "ignored", reason };
+    } catch (cause) {
+      return { status: "failed", error: notChecked(cause) };
+    }
+  }
+
+  #endRun(run: RecentRun, { outcome, answer }: AnsweredOutcome, durationMs: number, responseStatus?: number): void {
+    const resultText = resultTextOf({ outcome, answer });
+    this.#context.history.end(run, { outcome, durationMs, responseStatus }, resultText);
+  }
+
   /** Runs a delivery that the inbox has claimed. Never rejects. */
   async runClaimed(endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal): Promise<FinishedRun> {
     const { history, now, redaction } = this.#context;
@@ -217,6 +244,12 @@ export class DeliveryPipeline {
     return details ? { ...redacted, details, onStored } : { ...redacted, onStored };
   }
 
+  /** Runs a delivery for which no client waits. */
+  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<AnsweredOutcome> {
+    // The answer is not sent, but its creation turns an error `Response` or an invalid result into a failure.
+    return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name);
+  }
+
   /**
    * Runs the delivery that started a job. The handler of a background endpoint also runs immediately.
    *
@@ -237,15 +270,16 @@ export class DeliveryPipeline {
   }
 
   /**
-   * Runs a delivery from `server.receive()`, which is not logged or counted.
+   * Runs a delivery from `server.receive()`, which the console shows, but which is not logged or counted.
    *
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
    */
   async receive(endpoint: Endpoint, delivery: Pick<JobDelivery, "body" | "id">): Promise<Outcome> {
-    const startedAt = performance.now();
-    const { running, recorded } = this.#runOnce(endpoint, await this.#parse(endpoint, delivery));
+    const parsed = await this.#parse(endpoint, delivery);
+    const ranAt = performance.now();
+    const { running, recorded } = this.#runOnce(endpoint, parsed);
     const answered = answerOutcome(await running, endpoint.name);
-    if (recorded) this.#endRun(recorded, answered, performance.now() - startedAt);
+    if (recorded) this.#endRun(recorded, answered, performance.now() - ranAt);
     return answered.outcome;
   }
 
@@ -267,123 +301,88 @@ export class DeliveryPipeline {
       return { id };
     }
     const { history } = this.#context;
+    const ranAt = performance.now();
     const recorded = history.start(parsed, { replayOf });
     const done = this.#runUnanswered(endpoint, parsed, { recorder: recorded }).then((answered) => {
-      const ms = performance.now() - startedAt;
-      if (recorded) this.#endRun(recorded, answered, ms);
+      const endedAt = performance.now();
+      const handlerMs = endedAt - ranAt;
+      if (recorded) this.#endRun(recorded, answered, handlerMs);
       const { outcome } = answered;
-      this.#recorder.recordAnswered(endpoint, parsed, {
-        outcome,
-        ms,
-        handlerMs: ms,
-      });
+      this.#recorder.recordAnswered(endpoint, parsed, { outcome, ms: endedAt - startedAt, handlerMs });
     });
     return { id, done };
   }
+}
 
-  #endRun(run: RecentRun, { outcome, answer }: AnsweredOutcome, durationMs: number, responseStatus?: number): void {
-    const resultText = resultTextOf({ outcome, answer });
-    this.#context.history.end(run, { outcome, durationMs, responseStatus }, resultText);
-  }
-
-  /** Returns a promise only if the endpoint's schema is asynchronous. */
-  #parse(endpoint: Endpoint, { body, id }: Pick<JobDelivery, "body" | "id">): ParsedDelivery | Promise<ParsedDelivery> {
-    const parsing = endpoint.parse({
-      id: id ?? this.#createId(),
-      endpoint: endpoint.name,
-      body,
-      receivedAt: new Date(this.#context.now()),
-      attempt: 1,
+/**
+ * Checks a request before its body is read, so that unauthenticated clients cannot cause large reads.
+ *
+ * @throws `METHOD_NOT_ALLOWED` (405), `MEDIA_TYPE_UNSUPPORTED` (415), `CROSS_SITE_REFUSED` (403), and the errors of `SecretCheck.check`.
+ */
+function checkRequest(request: DeliveryRequest, endpoint: Endpoint, secretCheck: SecretCheck): void {
+  if (request.method !== "POST") {
+    throw new WebhookError(`Method "${request.method}" is not allowed. Send deliveries with POST.`, {
+      code: "METHOD_NOT_ALLOWED",
+      status: 405,
     });
-    return parsing instanceof Promise
-      ? parsing.then((parsed) => this.#logUnknownNames(parsed))
-      : this.#logUnknownNames(parsing);
   }
+  secretCheck.check(request);
+  if (endpoint.requiresJson) requireJson(request);
+  else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
+}
 
-  /** Stores a delivery and returns the answer. The handler runs later. */
-  async #store(
-    endpoint: Endpoint,
-    parsed: ParsedDelivery,
-    { startedAt, request, replayOf }: { startedAt: number; request?: DeliveryRequest; replayOf?: string | undefined },
-  ): Promise<Answer> {
-    const { delivery } = parsed;
-    const { history } = this.#context;
-    const headers = request && history.headersToStore(request.captureHeaders()());
-    const logged = Promise.withResolvers<void>();
-    const key = keyOf(delivery);
-    this.#storing.set(key, logged.promise);
-    try {
-      const { duplicate } = await this.#parts.background.store({ ...delivery, headers, replayOf });
-      history.changed(delivery);
-      this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
-      return answerAccepted({ id: delivery.id, duplicate });
-    } finally {
-      this.#storing.delete(key);
-      logged.resolve();
-    }
-  }
+/** Creates the error for a request to an unknown endpoint. */
+function endpointNotFound(): WebhookError {
+  return new WebhookError("The server has no endpoint at this URL. Check the URL of the webhook.", {
+    code: "ENDPOINT_UNKNOWN",
+    status: 404,
+  });
+}
 
-  /** Runs the handler, unless the filter ignores the delivery. */
-  #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
-    const { delivery, hubPayload, ignored } = parsed;
-    if (ignored !== undefined) return { status: "ignored", reason: ignored };
-    const { log } = this.#context;
-    const run = () => runHandler({ endpoint, delivery, log, hub: this.#parts.hub, ...source });
-    if (!endpoint.conditions || !hubPayload) return run();
-    return this.#runOnConditions(run, { endpoint, delivery, payload: hubPayload, source });
-  }
+/**
+ * Requires a JSON media type. Pages of other sites can send `text/plain` without a CORS preflight request, but not JSON.
+ */
+function requireJson(request: DeliveryRequest): void {
+  const type = request.header("content-type") ?? "";
+  if (/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) return;
+  throw new WebhookError('The Content-Type of the request is not JSON. Set it to "application/json".', {
+    code: "MEDIA_TYPE_UNSUPPORTED",
+    status: 415,
+  });
+}
 
-  async #runOnConditions(
-    run: () => Outcome | Promise<Outcome>,
-    { source: { request, signal }, ...checked }: Omit<CheckedDelivery, "signal"> & { source: RunSource },
-  ): Promise<Outcome> {
-    try {
-      const checking = { ...checked, signal: request?.signal ?? signal };
-      const reason = await this.#parts.conditionCheck.reasonToIgnore(checking);
-      return reason === undefined ? await run() : { status: "ignored", reason };
-    } catch (cause) {
-      return { status: "failed", error: notChecked(cause) };
-    }
-  }
+/**
+ * Refuses requests from pages of other sites. Protects endpoints that accept any body and do not require a secret.
+ */
+function refuseCrossSite(request: DeliveryRequest): void {
+  if (!isCrossSite(request)) return;
+  throw new WebhookError(
+    "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
+    { code: "CROSS_SITE_REFUSED", status: 403 },
+  );
+}
 
-  /**
-   * Runs a delivery, or waits for the same delivery if it is already running. The Hub resends a delivery if it receives
-   * no response.
-   */
-  #runOnce(
-    endpoint: Endpoint,
-    parsed: ParsedDelivery,
-    request?: DeliveryRequest,
-  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; recorded?: RecentRun | undefined } {
-    const key = keyOf(parsed.delivery);
-    const inProgress = this.#running.get(key);
-    if (inProgress) return { running: inProgress, duplicate: true };
-    const recorded = this.#context.history.start(parsed, { headers: request?.captureHeaders() });
-    const running = this.#run(endpoint, parsed, { request, recorder: recorded });
-    if (running instanceof Promise) {
-      this.#running.set(key, running);
-      void running.then(() => this.#running.delete(key));
-    }
-    return { running, duplicate: false, recorded };
-  }
+/** The maximum length of a logged path, because clients choose it. */
+const maxLoggedPath = 200;
 
-  /** Runs a delivery for which no client waits. */
-  async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<AnsweredOutcome> {
-    // The answer is not sent, but its creation turns an error `Response` or an invalid result into a failure.
-    return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name);
-  }
-
-  #logUnknownNames(parsed: ParsedDelivery): ParsedDelivery {
-    for (const name of parsed.hubPayload ? unknownNames(parsed.hubPayload) : []) {
-      if (this.#loggedNames.has(name) || this.#loggedNames.size >= maxUnknownNames) continue;
-      this.#loggedNames.add(name);
-      this.#context.log.info(
-        { unknown: name },
-        "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
-      );
-    }
-    return parsed;
-  }
+/** Logs a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. */
+function answerRefusal(
+  error: unknown,
+  { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
+  logs: { log: Logger; refusalLog: Logger },
+): Answer {
+  // A user's schema may throw a `WebhookError` with any status.
+  const hasErrorStatus =
+    WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
+  const sent = hasErrorStatus ? error : internalError(error);
+  const { code, status, message, cause } = sent;
+  const subject = endpoint
+    ? { endpoint: endpoint.name }
+    : { path: shorten(`${webhooksPath}${request.endpointName}`, maxLoggedPath) };
+  const fields = { ...subject, code, status, err: cause };
+  if (status === 500) logs.log.error(fields, message);
+  else logs.refusalLog.warn(fields, `delivery refused: ${message}`);
+  return errorAnswer(sent);
 }
 
 /** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */

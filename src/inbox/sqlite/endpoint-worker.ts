@@ -277,7 +277,7 @@ export class EndpointWorker {
     for (let failures = 0; ; failures += 1) {
       try {
         const result = await groupCommit.write(() => table.recordEnd(row, ending, { processId, now: now() }));
-        this.#logResult(result, { row, ending });
+        this.#afterStored(result, { row, ending });
         if (result !== "superseded") onStored?.(ending.next);
         queue.onAttemptStored?.({ endpoint: row.endpoint, id: row.id });
         return;
@@ -294,7 +294,7 @@ export class EndpointWorker {
     }
   }
 
-  #logResult(result: RecordResult, { row, ending }: { row: ClaimedRow; ending: AttemptEnd }): void {
+  #afterStored(result: RecordResult, { row, ending }: { row: ClaimedRow; ending: AttemptEnd }): void {
     const { log, onDueLater, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id, attempt: row.attempt };
     if (result === "late") {
