@@ -67,9 +67,10 @@ export default defineConfig({
   dts: { entry: publicEntries.map((name) => `src/${name}.ts`) },
   // The local Hub verifies signatures with this package, which is only an optional peer of the inbox.
   deps: {
-    // The local Hub verifies signatures with "aws4fetch", which is only an optional peer of the inbox. The main entry point of "zod"
-    // loads the texts of 50 languages, which took a quarter of the time to the first delivery, and its installation is 8 MB.
-    alwaysBundle: ["aws4fetch", /^zod(?:\/|$)/],
+    // The main entry point of "zod" loads the texts of 50 languages, which took a quarter of the time to the first delivery, and its
+    // installation is 8 MB. The local Hub verifies signatures with "aws4fetch", which is only an optional peer of the inbox. Only
+    // commands need the others.
+    alwaysBundle: [/^zod(?:\/|$)/, "aws4fetch", "@clack/prompts", "launch-editor", "string-width"],
   },
   inputOptions: {
     // Required by `includeDependenciesRecursively: false`.
