@@ -84,6 +84,7 @@ export default defineConfig({
     // Its own second is over before a process has started on a busy machine.
     expect: { poll: { timeout: 15_000 } },
     unstubEnvs: true,
+    setupFiles: ["test/support/end-of-file.ts"],
     projects: [
       { extends: true, test: { name: "unit", isolate: false, include: unit, exclude: [...isolated, ...excluded] } },
       {
