@@ -225,6 +225,19 @@ function describePruning(engine: Engine): void {
       expect(next).toBeUndefined();
     });
 
+    test("keeps a dead delivery that has arrived again and waits", async () => {
+      const { inbox } = await openInbox(engine);
+      work(inbox, () => failed({ retryable: false }), { retentionMs: 1 });
+      await inbox.accept(incoming("a"));
+      await waitForStatus(inbox, "a", "dead");
+      await inbox.pause("retrain");
+      expect(await inbox.accept(incoming("a", { body: "again" }))).toEqual({ duplicate: false });
+      await inbox.prune();
+      const waiting = await inbox.get({ id: "a", endpoint: "retrain" });
+      expect(waiting).toMatchObject({ status: "queued", body: "again" });
+      expect(waiting?.finishedAt).toBeUndefined();
+    });
+
     test("accepts a dead delivery again after it was removed", async () => {
       const { inbox } = await openInbox(engine);
       let works = false;

@@ -166,4 +166,11 @@ export const faults: readonly Fault[] = [
     replace: "if (!this.#target.isTransaction) throw error;",
     tests: ["test/inbox/sqlite/damaged-file.test.ts"],
   },
+  {
+    name: "a dead delivery that arrives again stays finished",
+    file: "src/inbox/sqlite/statements.ts",
+    find: "body = ?, headers = ?, due_at = ?, scheduled_at = ?, finished_at = NULL,\n",
+    replace: "body = ?, headers = ?, due_at = ?, scheduled_at = ?,\n",
+    tests: ["test/inbox/sqlite/contract.test.ts"],
+  },
 ];
