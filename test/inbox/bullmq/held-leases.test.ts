@@ -18,8 +18,8 @@ function openWorker() {
   const logs: string[] = [];
   const renewed: string[][] = [];
   /** The answers to the next renewal. */
-  const server: { refused: string[]; state: "active" | "unknown"; answer: Promise<void> } = {
-    ...{ refused: [], state: "active", answer: Promise.resolve() },
+  const server: { refused: string[]; state: "active" | "unknown"; answer: Promise<void>; closed: Promise<void> } = {
+    ...{ refused: [], state: "active", answer: Promise.resolve(), closed: Promise.resolve() },
   };
   let process: Parameters<QueueWorkerOptions["server"]["openWorker"]>[1] = async () => undefined;
   const worker = new QueueWorker({
@@ -40,7 +40,7 @@ function openWorker() {
         return {
           on: () => {},
           isRunning: () => true,
-          close: async () => {},
+          close: () => server.closed,
           getBackend: () => ({
             getJobLogs: async () => ({ logs, count: logs.length }),
             getState: async () => server.state,
@@ -111,6 +111,23 @@ test("A refused renewal does not abort a run that was claimed again meanwhile, w
   runs[0]?.end(succeeded);
   await vi.advanceTimersByTimeAsync(leaseMs / 3);
   expect(renewed.at(-1)).toEqual(["two"]);
+});
+
+test("A lease is renewed while its handler ends in the grace period of a shutdown, and then no longer", async () => {
+  const { worker, server, runs, renewed, claim } = openWorker();
+  void claim("one");
+  await vi.advanceTimersByTimeAsync(0);
+  const ended = Promise.withResolvers<void>();
+  server.closed = ended.promise;
+  const closing = worker.close(10 * leaseMs);
+  await vi.advanceTimersByTimeAsync(leaseMs);
+  expect(renewed).toContainEqual(["one"]);
+  runs[0]?.end(succeeded);
+  ended.resolve();
+  await closing;
+  const count = renewed.length;
+  await vi.advanceTimersByTimeAsync(2 * leaseMs);
+  expect([renewed.length, vi.getTimerCount()]).toEqual([count, 0]);
 });
 
 test("A delivery that is claimed while the worker closes is queued again without a run, and no timer is left", async () => {

@@ -173,4 +173,12 @@ export const faults: readonly Fault[] = [
     replace: "body = ?, headers = ?, due_at = ?, scheduled_at = ?,\n",
     tests: ["test/inbox/sqlite/contract.test.ts"],
   },
+  {
+    name: "Redis and PostgreSQL: leases are not renewed during the grace period of a shutdown",
+    file: "src/inbox/bullmq/queue-worker.ts",
+    find: "    const timer = setTimeout(() => this.#runs.giveUp(), graceMs);\n    await closed;\n    clearTimeout(timer);\n    clearInterval(this.#renewal);",
+    replace:
+      "    clearInterval(this.#renewal);\n    const timer = setTimeout(() => this.#runs.giveUp(), graceMs);\n    await closed;\n    clearTimeout(timer);",
+    tests: ["test/inbox/bullmq/held-leases.test.ts"],
+  },
 ];
