@@ -163,6 +163,8 @@ const requests = 8;
 const maxAttempts = 3;
 /** A store is unsupported only if so many checks in a row prove it, because a single response can be wrong. */
 const maxViolations = 3;
+/** A check reads its object so often before another one counts as stored, because a read can be short or damaged. */
+const maxReads = 4;
 
 interface StoreCheckOptions {
   /** Waits before a request is repeated. Default: a timer. */
@@ -209,8 +211,23 @@ async function findViolation(store: ObjectStore, wait: (ms: number) => Promise<v
       if (result.status === "rejected") throw result.reason;
       return result.value;
     });
-    const stored = await store.get(key);
-    return explainViolation({ bodies, results, stored: stored?.body });
+    const winners = bodies.filter((_, index) => results[index] === "stored");
+    if (winners.length > 1) {
+      return `${winners.length} of ${requests} concurrent requests for one new object succeeded instead of 1`;
+    }
+    const candidates = winners.length === 1 ? winners : bodies.filter((_, index) => results[index] === "unknown");
+    if (candidates.length === 0) {
+      // The response to the successful one can be wrong.
+      throw new ObjectStoreError("The bucket has rejected all of several concurrent requests for a new object.", {
+        isRefused: false,
+      });
+    }
+    for (let read = 1; read <= maxReads; read += 1) {
+      const stored = await store.get(key);
+      if (candidates.some((body) => stored && Buffer.compare(body, stored.body) === 0)) return undefined;
+      if (read < maxReads) await wait(200);
+    }
+    return "the stored object is not that of the successful request";
   } catch (error) {
     if (error instanceof ObjectStoreError && error.status === 501) {
       throw unsupported(store, "the request is not implemented", error);
@@ -238,30 +255,6 @@ async function putRepeatedly(
       await wait(attempt * 200);
     }
   }
-}
-
-/** @throws {@link ObjectStoreError} if all requests were rejected, because the response to the successful one can be wrong. */
-function explainViolation({
-  bodies,
-  results,
-  stored,
-}: {
-  bodies: readonly Uint8Array[];
-  results: readonly PutResult[];
-  stored: Uint8Array | undefined;
-}): string | undefined {
-  const winners = bodies.filter((_, index) => results[index] === "stored");
-  if (winners.length > 1) {
-    return `${winners.length} of ${requests} concurrent requests for one new object succeeded instead of 1`;
-  }
-  const candidates = winners.length === 1 ? winners : bodies.filter((_, index) => results[index] === "unknown");
-  if (candidates.length === 0) {
-    throw new ObjectStoreError("The bucket has rejected all of several concurrent requests for a new object.", {
-      isRefused: false,
-    });
-  }
-  const isWinner = stored !== undefined && candidates.some((body) => Buffer.compare(body, stored) === 0);
-  return isWinner ? undefined : "the stored object is not that of the successful request";
 }
 
 function unsupported({ name }: ObjectStore, reason: string, cause?: ObjectStoreError): WebhookError {
