@@ -99,4 +99,18 @@ export const faults: readonly Fault[] = [
     replace: "",
     tests: ["test/receiver/node/listen.test.ts"],
   },
+  {
+    name: "closing does not wait for replays of inline deliveries",
+    file: "src/receiver/console/receiver-console.ts",
+    find: "await Promise.race([opened.settle(), grace.promise]);",
+    replace: "void Promise.race([opened.settle(), grace.promise]);",
+    tests: ["test/receiver/console/actions.test.ts"],
+  },
+  {
+    name: "a claimed delivery waits forever after its acceptance failed",
+    file: "src/receiver/deliver.ts",
+    find: "      this.#storing.delete(key);\n      logged.resolve();",
+    replace: "      this.#storing.delete(key);",
+    tests: ["test/receiver/background/background-work.test.ts"],
+  },
 ];

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { WebhookError } from "../../../src/core/errors.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../../src/index.ts";
 import { BackgroundWork } from "../../../src/receiver/background.ts";
@@ -297,6 +298,23 @@ describe("A background endpoint", () => {
     server.webhook("second", { background: true }, handler);
     await server.fetch(deliveryRequest({ endpoint: "second", payload, secret }));
     await waitFor(() => expect(handler).toHaveBeenCalledTimes(1));
+  });
+
+  test("runs although its inbox rejected the delivery after it had stored and claimed it", async () => {
+    const logger = createMemoryLogger();
+    const inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
+    const server = new WebhooksServer({ secret, inbox, logger });
+    onTestFinished(() => server.close());
+    const accept = inbox.accept.bind(inbox);
+    inbox.accept = async (delivery) => {
+      await accept(delivery);
+      await waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject({ running: 1 }));
+      throw new WebhookError("The answer was lost.", { code: "INBOX_UNAVAILABLE", status: 503 });
+    };
+    server.webhook("retrain", { background: true }, () => {});
+    const response = await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    expect(response.status).toBe(503);
+    await reached(server, "succeeded");
   });
 
   test("answers 503 when the inbox cannot be opened", async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { DeliveryFilter, ReplayStarted } from "../../../src/console/protocol/deliveries.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -89,6 +90,8 @@ test("A server that closes waits for the replays of inline deliveries", async ()
       state.runs += 1;
       if (state.runs === 1) return;
       await gate.promise;
+      // Longer than a close that does not wait.
+      for (let turn = 0; turn < 100; turn += 1) await setImmediate();
       state.isFinished = true;
     });
   });
