@@ -70,6 +70,22 @@ test("A transaction that is rolled back on request returns its result, and chang
   expect([store.repositories.all(), store.webhooks.all()]).toEqual([[], []]);
 });
 
+test("A commit of a transaction that was rolled back is not found, and can be stored again", () => {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  const { id } = repository;
+  const details = { parents: [], changes: [], title: "Add data", message: "", author: "me", date: 1_000 };
+  const create = () => store.content.createCommit(id, details);
+  const { oid } = store.transaction((rollBack) => {
+    rollBack();
+    return create();
+  });
+  expect(store.content.getCommit(id, oid)).toBeUndefined();
+  expect(store.transaction(create)).toMatchObject({ oid });
+  store.content.reload();
+  expect(store.content.getCommit(id, oid)).toMatchObject({ title: "Add data" });
+});
+
 test("A task for the end of a transaction runs once, after the outer commit, and never after a rollback", () => {
   const store = openStore({});
   onTestFinished(() => store.close());

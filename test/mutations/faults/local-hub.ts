@@ -85,4 +85,11 @@ export const faults: readonly Fault[] = [
     replace: "[job?.stage, job?.message]",
     tests: ["test/local-hub/jobs/job-runner.test.ts"],
   },
+  {
+    name: "a commit of a previewed event counts as stored",
+    file: "src/local-hub/store/store.ts",
+    find: "        webhooks.reload();\n        content.reload();\n",
+    replace: "        webhooks.reload();\n",
+    tests: ["test/local-hub/store/store.test.ts"],
+  },
 ];
