@@ -251,9 +251,12 @@ test("A server that stops and starts again is noticed, and the console continues
   browser.allow(/ERR_|status of/);
   const page = await browser.open(url);
   await page.getByText("Live", { exact: true }).waitFor();
+  // The live stream can open before the list is loaded.
+  const row = rowsOf(page).getByRole("link", { name: "repo.content update" });
+  await row.waitFor();
   await server.close();
   await page.getByText("Reconnecting").waitFor();
-  await rowsOf(page).getByRole("link", { name: "repo.content update" }).click();
+  await row.click();
   await page.getByRole("heading", { name: "The server is not reachable" }).waitFor();
   const next = await openNext(Number(new URL(url).port));
   await next.deliver({ endpoint: "inline", id: "first" });
