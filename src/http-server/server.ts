@@ -336,7 +336,7 @@ function findReplaceable(connections: Connections): Duplex | undefined {
  * Only the method CONNECT stops the parser, so the first request above the limit is presented as CONNECT, for which the
  * server emits a `connect` event.
  */
-export function boundedMessages(connections: Connections): typeof IncomingMessage {
+function boundedMessages(connections: Connections): typeof IncomingMessage {
   return class extends IncomingMessage {
     // Bun passes additional arguments.
     constructor(...given: [socket: Socket]) {
@@ -355,7 +355,7 @@ export function boundedMessages(connections: Connections): typeof IncomingMessag
  * the response is pending, the server therefore sends `100 Continue` as a probe, which HTTP/1.1 clients ignore. If the
  * client has disconnected, the probe resets the connection, which aborts the request.
  */
-export function answerHalfClosed(server: Server, connections: Connections, probeMs = defaultProbeMs): void {
+function answerHalfClosed(server: Server, connections: Connections, probeMs = defaultProbeMs): void {
   // The types of Node do not include this property of its server.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => {

@@ -16,7 +16,7 @@ export interface LandingSource {
 }
 
 /** Collects the content of the landing page. */
-export async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
+async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
   const { server, mountPoint } = source;
   const space = readSpace();
   const { launched } = server;
