@@ -11,7 +11,7 @@ const reference = "SQLite file";
 /** One connection waits for one record, so more connections show the throughput at a high latency. */
 const connections = 512;
 
-/** Measures deliveries that are stored in a bucket before the response, with several latencies of the bucket. */
+/** Measures deliveries that are stored in a bucket before the response: throughput at several latencies, and requests. */
 export async function measureBucket(options: BenchOptions): Promise<void> {
   const accepting = { file: "ours-background.ts", arguments: ["log", "accept"], load: { connections } };
   const subjects: readonly Subject[] = [
@@ -19,6 +19,16 @@ export async function measureBucket(options: BenchOptions): Promise<void> {
       ...accepting,
       name: `bucket with ${latencyMs} ms`,
       store: () => bucketWith(latencyMs),
+    })),
+    // At a low rate, each delivery has records of its own.
+    ...[
+      { name: "100 ms, worked, 2 per second", load: { connections: 1 }, perSecond: 2 },
+      { name: "100 ms, worked, 20 connections", load: { connections: 20 } },
+    ].map((subject) => ({
+      ...subject,
+      file: "ours-background.ts",
+      arguments: ["log", "work"],
+      store: () => bucketWith(100),
     })),
     { ...accepting, name: reference, store: newFile },
   ];
@@ -32,7 +42,7 @@ async function bucketWith(latencyMs: number): Promise<Store> {
   const hub = new Child({ file: "senders/bucket.ts", arguments: [String(latencyMs)], core: pinning?.load });
   const { INBOX_URL: url = "", ...variables } = await hub.next<Record<string, string>>();
   Object.assign(process.env, variables);
-  return { url, close: () => hub.stop() };
+  return { url, countRequests: () => hub.ask<number>("count"), close: () => hub.stop() };
 }
 
 async function newFile(): Promise<Store> {

@@ -97,7 +97,8 @@ function runEvenly({ seconds, perSecond }: { seconds: number; perSecond: number 
   let sent = 0;
   let answered = 0;
   const sendDue = () => {
-    const due = Math.min(total, Math.floor(((performance.now() - startedAt) / 1_000) * perSecond));
+    // The first request is due at once.
+    const due = Math.min(total, 1 + Math.floor(((performance.now() - startedAt) / 1_000) * perSecond));
     while (sent < due && idle.length > 0) {
       const connection = idle.pop();
       connection?.send(startedAt + (sent / perSecond) * 1_000);

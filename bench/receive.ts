@@ -53,13 +53,16 @@ export function chartThroughput(
 }
 
 /** The figures that every trial has. */
-type Figure = Exclude<keyof Trial, "workedShare">;
+type Figure = Exclude<keyof Trial, "workedShare" | "storeRequests">;
 
 /** Prints the figures of several subjects as multiples of the reference. */
 export function printTrials(rounds: Rounds, subjects: readonly { name: string }[], referenceName: string): void {
   const reference = rounds.get(referenceName) ?? [];
   const workedOf = (name: string) => (rounds.get(name) ?? []).flatMap(({ workedShare }) => workedShare ?? []);
   const hasWorked = subjects.some(({ name }) => workedOf(name).length > 0);
+  const storeRequestsOf = (name: string) =>
+    (rounds.get(name) ?? []).flatMap(({ storeRequests }) => storeRequests ?? []);
+  const hasStoreRequests = subjects.some(({ name }) => storeRequestsOf(name).length > 0);
   printTable(
     [
       "",
@@ -67,6 +70,7 @@ export function printTrials(rounds: Rounds, subjects: readonly { name: string }[
       `CPU / ${referenceName}`,
       "requests/s",
       ...(hasWorked ? ["worked meanwhile"] : []),
+      ...(hasStoreRequests ? ["store requests per delivery"] : []),
       "min to max",
       "CPU us/request",
       "lowest",
@@ -89,6 +93,7 @@ export function printTrials(rounds: Rounds, subjects: readonly { name: string }[
         ratio("cpuPerRequest"),
         median(of("requestsPerSecond")).toFixed(0),
         ...(hasWorked ? [workedOf(name).length > 0 ? percent(median(workedOf(name))) : ""] : []),
+        ...(hasStoreRequests ? [storeRequestsOf(name).length > 0 ? median(storeRequestsOf(name)).toFixed(3) : ""] : []),
         spread(of("requestsPerSecond")),
         median(of("cpuPerRequest")).toFixed(1),
         Math.min(...of("cpuPerRequest")).toFixed(1),

@@ -24,6 +24,8 @@ export interface Subject {
 /** A store for deliveries. */
 export interface Store {
   url: string;
+  /** Returns the number of requests that the store has received. */
+  countRequests?: () => Promise<number>;
   /** Stops and deletes everything that was created for the store. */
   close?: () => Promise<void>;
 }
@@ -48,6 +50,8 @@ export interface Trial {
   cpuPerRequest: number;
   /** Deliveries that ran during the measurement, as a share of the requests. Missing if the server only stores deliveries, or none. */
   workedShare?: number;
+  /** Requests to the store per delivery. Missing if the store does not count them. */
+  storeRequests?: number;
   /** Shares of one core, from 0 to 1. */
   serverCore: number;
   loadCore: number;
@@ -78,15 +82,18 @@ export async function runTrial(subject: Subject, seconds: number): Promise<Trial
     const options: LoadOptions = { port, connections, ...defaults, ...load };
     await generator.ask(options);
     await generate(generator, { seconds: warmUpSeconds, perSecond: undefined });
+    const requestsBefore = await store?.countRequests?.();
     await server.ask("begin");
     const result = await generate(generator, { seconds, perSecond });
     const sample = await server.ask<{ cpuMicroseconds: number; loopDelayMs: number; worked?: number }>("end");
+    const requests = await store?.countRequests?.();
     return {
       requestsPerSecond: result.requests / result.seconds,
       p50Ms: result.p50Ms,
       p99Ms: result.p99Ms,
       loopDelayMs: sample.loopDelayMs,
       ...(sample.worked !== undefined && { workedShare: sample.worked / result.requests }),
+      ...(requests !== undefined && { storeRequests: (requests - (requestsBefore ?? 0)) / result.requests }),
       cpuPerRequest: sample.cpuMicroseconds / result.requests,
       serverCore: sample.cpuMicroseconds / 1e6 / result.seconds,
       loadCore: result.cpuMicroseconds / 1e6 / result.seconds,
