@@ -2,7 +2,7 @@
  * Fails on known advisories about code that users get: the packages that an installation of the packed package brings, the
  * optional packages that the docs tell users to install, and the packages that are bundled into `dist`. Does not check
  * development dependencies that are not bundled, because they run only on the machines of contributors and CI, and most
- * of their advisories need input that nobody else can send.
+ * of their advisories need input that only the user can send.
  *
  * If the registry does not answer the request for advisories, prints the reason and passes. Requires `npm run build`.
  *

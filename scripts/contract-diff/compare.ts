@@ -9,7 +9,7 @@ export interface Difference {
   /** The place in that part, as in `job.flavor`; empty for the whole. */
   place: string;
   kind: "only in the contract" | "only in the document" | "values" | "types" | "required" | "rules";
-  /** What the contract says, and what the document says. */
+  /** The facts of the contract and of the document. */
   contract: string;
   document: string;
 }

@@ -2,7 +2,7 @@ import { compare, type Difference, operationsOf } from "./compare.ts";
 import { unexplained } from "./explain.ts";
 import { asObject, type JsonObject } from "./schema-facts.ts";
 
-/** What a published document says differently from the contract. */
+/** Differences between a published document and the contract. */
 export interface Report {
   /** The differences that the recorded changes do not explain. */
   open: Difference[];

@@ -1,7 +1,7 @@
 /** A JSON schema, or a part of an OpenAPI document. */
 export type JsonObject = { readonly [name: string]: unknown };
 
-/** What a schema says of one place of a value. */
+/** The facts of a schema about one place of a value. */
 export interface Fact {
   /** Types of JSON, sorted; `integer` is one of its own. */
   types: readonly string[];
@@ -149,13 +149,13 @@ function defaultOf(schema: JsonObject): string[] {
   return schema.default === undefined ? [] : [`default: ${JSON.stringify(schema.default)}`];
 }
 
-/** A pattern of these formats, or of so many characters, says what format and lengths say as well. */
+/** A pattern that repeats a format or lengths. */
 function isImplied(name: string, { format, pattern }: JsonObject): boolean {
   if (name === "pattern") return format === "date-time" || format === "email";
   return /Length$/.test(name) && typeof pattern === "string" && /^\^\[[^\]]+\]\{\d+\}\$$/.test(pattern);
 }
 
-/** What tells a variant from the others: the constants of its first field that has some. */
+/** The discriminator of a variant: the constants of its first field that has some. */
 function discriminatorOf(schema: JsonObject, document: JsonObject): string {
   for (const field of Object.values(asObject(schema.properties))) {
     const constants = constantsOf(resolve(field, document));

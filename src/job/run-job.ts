@@ -1,8 +1,8 @@
 import { WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { type ControllableServer, type JobDelivery, launchInterceptor, serverControl } from "../receiver/control.ts";
+import { endpointUnknown } from "../receiver/endpoint-registry.ts";
 import type { WebhooksServer } from "../receiver/server.ts";
-import { endpointUnknown } from "../receiver/webhook.ts";
 import { serverFileInvalid } from "../server-file/load-failure.ts";
 
 /** The options of {@link runJob}. */

@@ -1,11 +1,11 @@
 import { createForwardingLogger, type Logger } from "../core/log.ts";
 import { Activity } from "./counts.ts";
+import { EndpointRegistry } from "./endpoint-registry.ts";
 import { createReadyLogger, createServerLogger, RefusalLog, ServerRedaction } from "./logs.ts";
 import type { LaunchedServer, LaunchOptions, WebhooksServerOptions } from "./options.ts";
 import { isPubliclyReachable, OwnerCheck } from "./owner.ts";
 import { DeliveryHistory } from "./recent/delivery-history.ts";
 import { SecretCheck } from "./secret.ts";
-import { EndpointRegistry } from "./webhook.ts";
 
 /**
  * What all parts of a server share: its settings, its logs, and what is counted and kept in memory. A part that also calls other parts

@@ -89,7 +89,7 @@ export class OwnerCheck {
     return !this.hasToken(bindings) && this.#isPublic();
   }
 
-  /** Returns the reason why nobody can sign in: `OPTION_INVALID` if the token is too short. */
+  /** Returns the reason why all sign-ins are refused: `OPTION_INVALID` if the token is too short. */
   problem(bindings?: unknown): WebhookError | undefined {
     const token: unknown = this.#configuredToken(bindings);
     if (token === undefined || (typeof token === "string" && token.trim().length >= minTokenLength)) return undefined;

@@ -1,8 +1,8 @@
 import { WebhookError } from "../core/errors.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
 import { webhooksPath } from "../core/urls.ts";
+import { endpointUnknown } from "./endpoint-registry.ts";
 import type { WebhooksServer } from "./server.ts";
-import { endpointUnknown } from "./webhook.ts";
 
 /** A short interval, so that tests do not wait longer than necessary. Polling SQLite is cheap. */
 const pollIntervalMs = 2;

@@ -101,7 +101,7 @@ export class ConsoleAccess {
     if (checked !== "right") throw this.#wrongSignIn(checked);
   }
 
-  /** Uses a one-time link. Nobody can guess its code, so guesses of the token do not delay it. */
+  /** Uses a one-time link. Its code cannot be guessed, so guesses of the token do not delay it. */
   #useLink(code: string): void {
     if (!this.links.use(code)) throw this.#wrongSignIn(this.#guesses.countWrong());
     this.#options.onLinkUsed?.();

@@ -10,7 +10,7 @@ import { payloadSerializer } from "../../local-hub/events/event-payload.ts";
 import { serializeEvent } from "../../local-hub/events/recorded-event.ts";
 import { createId, createSha } from "../../local-hub/ids.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/control.ts";
-import { endpointUnknown } from "../../receiver/webhook.ts";
+import { endpointUnknown } from "../../receiver/endpoint-registry.ts";
 import { isRefusal } from "../delivery-observer.ts";
 import { waitForServer } from "../proxy-request.ts";
 import { examplesOf, reasonToIgnore, repositoriesOf } from "./endpoint-filter.ts";

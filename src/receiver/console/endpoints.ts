@@ -24,7 +24,7 @@ import {
   slotOf,
 } from "../counts.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { endpointUnknown } from "../webhook.ts";
+import { endpointUnknown } from "../endpoint-registry.ts";
 import { withInboxDeadline } from "./inbox.ts";
 
 const windows: Readonly<Record<ActivityWindow, { length: number; slotsPerBar: number; size: SlotSize }>> = {
