@@ -61,7 +61,6 @@ export default defineConfig({
   platform: "node",
   target: "node22.18",
   fixedExtension: false,
-  sourcemap: true,
   // The bundler drops the same line of the sources, without which `lib: ["es2024", "dom"]` has no Symbol.asyncDispose.
   banner: { dts: '/// <reference lib="esnext.disposable" />' },
   dts: { entry: publicEntries.map((name) => `src/${name}.ts`) },

@@ -36,6 +36,7 @@ interface Selection {
  * - `ignored condition`: a PUT ignores its conditions.
  * - `stale list`: a LIST hides the newest objects, by the time at which they were stored. `forMs`: only objects that are younger.
  * - `short`: a GET returns a part of the object. Its `content-length` matches, unless `isDeclared`, so that the client can detect it.
+ * - `slow`: a GET returns the second half of the object after `ms`.
  * - `corrupted`: a GET returns the object with one changed byte.
  * - `torn`: a PUT stores the first half of the object, but succeeds.
  * - `redirect`: a GET is redirected to a server of another origin, which rejects signed requests.
@@ -48,6 +49,7 @@ export type S3Fault = Selection &
     | { kind: "lost answer" | "dropped" | "false 412" | "ignored condition" | "corrupted" | "torn" }
     | { kind: "redirect"; headers?: Readonly<Record<string, string>> }
     | { kind: "silent"; isApplied?: boolean }
+    | { kind: "slow"; ms: number }
     | { kind: "late"; maxMs?: number; answer?: "closed" | "error" | "silent" }
     | { kind: "stale list"; newest: number; forMs?: number }
     | { kind: "short"; isDeclared?: boolean }
@@ -252,7 +254,12 @@ export class FaultyS3 implements AsyncDisposable {
     if (typeof answer === "string") return;
     outgoing.writeHead(answer.status, { date: new Date(this.now()).toUTCString(), ...answer.headers });
     const isCutOff = answer.body && Number(answer.headers?.["content-length"]) > answer.body.length;
-    if (isCutOff) outgoing.write(answer.body, () => outgoing.destroy());
+    if (fault?.kind === "slow" && answer.body) {
+      const half = answer.body.length / 2;
+      outgoing.write(answer.body.subarray(0, half));
+      await this.#wait(fault.ms);
+      outgoing.end(answer.body.subarray(half));
+    } else if (isCutOff) outgoing.write(answer.body, () => outgoing.destroy());
     else outgoing.end(answer.body);
   }
 
