@@ -90,9 +90,13 @@ describe("A delivery that the Hub sends again", () => {
   test("is one delivery with two attempts, the latest body, and the time of its first arrival", () => {
     const runs = [runOf("again", at(1)), runOf("other", at(2)), runOf("again", { body: '{"new":1}', ...at(3) })];
     const recent = keep(...runs);
-    for (const run of runs) finish(recent, run);
+    const again = () => recent.get({ endpoint: "retrain", id: "again" });
+    for (const run of runs.slice(0, 2)) finish(recent, run);
+    expect(again()).toMatchObject({ status: "running", startedAt: new Date(3), attempts: [{ number: 1 }] });
+    for (const run of runs.slice(2)) finish(recent, run);
     expect(idsIn(recent)).toEqual(["other", "again"]);
-    expect(recent.get({ endpoint: "retrain", id: "again" })).toMatchObject({
+    expect(again()).toMatchObject({
+      status: "succeeded",
       body: '{"new":1}',
       receivedAt: new Date(1),
       attempts: [
