@@ -120,4 +120,18 @@ export const faults: readonly Fault[] = [
     replace: "const end = attempts.at(-1);",
     tests: ["test/receiver/recent/recent-deliveries.test.ts"],
   },
+  {
+    name: "a signal that is first read after the client has disconnected is never aborted",
+    file: "src/receiver/node/listen.ts",
+    find: 'if (outgoing.closed) onClose();\n      else outgoing.once("close", onClose);',
+    replace: 'outgoing.once("close", onClose);',
+    tests: ["test/receiver/node/listen.test.ts"],
+  },
+  {
+    name: "a failed delivery that the Hub sends again after a reload counts as another delivery",
+    file: "src/receiver/console/snapshot.ts",
+    find: '    if (parsed.data.attempts.some(({ outcome }) => outcome === "failed")) recent.failed.add(parsed.data);\n',
+    replace: "",
+    tests: ["test/receiver/console/earlier-activity.test.ts"],
+  },
 ];

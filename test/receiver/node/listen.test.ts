@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import { connect, Server } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ListenOptions } from "../../../src/receiver/node/listen.ts";
+import type { DeliveryRequest } from "../../../src/receiver/request.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { chunk, type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
 import { answered, openListener as open } from "./open-listener.ts";
@@ -271,6 +272,22 @@ test("A listener that closes with requests in progress resolves to false", async
   await started.promise;
   expect(await listener.close(10)).toBe(false);
   await socket.ended;
+});
+
+test("The signal of a request is aborted even if it is first read after the client has disconnected", async () => {
+  const received = Promise.withResolvers<DeliveryRequest>();
+  const { listener, url } = await open({
+    deliver: (request) => {
+      received.resolve(request);
+      return new Promise(() => {});
+    },
+  });
+  const socket = await RawSocket.open(url);
+  socket.send(requestBytes({ path: "/webhooks/x", headers: { Host: "receiver.example" } }));
+  const request = await received.promise;
+  socket.close();
+  await expect.poll(() => listener.connectionCount).toBe(0);
+  expect(request.signal.aborted).toBe(true);
 });
 
 test("A client that keeps sending after an early response gets the response and a FIN, not a reset", async () => {
