@@ -70,7 +70,7 @@ describe("Open connections", () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
-        fc.array(step, { minLength: 20, maxLength: 50 }),
+        fc.array(step, { minLength: 20, maxLength: 50, size: "max" }),
         async (limit, todo) => {
           const { log, url, started } = await openLimited(limit);
           const open: Modeled[] = [];

@@ -110,7 +110,7 @@ describe("The log of a job", () => {
   test("is continued until four connections in a row are lost without a new line", async () => {
     const isLost = fc.constantFrom("with a new line", "without a new line");
     await fc.assert(
-      fc.asyncProperty(fc.array(isLost, { maxLength: 14 }), async (losses) => {
+      fc.asyncProperty(fc.array(isLost, { maxLength: 14, size: "max" }), async (losses) => {
         let text = "";
         const printed: string[] = [];
         const texts = losses.map((loss) => {

@@ -79,7 +79,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test("Each delivery is sent until its success or its last attempt, through restarts, and each caller gets a result", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 40, size: "max" }), async (steps) => {
       const { context, clock } = openContext();
       const { store } = context;
       const sender = new ScriptedSender({ allowRemote: false });

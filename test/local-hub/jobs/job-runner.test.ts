@@ -154,7 +154,7 @@ test("The stream of a job has an event for each change of its status, and then e
     failureCount: fc.nat(2),
   });
   await fc.assert(
-    fc.asyncProperty(fc.array(status, { maxLength: 12 }), async (statuses) => {
+    fc.asyncProperty(fc.array(status, { maxLength: 12, size: "max" }), async (statuses) => {
       const store = openStore({});
       const runner = new JobRunner({
         store: store.jobs,

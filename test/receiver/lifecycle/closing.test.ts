@@ -64,7 +64,7 @@ describe("A server", () => {
     let runs = 0;
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.constantFrom(...actions), { minLength: 2, maxLength: 14 }),
+        fc.array(fc.constantFrom(...actions), { minLength: 2, maxLength: 14, size: "max" }),
         fc.record({ handlerHangs: fc.boolean(), storeHangs: fc.boolean(), isHeld: fc.boolean() }),
         async (todo, { handlerHangs, storeHangs, isHeld }) => {
           runs += 1;
