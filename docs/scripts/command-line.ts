@@ -1,17 +1,21 @@
 import { PassThrough } from "node:stream";
 import { run } from "../../src/cli/main.ts";
 
-/** Renders the page of the command line from the help texts. */
+/** Renders the page of the command line from the help texts. A command omits the options that it shares with its parents. */
 export async function renderCommandLine(): Promise<string> {
   const commands = await readCommands([]);
   const pages = commands.map(({ words, help }) => {
     const heading = words.length === 0 ? "hub-webhooks" : `hub-webhooks ${words.join(" ")}`;
-    return `## ${heading}\n\n\`\`\`text\n${help.trim()}\n\`\`\`\n`;
+    const parents = commands.filter(
+      (parent) => parent.words.length < words.length && parent.words.every((word, index) => word === words[index]),
+    );
+    const shared = new Set(parents.flatMap((parent) => entriesOf(parent.help)));
+    return `## ${heading}\n\n\`\`\`text\n${withoutShared(help, shared).trim()}\n\`\`\`\n`;
   });
   return `# Command line
 
 Every command supports \`--format json\` for programs. Exit codes: 0 success, 1 failure, 2 wrong usage. Without a terminal,
-commands do not prompt.
+commands do not prompt. The options of \`hub-webhooks\` and of \`hub-webhooks deliveries\` also apply to their commands.
 
 \`\`\`sh
 npx hub-webhooks --help
@@ -23,6 +27,21 @@ ${pages.join("\n")}
 - Send test events and read the log: [Local development](../guides/local-development.md).
 - Manage webhooks step by step: [Manage webhooks](../guides/manage-webhooks.md).
 `;
+}
+
+/** An option with its description, which can span several lines. */
+const entryPattern = /^ {2}-.*\n(?: {4,}\S.*\n)*/gm;
+
+/** The options in a help text, with single spaces. */
+function entriesOf(help: string): string[] {
+  return [...help.matchAll(entryPattern)].map(([entry]) => entry.replaceAll(/\s+/g, " "));
+}
+
+/** Removes options from a help text, and the headings that then have none. */
+function withoutShared(help: string, shared: ReadonlySet<string>): string {
+  return help
+    .replaceAll(entryPattern, (entry) => (shared.has(entry.replaceAll(/\s+/g, " ")) ? "" : entry))
+    .replaceAll(/\n(?:Global )?Options:\n(?=\n|$)/g, "");
 }
 
 interface CommandHelp {
