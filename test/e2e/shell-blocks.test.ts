@@ -37,12 +37,6 @@ exec npx "$@"
 /** Starts what a page assumes to be running or present before its first command. */
 const preparations: Record<string, (place: { folder: string }) => Promise<void>> = {
   "docs/guides/operate-deliveries.md": startWithDeliveries,
-  // The first block contains the server. It has no mark, because this text is published as llms.txt.
-  "docs/llms-intro.md": async ({ folder }) => {
-    const server = readBlocks("docs/llms-intro.md").find(({ language }) => language === "ts");
-    if (!server) throw new Error("docs/llms-intro.md has no server");
-    await writeFile(join(folder, "server.ts"), server.text);
-  },
   "docs/reference/hub-api.md": async () => {
     const hub = await LocalHub.launch({ port: 5050 });
     onTestFinished(() => hub.close());
