@@ -1,7 +1,13 @@
 import { PassThrough } from "node:stream";
 import { run } from "../../src/cli/main.ts";
 
-/** Renders the page of the command line from the help texts. A command omits the options that it shares with its parents. */
+/** Lists of commands, below headings such as "Develop:". Only these lists have names without dashes. */
+const commandLists = /\n(?!Arguments|Examples?)[A-Z][a-z ]*:\n( {2}\w.*?)\n(?=\n|$)/gs;
+
+/**
+ * Renders the page of the command line from the help texts. A command omits the options that it shares with its parents, and the list of
+ * its commands, whose sections follow.
+ */
 export async function renderCommandLine(): Promise<string> {
   const commands = await readCommands([]);
   const pages = commands.map(({ words, help }) => {
@@ -10,7 +16,8 @@ export async function renderCommandLine(): Promise<string> {
       (parent) => parent.words.length < words.length && parent.words.every((word, index) => word === words[index]),
     );
     const shared = new Set(parents.flatMap((parent) => entriesOf(parent.help)));
-    return `## ${heading}\n\n\`\`\`text\n${withoutShared(help, shared).trim()}\n\`\`\`\n`;
+    const text = withoutShared(help, shared).replaceAll(commandLists, "");
+    return `## ${heading}\n\n\`\`\`text\n${text.trim()}\n\`\`\`\n`;
   });
   return `# Command line
 
@@ -52,9 +59,7 @@ interface CommandHelp {
 /** The help of a command, followed by that of its subcommands. */
 async function readCommands(words: readonly string[]): Promise<CommandHelp[]> {
   const help = await readHelp([...words, "--help"]);
-  // Commands are listed below headings such as "Develop:"; only lists of commands have names without dashes.
-  const lists = help.matchAll(/\n(?!Arguments|Examples?)[A-Z][a-z ]*:\n(.*?)\n(?=\n|$)/gs);
-  const names = [...lists]
+  const names = [...help.matchAll(commandLists)]
     .flatMap(([, list = ""]) => [...list.matchAll(/^ {2}(\w[\w-]*)/gm)].map(([, name = ""]) => name))
     .filter((name) => name !== "help");
   const nested = await Promise.all(names.map((name) => readCommands([...words, name])));
