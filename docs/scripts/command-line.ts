@@ -28,12 +28,7 @@ commands do not prompt. The options of \`hub-webhooks\` and of \`hub-webhooks de
 npx hub-webhooks --help
 \`\`\`
 
-${pages.join("\n")}
-## Next
-
-- Send test events and read the log: [Local development](../guides/local-development.md).
-- Manage webhooks step by step: [Manage webhooks](../guides/manage-webhooks.md).
-`;
+${pages.join("\n")}`;
 }
 
 /** An option with its description, which can span several lines. */
