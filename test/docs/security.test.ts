@@ -57,7 +57,7 @@ const guarantees: Readonly<Record<string, string>> = {
 };
 
 test("The page lists the guarantees that tests check", () => {
-  const section = page.split("## Guarantees\n")[1]?.split(/^## /m)[0] ?? "";
+  const section = (page.split("## Guarantees\n")[1]?.split(/^## /m)[0] ?? "").replaceAll("\n  ", " ");
   expect([...section.matchAll(/^- (.*)$/gm)].map(([, guarantee]) => guarantee)).toEqual(Object.keys(guarantees));
 });
 
