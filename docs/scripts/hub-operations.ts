@@ -5,7 +5,7 @@
  *     node docs/scripts/hub-operations.ts
  */
 import { mkdirSync, writeFileSync } from "node:fs";
-import { hubChanges } from "../../scripts/contract-diff/hub-changes.ts";
+import { hubChanges, publishedOn } from "../../scripts/contract-diff/hub-changes.ts";
 import { openApiDocument } from "../../src/local-hub/openapi/openapi-document.ts";
 import type { JsonSchema } from "../../src/local-hub/openapi/openapi-schemas.ts";
 
@@ -40,7 +40,7 @@ ${areas.join("\n")}
 ${schemas.join("\n")}
 ## Changes on the Hub
 
-The document that the Hub published on 2026-08-17 differs from the specification of late April 2026:
+The document that the Hub published on ${publishedOn} differs from the specification of late April 2026:
 
 ${table(["since", "change", "client", "local Hub"], changes)}`;
 }
