@@ -9,6 +9,12 @@ interface SidebarItem {
   items?: SidebarItem[];
 }
 
+/** Pages that the build of the site writes. They are not in the package. */
+const generatedPages: SidebarItem[] = [
+  { text: "Hub operations", link: "/reference/api/hub-operations" },
+  { text: "API", link: "/reference/api/" },
+];
+
 /** The sidebar of the API reference, which TypeDoc writes. */
 function readApiSidebar(): SidebarItem[] {
   const file = new URL("../reference/api/typedoc-sidebar.json", import.meta.url);
@@ -43,11 +49,12 @@ export default defineConfig({
         text: title,
         items: [
           ...pages.map((page) => ({ text: page.title, link: `/${page.path}` })),
-          ...(title === "Reference" ? [{ text: "API", link: "/reference/api/" }] : []),
+          ...(title === "Reference" ? generatedPages : []),
         ],
       })),
       "/reference/api/": [
         { text: "All guides", link: "/quick-start" },
+        ...generatedPages,
         ...readApiSidebar().map((group) => ({ ...withoutToggles(group), text: `hub-webhooks/${group.text}` })),
       ],
     },

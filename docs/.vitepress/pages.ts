@@ -28,6 +28,11 @@ export const sections: readonly Section[] = [
     title: "Recipes",
     pages: [
       {
+        title: "Run a recipe",
+        path: "recipes/run-a-recipe",
+        about: "Create a project from a recipe, test it, start it, and create its webhook.",
+      },
+      {
         title: "Retrain on push",
         path: "recipes/retrain-on-push",
         about: "Start a training job when a dataset changes.",
@@ -70,7 +75,13 @@ export const sections: readonly Section[] = [
       {
         title: "Background, retries and idempotency",
         path: "guides/background",
-        about: "Store a delivery, answer at once, run its handler with retries, and replay dead deliveries.",
+        about: "Store a delivery, answer at once, and run its handler with retries.",
+      },
+      {
+        title: "Operate deliveries",
+        path: "guides/operate-deliveries",
+        about:
+          "Find, inspect, replay, and discard deliveries, and pause endpoints, in the console, a terminal, or code.",
       },
       {
         title: "Local development",
@@ -80,8 +91,7 @@ export const sections: readonly Section[] = [
       {
         title: "Console",
         path: "guides/console",
-        about:
-          "Find, inspect, edit, and replay deliveries in a browser, check the inbox, pause endpoints, and send events.",
+        about: "Open the web console, see endpoints, send events, and call its API.",
       },
       {
         title: "The local Hub",

@@ -47,11 +47,7 @@ ${Object.entries(places)
       codes.filter((entry) => entry.place === place),
     ),
   )
-  .join("")}
-## Next
-
-- Find the cause of a problem by its symptom: [Troubleshooting](../troubleshooting.md).
-`;
+  .join("")}`;
 }
 
 function renderTable(title: string, codes: readonly ErrorCode[]): string {

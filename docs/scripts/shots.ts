@@ -53,19 +53,6 @@ async function shootConsole(page: Page, encoder: Page): Promise<void> {
   await page.getByText("Attempt 3").waitFor();
   await shoot(page, { name: "console-delivery", encoder });
 
-  await page.keyboard.press("e");
-  const editor = page.getByRole("textbox", { name: "Payload" });
-  await editor.fill((await editor.inputValue()).replace('"name": "acme/salaries"', '"name": null'));
-  await page.getByRole("button", { name: "Replay edited copy" }).click();
-  await page.locator(".editor-problems li").first().waitFor();
-  await shoot(page, { name: "console-edit", encoder });
-  await page.getByRole("button", { name: "Undo all changes" }).click();
-  await page.keyboard.press("Escape");
-
-  await page.goto(`${consoleUrl(page)}#/endpoints`);
-  await page.getByRole("article").nth(2).waitFor();
-  await shoot(page, { name: "console-endpoints", encoder });
-
   await page.goto(`${consoleUrl(page)}#/send?scope=discussion.comment&action=create&repository=dataset:acme/reviews`);
   await page.getByText("Receives").first().waitFor();
   await shoot(page, { name: "console-send", encoder });

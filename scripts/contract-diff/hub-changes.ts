@@ -5,7 +5,7 @@ import { addedAuditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 /*
  * The differences between the Hub of today, hub-api.md (the Hub of late April 2026) and the schemas in src/hub, which
  * accept both. `npm run contract:diff` explains differences from a document of the Hub with these tables. Tests compare
- * them with the schemas and with docs/reference/hub-api.md.
+ * them with the schemas, and the site of the documentation shows them.
  */
 
 /** The date of the published document that these tables were compared with. */

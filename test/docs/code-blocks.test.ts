@@ -54,7 +54,7 @@ const exampleContext: Record<string, string> = {
 /** Returns the TypeScript blocks of a page with missing declarations added. */
 function blocksOf(page: string): string[] {
   const text = readFileSync(join(root, page), "utf8");
-  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => complete(code, context));
+  return [...text.matchAll(/^```ts(?: \[.*\])?\n(.*?)^```$/gms)].map(([, code = ""]) => complete(code, context));
 }
 
 /** Returns the examples in the doc comments of the public declarations. */

@@ -45,7 +45,7 @@ export const pages: readonly string[] = [
       "AGENTS.md",
       "SKILL.md",
       "{examples,templates}/*/README.md",
-      "templates/*/AGENTS.md",
+      "templates/AGENTS.md",
       "bench/README.md",
     ],
     {
@@ -92,8 +92,9 @@ export function commandsOf({ text }: Pick<Block, "text">): string[] {
   return commands;
 }
 
-/** Returns the folder of a page that is the README of an example or a template, which users can copy. */
+/** Returns the folder of a page that is part of an example or a template, which users can copy. */
 export function projectOf(page: string): string | undefined {
+  if (page === "templates/AGENTS.md") return join(root, "templates/space");
   return /^(examples|templates)\//.test(page) ? join(root, dirname(page)) : undefined;
 }
 

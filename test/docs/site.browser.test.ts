@@ -67,7 +67,14 @@ describe.skipIf(!isBuilt)("The docs site", () => {
   }
 
   test.each(looks)("is accessible and fits $width pixels in the $colorScheme theme", async (look) => {
-    for (const path of ["/", "/quick-start", "/guides/background", "/reference/answers", "/reference/api/"]) {
+    for (const path of [
+      "/",
+      "/quick-start",
+      "/guides/background",
+      "/guides/operate-deliveries",
+      "/reference/answers",
+      "/reference/api/",
+    ]) {
       const page = await open(path, look);
       await expectAccessible(page, { overlapped });
       expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBe(look.width);

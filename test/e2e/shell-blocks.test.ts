@@ -36,14 +36,7 @@ exec npx "$@"
 
 /** Starts what a page assumes to be running or present before its first command. */
 const preparations: Record<string, (place: { folder: string }) => Promise<void>> = {
-  "docs/guides/background.md": startWithDeliveries,
-  "docs/troubleshooting.md": startWithDeliveries,
-  // The first block contains the server. It has no mark, because this text is published as llms.txt.
-  "docs/llms-intro.md": async ({ folder }) => {
-    const server = readBlocks("docs/llms-intro.md").find(({ language }) => language === "ts");
-    if (!server) throw new Error("docs/llms-intro.md has no server");
-    await writeFile(join(folder, "server.ts"), server.text);
-  },
+  "docs/guides/operate-deliveries.md": startWithDeliveries,
   "docs/reference/hub-api.md": async () => {
     const hub = await LocalHub.launch({ port: 5050 });
     onTestFinished(() => hub.close());
@@ -183,7 +176,7 @@ async function startWithDeliveries({ folder }: { folder: string }): Promise<void
   server.webhook("retrain", { background: true }, () => {
     throw new NonRetriableError("There is nothing to train with.");
   });
-  const { url: baseUrl } = await start(server, 0);
+  const { url: baseUrl } = await start(server, 7860);
   const deliver = async (id: string = crypto.randomUUID()) => {
     const payload = webhookPayload("repo.content", { repo: { type: "dataset", name: "me/data" } });
     const { status } = await fetch(deliveryRequest({ endpoint: "retrain", payload, id, baseUrl, secret: "s3cret" }));

@@ -50,6 +50,7 @@ test.each(templates)(
 
 test("The package contains every file of the templates", async () => {
   const { output } = await runProgram(["npm", "pack", "--dry-run"], { cwd: root });
+  expect(output).toContain("templates/AGENTS.md");
   for (const template of templates) {
     const files = await readdir(join(root, "templates", template), { recursive: true });
     for (const file of files) expect(output).toContain(`templates/${template}/${file}`);

@@ -7,7 +7,7 @@ import manifest from "../../../package.json" with { type: "json" };
 import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
 import { nameFromFolder, writeFiles } from "../../../src/cli/commands/init/project.ts";
 import { templateNames } from "../../../src/cli/commands/init/template.ts";
-import { exampleFolder, templateFolder } from "../../../src/cli/shipped-files.ts";
+import { exampleFolder, sharedTemplateFolder, templateFolder } from "../../../src/cli/shipped-files.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { runCommand } from "../run-command.ts";
@@ -43,7 +43,8 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
     expect(await readFile(join(project, ".gitignore"), "utf8")).toMatch(/^node_modules$/m);
     for (const file of ["server.ts", "README.md", "AGENTS.md", ".dockerignore"]) {
       const text = await readFile(join(project, file), "utf8");
-      const original = await readFile(new URL(file, templateFolder(template)), "utf8");
+      const place = file === "AGENTS.md" ? sharedTemplateFolder() : templateFolder(template);
+      const original = await readFile(new URL(file, place), "utf8");
       // `init` removes comments for this repository's tests.
       expect(text).toBe(original.replace(/^ *<!-- .* -->\n/gm, ""));
     }

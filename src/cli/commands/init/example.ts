@@ -93,7 +93,7 @@ function isExample(name: string): name is ExampleName {
   return Object.hasOwn(projectExamples, name);
 }
 
-/** The command in the template's AGENTS.md that an example replaces. */
+/** The command in AGENTS.md that an example replaces. */
 const templateTrigger = "npx hub-webhooks trigger dataset:local-user/data";
 
 /** Files of a template that an example replaces. */

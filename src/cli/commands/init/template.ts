@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { templateFolder } from "../../shipped-files.ts";
+import { sharedTemplateFolder, templateFolder } from "../../shipped-files.ts";
 
 /** The values of `--template`. */
 export const templateNames = ["space", "server"] as const;
@@ -22,6 +22,9 @@ interface Manifest {
 /** The name of `.gitignore` in the published package, because npm does not publish files named `.gitignore`. */
 const packedGitignore = "_gitignore";
 
+/** Instructions for coding assistants, which all templates share. */
+const sharedFile = "AGENTS.md";
+
 /**
  * Reads the files of a template as the files of a new project, sorted by name.
  *
@@ -32,7 +35,7 @@ export async function readTemplate(
   project: { name: string; version: string },
 ): Promise<ReadonlyMap<string, string>> {
   const folder = templateFolder(template);
-  const files = new Map<string, string>();
+  const files = new Map([[sharedFile, await readFile(new URL(sharedFile, sharedTemplateFolder()), "utf8")]]);
   for (const packed of await readdir(folder)) {
     const name = packed === packedGitignore ? ".gitignore" : packed;
     const text = await readFile(new URL(packed, folder), "utf8");
