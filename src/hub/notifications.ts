@@ -76,7 +76,7 @@ export const notificationPage = z.strictObject({
   start: z.number(),
 });
 
-/** A search for notifications. Each field narrows the result (docs/reference/hub-api.md, Notification search parameters). */
+/** A search for notifications. Each field narrows the result. */
 const search = z.object({
   p: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 }),
   readStatus: z._default(responseEnum(["all", "unread"]), "all"),

@@ -48,7 +48,7 @@ export const historySquash = z.object({
 /** The refs of a repository. */
 export type RepositoryRefs = z.output<typeof repositoryRefs>;
 
-/** The operations on branches and tags (docs/reference/hub-api.md, Branches and tags). */
+/** The operations on branches and tags (docs/reference/hub-api.md). */
 export const refOperations = {
   list: {
     method: "get",

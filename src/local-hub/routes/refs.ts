@@ -52,7 +52,7 @@ const refRoutes = {
   }),
 } as const;
 
-/** Serves the operations on branches and tags (docs/reference/hub-api.md, Branches and tags). */
+/** Serves the operations on branches and tags (docs/reference/hub-api.md). */
 export const refApi = {
   routes: refRoutes,
   components: {

@@ -127,7 +127,7 @@ function termValues(kind: "author" | "ip" | "type", q: string): string[] {
     .map((term) => term.slice(prefix.length));
 }
 
-/** The maximum number of exported events, newest first (docs/reference/hub-api.md, Limits). */
+/** The maximum number of exported events, newest first (docs/reference/hub-api.md). */
 const maxExportedEvents = 100_000;
 /** The number of events that are read into memory at a time. */
 const pageSize = 500;
