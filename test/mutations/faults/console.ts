@@ -8,6 +8,42 @@ const resourceTests = ["test/console/app/state/resource.test.ts"];
 
 export const faults: readonly Fault[] = [
   {
+    name: "the shortcuts of a view outlive it",
+    file: "src/console/app/state/keyboard.ts",
+    find: "filter((other) => other !== entry)",
+    replace: "filter(() => true)",
+    tests: ["test/console/app/keyboard.browser.test.ts"],
+    needsBuild: true,
+  },
+  {
+    name: "the stream stays a listener of its session",
+    file: "src/console/server/stream.ts",
+    find: "    unwatch();\n",
+    replace: "",
+    tests: ["test/console/server/stream.test.ts"],
+  },
+  {
+    name: "each stream of a kept connection adds a listener to it",
+    file: "src/console/server/stream.ts",
+    find: '    socket?.off("end", leave);\n',
+    replace: "",
+    tests: ["test/console/server/stream.test.ts"],
+  },
+  {
+    name: "the app that could not be read once is never read again",
+    file: "src/console/server/static-files.ts",
+    find: "      this.#files = undefined;\n",
+    replace: "",
+    tests: ["test/console/server/static-files.test.ts"],
+  },
+  {
+    name: "a page that has stopped following a session changes its state",
+    file: "src/console/app/state/dev.ts",
+    find: "    unsubscribe();\n",
+    replace: "",
+    tests: ["test/console/app/state/resource.test.ts"],
+  },
+  {
     name: "a stream ends after its client has read more than 4 MiB in all",
     file: "src/console/server/stream.ts",
     find: "      waitingLength -= data.length;\n",
