@@ -8,6 +8,30 @@ const resourceTests = ["test/console/app/state/resource.test.ts"];
 
 export const faults: readonly Fault[] = [
   {
+    name: "a search that starts replaces what the user types meanwhile",
+    file: "src/console/app/deliveries/search-field.tsx",
+    find: "if (!isTyped && field.current",
+    replace: "if (field.current",
+    tests: ["test/console/app/deliveries-list.browser.test.ts"],
+    needsBuild: true,
+  },
+  {
+    name: "a typed search undoes the filter that is chosen next",
+    file: "src/console/app/deliveries/search-field.tsx",
+    find: "setTimeout(() => latest.current(), debounceMs)",
+    replace: "setTimeout(submit, debounceMs)",
+    tests: ["test/console/app/deliveries-list.browser.test.ts"],
+    needsBuild: true,
+  },
+  {
+    name: "a typed search leads back to the list after the user has left it",
+    file: "src/console/app/deliveries/search-field.tsx",
+    find: "  useLayoutEffect(() => () => clearTimeout(timer.current), []);\n",
+    replace: "",
+    tests: ["test/console/app/deliveries-list.browser.test.ts"],
+    needsBuild: true,
+  },
+  {
     name: "the shortcuts of a view outlive it",
     file: "src/console/app/state/keyboard.ts",
     find: "filter((other) => other !== entry)",
