@@ -179,10 +179,11 @@ describe.concurrent("A reloading server", () => {
     expect(events.filter((event) => event.startsWith("broken"))).toEqual([]);
   });
 
-  test("lets a running handler finish", async (context) => {
+  test("lets a running handler finish, whose delivery the next process shows", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
-    const { lines, deliver, until } = startIn(project, context);
+    const consoleToken = "token-of-the-session";
+    const { server, lines, deliver, until } = startIn(project, context, { consoleToken });
     const slow = deliver("slow");
     await expect.poll(() => lines, pollOptions).toContain("slow begins");
     await project.write("server.ts", serverFile("two"));
@@ -191,6 +192,9 @@ describe.concurrent("A reloading server", () => {
     await project.write("server.ts", serverFile("three"));
     await expect.poll(() => deliver("word"), pollOptions).toEqual(["three", "first"]);
     expect(await slow).toBe("one");
+    const url = `http://127.0.0.1:${await server.waitForPort()}/_console/api/deliveries?endpoint=slow`;
+    const { deliveries } = await (await fetch(url, { headers: { authorization: `Bearer ${consoleToken}` } })).json();
+    expect(deliveries).toMatchObject([{ status: "succeeded" }]);
   });
 
   test("restarts if it exits, and requests wait for it", async (context) => {

@@ -8,6 +8,22 @@ const resourceTests = ["test/console/app/state/resource.test.ts"];
 
 export const faults: readonly Fault[] = [
   {
+    name: "an error that was closed hides the next one",
+    file: "src/console/app/reload/reload-overlay.tsx",
+    find: "if (closed === key)",
+    replace: "if (closed !== undefined)",
+    tests: ["test/dev/console.browser.test.ts"],
+    needsBuild: true,
+  },
+  {
+    name: "the page does not confirm that a fixed file was loaded",
+    file: "src/console/app/reload/reload-overlay.tsx",
+    find: "wasBroken.current = true;",
+    replace: "wasBroken.current = false;",
+    tests: ["test/dev/console.browser.test.ts"],
+    needsBuild: true,
+  },
+  {
     name: "a search that starts replaces what the user types meanwhile",
     file: "src/console/app/deliveries/search-field.tsx",
     find: "if (!isTyped && field.current",

@@ -2,6 +2,41 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "a delivery that finishes while its process stops is shown as running",
+    file: "src/server-file/server-process-child.ts",
+    find: "    await served?.close();\n    if (served) await reportConsole(served[serverControl]);\n",
+    replace: "    if (served) await reportConsole(served[serverControl]);\n    await served?.close();\n",
+    tests: ["test/dev/reloading-server.test.ts"],
+  },
+  {
+    name: "a closed session reports its last deliveries",
+    file: "src/dev/session-events.ts",
+    find: "if (isClosed() && event.event",
+    replace: 'if (isClosed() && event.event === "ready" && event.event',
+    tests: ["test/dev/session-events.test.ts"],
+  },
+  {
+    name: "sending an event leaves its connections open",
+    file: "src/dev/console/direct-send-source.ts",
+    find: "      sender.close();\n",
+    replace: "",
+    tests: ["test/dev/console/direct-send-source.test.ts"],
+  },
+  {
+    name: "the watcher of a folder that fails ends the session",
+    file: "src/dev/source-watcher.ts",
+    find: '      watcher.on("error", forget);\n',
+    replace: "",
+    tests: ["test/dev/source-watcher.test.ts"],
+  },
+  {
+    name: "a change that has just settled is reported after the watcher was closed",
+    file: "src/dev/source-watcher.ts",
+    find: "timer === this.#timer && !this.#isClosed",
+    replace: "timer === this.#timer",
+    tests: ["test/dev/source-watcher.test.ts"],
+  },
+  {
     name: "an update of the webhooks that the end of a session interrupts is reported as a problem",
     file: "src/dev/webhook-reconciler.ts",
     find: "      if (this.#closing.signal.aborted) return true;\n",
