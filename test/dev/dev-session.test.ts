@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -166,7 +166,7 @@ describe("A session with a local Hub", () => {
     expect(findSessionHub(process.cwd())).toBeUndefined();
   });
 
-  test("leaves no files in the temporary folder, and no timer", async () => {
+  test("leaves no files in the temporary folder, no timer, and no listener", async () => {
     const project = await openProject();
     vi.stubEnv("TMPDIR", project.path);
     const started = vi.spyOn(globalThis, "setInterval");
@@ -175,7 +175,8 @@ describe("A session with a local Hub", () => {
       started.mockRestore();
       cleared.mockRestore();
     });
-    const { session } = await startIn(project, { repairInterval: 12_345 });
+    const { signal } = new AbortController();
+    const { session } = await startIn(project, { repairInterval: 12_345, signal });
     const repairs = started.mock.results[started.mock.calls.findIndex(([, milliseconds]) => milliseconds === 12_345)];
     const passing = () => readdirSync(project.path).filter((name) => name.startsWith("hub-webhooks-dev-"));
     expect(passing()).toHaveLength(1);
@@ -183,6 +184,7 @@ describe("A session with a local Hub", () => {
     expect(passing()).toEqual([]);
     expect(repairs?.type).toBe("return");
     expect(cleared).toHaveBeenCalledWith(repairs?.value);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   test.each([

@@ -2,6 +2,13 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "a closed session stays a listener of its signal",
+    file: "src/dev/start-dev.ts",
+    find: "() => void session.close(), { signal: session.closing }",
+    replace: "() => void session.close()",
+    tests: ["test/dev/dev-session.test.ts"],
+  },
+  {
     name: "a delivery that finishes while its process stops is shown as running",
     file: "src/server-file/server-process-child.ts",
     find: "    await served?.close();\n    if (served) await reportConsole(served[serverControl]);\n",
