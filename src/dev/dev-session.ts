@@ -107,6 +107,11 @@ export class Session implements DevSession {
     return mode === "fallback" && this.#description.secret === text ? text : undefined;
   }
 
+  /** Aborts when the session is closed. */
+  get closing(): AbortSignal {
+    return this.#parts.signal;
+  }
+
   createConsoleLink(): string {
     return this.#console.createSignInLink(requireOpen(this.#proxy).url);
   }

@@ -162,7 +162,7 @@ export class ReloadingServer {
     this.#port.resolve(port);
     this.#options.onServing(description);
     void started.ended.then(() => {
-      if (this.#process !== started || this.#state !== "serving" || this.#isClosed) return;
+      if (this.#state !== "serving" || this.#isClosed) return;
       this.#port = createPort();
       // Do not restart a server that exits immediately, because it would exit again and again.
       const isRestarted = performance.now() - servedAt >= restartAfterMs;

@@ -33,6 +33,6 @@ export async function startDev(options: StartDevOptions = {}): Promise<DevSessio
   // The signal can abort between the end of `open` and this line.
   if (signal?.aborted) await session.close();
   signal?.throwIfAborted();
-  signal?.addEventListener("abort", () => void session.close(), { once: true });
+  signal?.addEventListener("abort", () => void session.close(), { signal: session.closing });
   return session;
 }

@@ -76,7 +76,6 @@ export class WebhookReconciler {
    */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#retrying;
     try {
       await this.#webhooks.close();
     } catch (error) {

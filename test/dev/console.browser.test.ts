@@ -2,7 +2,7 @@ import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test, vi } from "vitest";
-import { expectUsable, rowsOf, shareBrowser, visit } from "../console/app/open-console.ts";
+import { expectUsable, rowsOf, shareBrowser, toastOf, visit } from "../console/app/open-console.ts";
 import { looks } from "../support/browser.ts";
 import type { Project } from "../support/project-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -94,11 +94,17 @@ test("A file that does not load is explained until it is fixed, and the deliveri
   await page.getByRole("alert").getByText("server.ts:8 does not load.").waitFor();
   await page.getByRole("button", { name: "Show the error" }).click();
   await overlay.waitFor();
+  await overlay.getByRole("button", { name: "Close", exact: true }).click();
+  await overlay.waitFor({ state: "detached" });
+  // Another error opens the overlay again.
+  await project.write("server.ts", `throw new Error("no luck");\n${working}`);
+  await overlay.getByText("no luck").first().waitFor();
   await page.reload();
   await overlay.waitFor();
 
   await project.write("server.ts", working.replace("The trainer is slow", "The trainer is fast"));
   await overlay.waitFor({ state: "detached" });
+  await toastOf(page, "Reloaded.").waitFor();
   await rowsOf(page).getByText("Succeeded").waitFor();
   await push(recorded.session);
   await expect.poll(() => rowsOf(page).count()).toBe(2);

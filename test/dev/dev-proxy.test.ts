@@ -630,6 +630,17 @@ describe("The latest delivery", () => {
     expect(requests.at(-1)?.body).toBe("seen");
   });
 
+  test("is not recorded if it was answered before its body had arrived", async () => {
+    const { proxy, deliveries } = await openProxyTo((_incoming, outgoing) => outgoing.writeHead(500).end("no"));
+    const socket = await RawSocket.open(proxy.url);
+    onTestFinished(() => socket.close());
+    const headers = { Host: "localhost", "Content-Length": "5" };
+    socket.send(requestBytes({ path: "/webhooks/retrain", headers, body: "half" }));
+    expect((await socket.answer()).status).toBe(500);
+    await expect.poll(() => deliveries).toMatchObject([{ endpoint: "retrain", status: 500 }]);
+    expect(await proxy.replay()).toBeUndefined();
+  });
+
   test("is recorded up to 10 MiB", async () => {
     const { requests, listener } = recorder();
     const { proxy } = await openProxyTo(listener);

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { startDev } from "../../src/dev/start-dev.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/clock.ts";
 import { runCommand } from "../cli/run-command.ts";
+import { ConsoleClient } from "../local-hub/support/console-client.ts";
 import { freePort } from "../support/free-port.ts";
 import { listen } from "../support/listen.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
@@ -165,14 +166,25 @@ describe("A session with a local Hub", () => {
     expect(findSessionHub(process.cwd())).toBeUndefined();
   });
 
-  test("leaves no files in the temporary folder", async () => {
+  test("leaves no files in the temporary folder, no timer, and no listener", async () => {
     const project = await openProject();
     vi.stubEnv("TMPDIR", project.path);
-    const { session } = await startIn(project);
+    const started = vi.spyOn(globalThis, "setInterval");
+    const cleared = vi.spyOn(globalThis, "clearInterval");
+    onTestFinished(() => {
+      started.mockRestore();
+      cleared.mockRestore();
+    });
+    const { signal } = new AbortController();
+    const { session } = await startIn(project, { repairInterval: 12_345, signal });
+    const repairs = started.mock.results[started.mock.calls.findIndex(([, milliseconds]) => milliseconds === 12_345)];
     const passing = () => readdirSync(project.path).filter((name) => name.startsWith("hub-webhooks-dev-"));
     expect(passing()).toHaveLength(1);
     await session.close();
     expect(passing()).toEqual([]);
+    expect(repairs?.type).toBe("return");
+    expect(cleared).toHaveBeenCalledWith(repairs?.value);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   test.each([
@@ -407,7 +419,7 @@ describe("A session with a local Hub", () => {
 });
 
 describe("A session with a tunnel", () => {
-  test("emits the loss, the return and a new URL of the tunnel, and updates its webhooks", async () => {
+  test("emits the loss, the return and a new URL of the tunnel, and updates its webhooks and its console", async () => {
     const { pause } = systemClock;
     const shortened = vi
       .spyOn(systemClock, "pause")
@@ -416,8 +428,11 @@ describe("A session with a tunnel", () => {
     const project = await openProject();
     await using host = await startLocaltunnelServer();
     const { session, events, names, until } = await startIn(project, {
-      tunnel: { host: host.url, heartbeat: "100ms" },
+      tunnel: { host: host.url, heartbeat: "100ms", subdomain: "my-bot" },
     });
+    const client = await ConsoleClient.signIn(session.createConsoleLink());
+    const shown = async () => (await client.get("dev")).body;
+    expect(await shown()).toMatchObject({ tunnel: { status: "up" } });
     const before = session.state.publicUrl;
     expect(before).not.toBe(session.state.url);
     const page = async () => (await (await fetch(session.state.url)).text()).replaceAll(/<[^>]*>/g, "");
@@ -433,10 +448,12 @@ describe("A session with a tunnel", () => {
     await host.crash();
     const { reason } = await until("down");
     expect(reason).not.toBe("");
+    expect(await shown()).toMatchObject({ tunnel: { status: "down", reason } });
     host.giveNamesAway();
     host.comeBack();
     const { publicUrl } = await until("up");
     expect(publicUrl).not.toBe(before);
+    expect(await shown()).toMatchObject({ publicUrl, tunnel: { status: "up" } });
     expect(await until("urlChanged")).toEqual({ event: "urlChanged", publicUrl });
     expect(session.state).toMatchObject({ publicUrl, endpoints: [{ url: `${publicUrl}/webhooks/retrain` }] });
     await expect.poll(page).toContain(`${publicUrl}/webhooks/retrain`);
@@ -444,8 +461,11 @@ describe("A session with a tunnel", () => {
     expect(await watchedOn(session.state.hub.url)).toEqual({ [`${publicUrl}/webhooks/retrain`]: ["dataset:me/data"] });
     expect(await push(session)).toMatchObject([{ status: 200 }]);
     expect(names().filter((name) => name !== "delivery" && name !== "problem")).toEqual([
-      ...["ready", "down", "urlChanged", "up", "webhooks"],
+      ...["ready", "signedIn", "down", "urlChanged", "up", "webhooks"],
     ]);
+    // Why the tunnel is down is part of `down`.
+    const problems = events.flatMap((event) => (event.event === "problem" ? [event.code] : []));
+    expect(problems).toEqual(["TUNNEL_NAME_TAKEN"]);
     expect(JSON.stringify(events)).not.toContain(secret);
   });
 

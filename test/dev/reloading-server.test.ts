@@ -6,6 +6,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, onTestFinished, type TestContext, test, vi } from "vitest";
 import { ReloadingServer, type ReloadingServerOptions } from "../../src/dev/reloading-server.ts";
 import { SourceWatcher } from "../../src/dev/source-watcher.ts";
+import { ServerProcess } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { isRunning } from "../support/program.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
@@ -88,7 +89,7 @@ describe.concurrent("A reloading server", () => {
     ]);
   });
 
-  test("hands the inline deliveries and the activity over to the next process", async (context) => {
+  test("hands the public URL, the inline deliveries, and the activity over to the next process", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
     const consoleToken = "token-of-the-session";
@@ -99,12 +100,15 @@ describe.concurrent("A reloading server", () => {
     };
     await deliver("word");
     const { startedAt } = await read("endpoints");
+    server.setPublicUrl("https://quiet-owl-12.loca.lt");
     await project.write("server.ts", serverFile("two"));
     await expect.poll(() => events.length, pollOptions).toBe(3);
     expect(await deliver("word")).toEqual(["two", "first"]);
     expect((await read("deliveries")).totals).toEqual({ succeeded: 2 });
     const list = await read("endpoints");
     expect([list.startedAt, list.endpoints[0].today.deliveries]).toEqual([startedAt, 2]);
+    const page = await (await fetch(`http://127.0.0.1:${await server.waitForPort()}/`)).text();
+    expect(page.replaceAll(/<[^>]*>/g, "")).toContain("https://quiet-owl-12.loca.lt/webhooks/word");
   });
 
   test("is broken until its file or a missing import is fixed", async (context) => {
@@ -143,6 +147,25 @@ describe.concurrent("A reloading server", () => {
     expect(events.at(-1)).toBe("serves");
   });
 
+  test("is broken if a file that is created during the load does not fix it", async (context) => {
+    const { expect } = context;
+    await using project = await makeProject({
+      "server.ts": `
+        import { existsSync } from "node:fs";
+        console.log("begins");
+        while (!existsSync(new URL("late.ts", import.meta.url))) await new Promise((resolve) => setTimeout(resolve, 10));
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        throw new Error("no luck");`,
+    });
+    const { lines, until } = startIn(project, context);
+    const loads = () => lines.filter((line) => line === "begins").length;
+    await expect.poll(loads, pollOptions).toBe(1);
+    await project.write("late.ts", "");
+    await expect.poll(loads, pollOptions).toBe(2);
+    await until("broken: server.ts failed to load. Error: no luck");
+    expect(loads()).toBe(2);
+  });
+
   test("loads the last of several quick changes", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
@@ -156,10 +179,11 @@ describe.concurrent("A reloading server", () => {
     expect(events.filter((event) => event.startsWith("broken"))).toEqual([]);
   });
 
-  test("lets a running handler finish", async (context) => {
+  test("lets a running handler finish, whose delivery the next process shows", async (context) => {
     const { expect } = context;
     await using project = await makeProject(files);
-    const { lines, deliver, until } = startIn(project, context);
+    const consoleToken = "token-of-the-session";
+    const { server, lines, deliver, until } = startIn(project, context, { consoleToken });
     const slow = deliver("slow");
     await expect.poll(() => lines, pollOptions).toContain("slow begins");
     await project.write("server.ts", serverFile("two"));
@@ -168,6 +192,9 @@ describe.concurrent("A reloading server", () => {
     await project.write("server.ts", serverFile("three"));
     await expect.poll(() => deliver("word"), pollOptions).toEqual(["three", "first"]);
     expect(await slow).toBe("one");
+    const url = `http://127.0.0.1:${await server.waitForPort()}/_console/api/deliveries?endpoint=slow`;
+    const { deliveries } = await (await fetch(url, { headers: { authorization: `Bearer ${consoleToken}` } })).json();
+    expect(deliveries).toMatchObject([{ status: "succeeded" }]);
   });
 
   test("restarts if it exits, and requests wait for it", async (context) => {
@@ -227,6 +254,20 @@ describe.concurrent("A reloading server", () => {
     await project.write("server.ts", serverFile("two"));
     expect(events).toEqual([]);
   });
+});
+
+test("A server that is closed while it stops for a reload does not start again", async (context) => {
+  await using project = await makeProject(files);
+  const starts = vi.spyOn(ServerProcess, "serve");
+  onTestFinished(() => starts.mockRestore());
+  const { server, lines, deliver, until } = startIn(project, context);
+  const slow = deliver("slow");
+  await expect.poll(() => lines, pollOptions).toContain("slow begins");
+  await project.write("server.ts", serverFile("two"));
+  await until("changed server.ts");
+  await server.close();
+  expect(await slow).toBe("one");
+  expect(starts).toHaveBeenCalledOnce();
 });
 
 test("A change cancels a scheduled restart", async (context) => {

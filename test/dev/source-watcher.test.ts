@@ -1,6 +1,8 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import fs, { type FSWatcher, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { SourceWatcher } from "../../src/dev/source-watcher.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
@@ -32,3 +34,51 @@ test.each(["before the deletion is reported", "after it"])(
     await expect.poll(() => reports, { interval: 1 }).toBeGreaterThan(before);
   },
 );
+
+/** Records the watchers of folders. */
+function recordWatchers(): FSWatcher[] {
+  const watchers: FSWatcher[] = [];
+  const { watch } = fs;
+  const watching = vi.spyOn(fs, "watch").mockImplementation((...given: unknown[]) => {
+    const watcher = Reflect.apply(watch, fs, given);
+    watchers.push(watcher);
+    return watcher;
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    watching.mockRestore();
+    syncBuiltinESMExports();
+  });
+  return watchers;
+}
+
+test("A folder whose watcher fails is watched again when one of its files is added again", async () => {
+  const file = join(createFolder(), "word.ts");
+  writeFileSync(file, "");
+  const watchers = recordWatchers();
+  const changes: unknown[] = [];
+  const watcher = new SourceWatcher({ onChange: (change) => changes.push(change), settleMs: 1 });
+  onTestFinished(() => watcher.close());
+  watcher.add(file);
+  watchers[0]?.emit("error", new Error("EPERM"));
+  watcher.add(file);
+  writeFileSync(file, "changed");
+  await expect.poll(() => changes, { interval: 1 }).toContainEqual({ paths: [file], isLoaded: true });
+  expect(watchers).toHaveLength(2);
+});
+
+test("A change that has just settled is not reported after close()", async () => {
+  const file = join(createFolder(), "word.ts");
+  writeFileSync(file, "");
+  const onChange = vi.fn();
+  const watcher = new SourceWatcher({ onChange, settleMs: 1 });
+  watcher.add(file);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  writeFileSync(file, "changed");
+  while (!watcher.isSettling) await setImmediate();
+  vi.advanceTimersByTime(1);
+  watcher.close();
+  await setImmediate();
+  expect(onChange).not.toHaveBeenCalled();
+});

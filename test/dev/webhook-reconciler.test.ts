@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { HubError } from "../../src/core/errors.ts";
@@ -15,8 +16,8 @@ const desired = {
   secret: null,
 } as const;
 
-/** Creates a reconciler that retries without delays, and a Hub whose failures the test controls. */
-async function openReconciler() {
+/** Creates a reconciler that retries without delays, or not before it closes, and a Hub whose failures the test controls. */
+async function openReconciler({ holdsRetries = false } = {}) {
   const project = await openProject();
   const hub = await LocalHub.launch();
   onTestFinished(() => hub.close());
@@ -31,7 +32,10 @@ async function openReconciler() {
   const waits: number[] = [];
   const reconciler = new WebhookReconciler({
     webhooks,
-    wait: async (delayMs) => void waits.push(delayMs),
+    wait: async (delayMs, signal) => {
+      waits.push(delayMs);
+      if (holdsRetries) await once(signal, "abort");
+    },
     onSteps: (completed) => steps.push(...completed),
     onProblem: ({ code }) => problems.push(code),
   });
@@ -125,18 +129,56 @@ test("A closed reconciler does not retry", async () => {
   expect([problems.length, await listed()]).toEqual([reported, 0]);
 });
 
-test("start() reports and retries the rejection of one of several webhooks", async () => {
-  const { webhooks, reconciler, problems, listed } = await openReconciler();
+/** Makes the next reconciliation report the failure of one of several webhooks. */
+function failOne(webhooks: TemporaryWebhooks, failure: { code: "HUB_FAILED" | "HUB_FORBIDDEN"; retryable: boolean }) {
   const reconcile = webhooks.reconcile.bind(webhooks);
   vi.spyOn(webhooks, "reconcile").mockImplementationOnce(async (input) => {
     const report = await reconcile({ ...input, endpoints: input.endpoints.slice(0, 1) });
-    const error = new HubError("no luck", { code: "HUB_FAILED", retryable: true });
+    const error = new HubError("no luck", failure);
     return { ...report, failed: report.done.map((step) => ({ step, error })) };
   });
+}
+
+test("start() reports and retries the failure of one of several webhooks", async () => {
+  const { webhooks, reconciler, problems, listed } = await openReconciler();
+  failOne(webhooks, { code: "HUB_FAILED", retryable: true });
   await reconciler.start(desired);
   expect(problems).toEqual(["HUB_FAILED"]);
   await expect.poll(listed).toBe(2);
   await reconciler.close();
+});
+
+test.each(["start", "update"] as const)(
+  "%s() reports the rejection of one of several webhooks, and does not retry it",
+  async (method) => {
+    const { webhooks, reconciler, problems, waits } = await openReconciler();
+    failOne(webhooks, { code: "HUB_FORBIDDEN", retryable: false });
+    await reconciler[method](desired);
+    expect([problems, waits]).toEqual([["HUB_FORBIDDEN"], []]);
+    await reconciler.close();
+  },
+);
+
+test("Several failures cause one series of retries", async () => {
+  const { reconciler, problems, waits, answerWith } = await openReconciler({ holdsRetries: true });
+  answerWith(503);
+  await reconciler.update(desired);
+  await reconciler.repair();
+  expect([problems, waits]).toEqual([["HUB_FAILED", "HUB_FAILED"], [2_000]]);
+  await reconciler.close();
+});
+
+test("An update that close() interrupts is not a problem", async () => {
+  const { webhooks, reconciler, problems } = await openReconciler();
+  vi.spyOn(webhooks, "reconcile").mockImplementationOnce(({ signal }) => {
+    const interrupted = Promise.withResolvers<never>();
+    signal?.addEventListener("abort", () => interrupted.reject(signal.reason));
+    return interrupted.promise;
+  });
+  const updating = reconciler.update(desired);
+  await reconciler.close();
+  await updating;
+  expect(problems).toEqual([]);
 });
 
 test("A repair before start() does nothing", async () => {

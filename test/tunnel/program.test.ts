@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createReachabilityCheck } from "../../src/tunnel/reachability-check.ts";
 import { openReconnectingTunnel, openTunnel } from "../../src/tunnel/tunnel.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { watchTimers } from "../support/timers.ts";
@@ -260,6 +261,26 @@ describe("A tunnel's program", () => {
     expect(await program.isAlive()).toBe(false);
     expect(program.hasStopped()).toBe(leaves);
     expect(heard).toEqual([]);
+  });
+
+  test("stops if its URL does not point to the server in time, which is the reason of the failure", async () => {
+    await using local = await startLocalServer((_request, response) => response.end());
+    await using program = await installProgram("cloudflared", cloudflaredLines());
+    const fetch = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("", { status: 502 }));
+    onTestFinished(() => void fetch.mockRestore());
+    const clock = createManualClock();
+    const opening = openReconnectingTunnel(
+      { provider: "cloudflared", port: local.port },
+      { reachabilityCheck: createReachabilityCheck(), clock },
+    );
+    const rejected = expect(opening).rejects.toMatchObject({
+      code: "TUNNEL_FAILED",
+      message: expect.stringContaining("returned status 502 instead of the expected response"),
+    });
+    await expect.poll(() => clock.pauses).toHaveLength(1);
+    await clock.expire(30_000);
+    await rejected;
+    expect(await program.isAlive()).toBe(false);
   });
 
   test("stops when the opening is cancelled", async () => {

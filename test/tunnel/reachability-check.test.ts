@@ -10,7 +10,7 @@ import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startCheckedServer, startLocalServer } from "./local-server.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { runningProcesses } from "./tunnel-processes.ts";
+import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 test("Each reachability check is new and unguessable", () => {
   const { path, answer } = createReachabilityCheck();
@@ -156,6 +156,26 @@ describe("Opening with a reachability check", () => {
     await clock.pass(500);
     await expect.poll(() => local.asked).toHaveLength(2);
     await clock.expire(15_000);
+
+    await rejected;
+  });
+
+  test("fails at once if the tunnel is lost before the answer arrives", async () => {
+    const clock = createManualClock();
+    await using local = await startCheckedServer();
+    await using host = await startLocaltunnelServer();
+    local.answer((_request, response) => response.writeHead(503).end());
+    const opening = openReconnectingTunnel(
+      { port: local.port, host: host.url },
+      { reachabilityCheck: local.reachabilityCheck, clock },
+    );
+    const rejected = expect(opening).rejects.toMatchObject({
+      code: "TUNNEL_FAILED",
+      message: expect.stringContaining("The tunnel process exited."),
+    });
+
+    await expect.poll(() => clock.pauses).toHaveLength(1);
+    newestProcess().kill("SIGKILL");
 
     await rejected;
   });

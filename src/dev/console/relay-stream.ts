@@ -24,10 +24,10 @@ export interface RelayOptions {
   onConnected: () => void;
   /** Ends the relay. */
   signal: AbortSignal;
+  /** The pause before a lost stream is opened again. Default `1000`. */
+  retryMs?: number;
 }
 
-/** The pause before a lost stream is opened again. */
-const retryMs = 1_000;
 /** A stream without data for this time is lost, because the server sends a heartbeat every 15 s. In milliseconds. */
 const maxSilenceMs = 45_000;
 /** The maximum length of a message, in characters. Many rows with long errors can have more than the default of 1,000,000. */
@@ -35,7 +35,7 @@ const maxMessageLength = 4_194_304;
 
 /** Passes on the live messages of the server's console until `signal` aborts, and reconnects if the stream ends. Never rejects. */
 export async function relayStream(options: RelayOptions): Promise<void> {
-  const { signal } = options;
+  const { signal, retryMs = 1_000 } = options;
   while (!signal.aborted) {
     try {
       await readMessages(options);

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { webhookPayload } from "../../../src/testing.ts";
 import { wide } from "../../support/browser.ts";
@@ -165,7 +165,7 @@ test("Rows do not move under the pointer: new ones wait behind a button", async 
   expect(await rowsOf(page).last().boundingBox()).toEqual(before);
   await button.click();
   expect(await idsOf(page)).toEqual(["fourth", "third", "second", "first"]);
-  expect(await page.evaluate(() => document.activeElement?.className)).toBe("row-link");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toBe("row-link");
 
   await deliver({ endpoint: "inline", id: "fifth" });
   await page.getByRole("button", { name: "1 new", exact: true }).waitFor();
@@ -279,6 +279,49 @@ test("Search finds IDs, repositories, and errors, and a search without a match c
   await page.getByRole("button", { name: "Reset filters" }).click();
   await expectIds(page, allIds);
   expect(await search.inputValue()).toBe("");
+});
+
+test("A search keeps what the user types while it starts", async () => {
+  const { url } = await openVaried();
+  const page = await browser.open(url);
+  await expectIds(page, allIds);
+  const search = page.getByLabel("Search deliveries");
+  await search.evaluate((field) => {
+    const type = (text: string) => {
+      if (field instanceof HTMLInputElement) field.value = text;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    type("acme");
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+    type("acme/mod");
+  });
+  await page.waitForURL("**#/deliveries?search=acme/mod");
+  await expectIds(page, ["bad"]);
+  expect(await search.inputValue()).toBe("acme/mod");
+});
+
+test("A search that was typed just before a click is added to what the click does, unless it leaves the list", async () => {
+  const { url } = await openVaried();
+  const page = await browser.open(url);
+  await page.clock.install();
+  await page.reload();
+  await expectIds(page, allIds);
+  /** Types, and clicks before the typed text is searched. */
+  const typeThenClick = async (text: string, clicked: Locator) => {
+    const given = { text, target: await clicked.elementHandle() };
+    await page.getByLabel("Search deliveries").evaluate((field, { text, target }) => {
+      if (field instanceof HTMLInputElement) field.value = text;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      if (target instanceof HTMLElement) target.click();
+    }, given);
+  };
+  await typeThenClick("globex", page.getByRole("button", { name: /^Dead/ }));
+  await page.waitForURL("**#/deliveries?status=dead&search=globex");
+  await expectIds(page, ["dead-one"]);
+  await typeThenClick("acme", page.getByRole("navigation").getByRole("link", { name: "Endpoints" }));
+  await page.getByRole("heading", { name: "Endpoints" }).waitFor();
+  await page.clock.fastForward(1_000);
+  expect(new URL(page.url()).hash).toBe("#/endpoints");
 });
 
 test("A filter applies to live deliveries", async () => {

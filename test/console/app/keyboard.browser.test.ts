@@ -94,6 +94,15 @@ test("The slash goes to the search, and shortcuts do nothing while typing or wit
   expect(await focusedId(page)).toBeUndefined();
 });
 
+test("The shortcuts of a view end with it", async () => {
+  const { page } = await openThree();
+  await page.keyboard.press("j");
+  await visit(page, "#/endpoints");
+  await page.getByRole("article").first().waitFor();
+  await page.keyboard.press("Enter");
+  expect(new URL(page.url()).hash).toBe("#/endpoints");
+});
+
 test("Enter on a button uses the button", async () => {
   const { page } = await openThree();
   await page.keyboard.press("j");

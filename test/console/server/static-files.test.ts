@@ -1,6 +1,8 @@
-import { describe, expect, test } from "vitest";
+import files from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { StaticFiles } from "../../../src/console/server/static-files.ts";
-import { openTestConsole } from "./open-test-console.ts";
+import { codeOf, openTestConsole } from "./open-test-console.ts";
 
 const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
 
@@ -26,6 +28,19 @@ describe("The files of the app", () => {
     const html = text((await new StaticFiles().get("index.html"))?.bytes);
     expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\son\w+=|\sstyle=/i);
     for (const [, address] of html.matchAll(/(?:src|href)="([^"]*)"/g)) expect(address).toMatch(/^(?:\.\/|data:)/);
+  });
+
+  test("are read again after they could not be read", async () => {
+    const readdir = vi.spyOn(files, "readdir").mockRejectedValueOnce(new Error("EMFILE"));
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      readdir.mockRestore();
+      syncBuiltinESMExports();
+    });
+    const { send, errors } = openTestConsole();
+    expect(await codeOf(await send(""))).toEqual([503, "CONSOLE_NOT_BUILT"]);
+    expect(errors).toMatchObject([{ cause: { message: "EMFILE" } }]);
+    expect((await send("")).status).toBe(200);
   });
 
   test("are served with the bytes of the build, and cached by their name", async () => {

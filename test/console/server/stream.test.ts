@@ -1,8 +1,12 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { Hono } from "hono";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
+import type { Session } from "../../../src/console/server/session-tokens.ts";
+import { streamEvents } from "../../../src/console/server/stream.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import { listen } from "../../../src/receiver/node/listen.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -229,6 +233,28 @@ describe("The stream", () => {
     await vi.advanceTimersByTimeAsync(15_000);
     await expect(ended).resolves.toBeUndefined();
     expect(events.subscribers).toBe(0);
+  });
+
+  test("leaves no listener on its session, nor on a connection that is kept alive", async () => {
+    const events = new ConsoleEvents();
+    const watching = new Set<() => void>();
+    const session: Session = {
+      ...{ csrfToken: "", hasExpired: () => false },
+      onSignOut: (listener) => {
+        watching.add(listener);
+        return () => watching.delete(listener);
+      },
+    };
+    const socket = new PassThrough();
+    const listeners = () => [watching.size, socket.listenerCount("end")];
+    const before = listeners();
+    const app = new Hono().get("/", (context) => streamEvents(context, { events, session }));
+    const { read } = readerOf(await app.request("/", {}, { incoming: { socket } }));
+    expect(await read()).toBe(": open\n\n");
+    expect(listeners()).toEqual(before.map((count) => count + 1));
+    events.close();
+    expect(await read()).toBeUndefined();
+    expect(listeners()).toEqual(before);
   });
 
   test("is not opened by HEAD, whose client reads no messages", async () => {

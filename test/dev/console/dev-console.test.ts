@@ -121,7 +121,7 @@ describe("The console of a dev session", () => {
     await reading;
   });
 
-  test("ends the relay of the previous server process when another one starts", async () => {
+  test("ends the relay of a server process when another one starts, and the last one when the session closes", async () => {
     const { console } = await openConsole();
     const streams: IncomingMessage[] = [];
     const openServer = () =>
@@ -135,7 +135,9 @@ describe("The console of a dev session", () => {
     console.relay(Number(new URL(previous.url).port));
     await waitFor(() => expect(streams).toHaveLength(1));
     console.relay(Number(new URL(next.url).port));
-    await waitFor(() => expect([streams.length, streams[0]?.destroyed]).toEqual([2, true]));
+    await waitFor(() => expect(streams.map(({ destroyed }) => destroyed)).toEqual([true, false]));
+    await console.close();
+    await waitFor(() => expect(streams.map(({ destroyed }) => destroyed)).toEqual([true, true]));
   });
 
   test("answers 503 with the reason while the server file does not load", async () => {
@@ -146,6 +148,17 @@ describe("The console of a dev session", () => {
     const response = await call("deliveries");
     expect([response.status, await response.json()]).toMatchObject([503, { code: "SERVER_FILE_INVALID" }]);
     expect(await (await call("dev")).json()).toMatchObject({ state: "serving" });
+  });
+
+  test("stays signed in if the server does not accept the session", async () => {
+    const { url } = await listen(
+      createServer((_incoming, outgoing) => {
+        outgoing.writeHead(401, { "content-type": "application/json" }).end('{"code":"SIGN_IN_REQUIRED"}');
+      }),
+    );
+    const { call } = await openConsole({ serverPort: async () => Number(new URL(url).port) });
+    const response = await call("deliveries");
+    expect([response.status, await response.json()]).toMatchObject([502, { code: "NO_RESPONSE" }]);
   });
 
   test("requires a sign-in for everything, also from this machine", async () => {

@@ -1,9 +1,10 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import type { SendResult } from "../../../src/console/protocol/send.ts";
 import { DirectSendSource } from "../../../src/dev/console/direct-send-source.ts";
 import type { StartDevOptions } from "../../../src/dev/dev-options.ts";
 import { parsePayload, WebhooksServer } from "../../../src/index.ts";
+import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
 import { webhookPayload } from "../../../src/testing.ts";
 import { type ConsoleAnswer, ConsoleClient } from "../../local-hub/support/console-client.ts";
@@ -201,6 +202,8 @@ describe("An event", () => {
       serverPort: async () => Number(new URL(url).port),
       signal: new AbortController().signal,
     });
+    const closed = vi.spyOn(HttpSender.prototype, "close");
+    onTestFinished(() => closed.mockRestore());
     const chosen = ["strict", "failing", "answering", "strict"];
     const { deliveries } = await source.send({ payload: webhookPayload("repo.content"), endpoints: chosen });
     expect(deliveries.map(({ recipient, status, endpoint }) => ({ recipient, status, endpoint }))).toEqual([
@@ -208,6 +211,8 @@ describe("An event", () => {
       { recipient: "failing", status: 500, endpoint: "failing" },
       { recipient: "answering", status: 503, endpoint: "answering" },
     ]);
+    // No connection is kept.
+    expect(closed).toHaveBeenCalledOnce();
   });
 
   test("does not wait for a server that never loads", async () => {

@@ -93,6 +93,23 @@ describe("The relay of the server's live messages", () => {
     await relaying;
   });
 
+  test("opens a stream that has ended again, until the relay ends, and reports each connection", async () => {
+    const { url } = await listen(
+      createServer((_request, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" }).end(": open\n\n");
+      }),
+    );
+    const ending = new AbortController();
+    let connections = 0;
+    const onConnected = () => {
+      connections += 1;
+      if (connections === 3) ending.abort();
+    };
+    const port = Number(new URL(url).port);
+    await relayStream({ port, token: "", publish() {}, onConnected, signal: ending.signal, retryMs: 1 });
+    expect(connections).toBe(3);
+  });
+
   test("closes a stream that sends nothing for 45 s, not even a heartbeat", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { response } = await openRelay();

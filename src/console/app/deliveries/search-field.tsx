@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../components/icon.tsx";
 import { useShortcut } from "../state/keyboard.ts";
 
@@ -8,15 +8,24 @@ const debounceMs = 250;
 export function SearchField({ value, onChange }: { value: string; onChange: (search: string | undefined) => void }) {
   const field = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const submitted = useRef<string | undefined>(undefined);
   const submit = () => {
     clearTimeout(timer.current);
     const text = field.current?.value.trim() ?? "";
-    if (text !== value) onChange(text === "" ? undefined : text);
+    if (text === value) return;
+    submitted.current = text;
+    onChange(text === "" ? undefined : text);
   };
-  useEffect(() => () => clearTimeout(timer.current), []);
+  // The other filters can change while the user types.
+  const latest = useRef(submit);
+  latest.current = submit;
+  // The cleanup of `useEffect` runs after the next frame, when the search can already have opened the list again.
+  useLayoutEffect(() => () => clearTimeout(timer.current), []);
   useEffect(() => {
-    // The URL changed by a link or a chip, and not by typing.
-    if (field.current && field.current.value.trim() !== value) field.current.value = value;
+    const isTyped = submitted.current === value;
+    submitted.current = undefined;
+    // If the URL changed by typing, the user can have typed more since. Otherwise, it changed by a link or a chip.
+    if (!isTyped && field.current && field.current.value.trim() !== value) field.current.value = value;
   }, [value]);
   useShortcut("/", () => {
     field.current?.focus();
@@ -39,7 +48,7 @@ export function SearchField({ value, onChange }: { value: string; onChange: (sea
         defaultValue={value}
         onInput={() => {
           clearTimeout(timer.current);
-          timer.current = setTimeout(submit, debounceMs);
+          timer.current = setTimeout(() => latest.current(), debounceMs);
         }}
         onKeyDown={(event) => {
           if (event.key === "Enter") submit();

@@ -44,7 +44,7 @@ function openCounted({ refreshMs }: { refreshMs?: number } = {}) {
     unfollow();
     await opened.close();
   };
-  return { server, opened, shown, info, change, stop, close };
+  return { server, opened, shown, info, change, stop, unfollow, close };
 }
 
 type Opened = ReturnType<typeof openCounted>;
@@ -170,5 +170,16 @@ test("The state of a session is not replaced by an older answer", async () => {
   expect(dev.value).toEqual(page.info());
   await page.opened.deliverAll();
   expect(dev.value).toEqual(page.info());
+  await page.close();
+});
+
+test("The state of a session stays as it was after the page has stopped following it", async () => {
+  const page = openCounted();
+  await page.opened.settle();
+  const before = page.info();
+  page.unfollow();
+  page.change();
+  await page.opened.settle();
+  expect(dev.value).toEqual(before);
   await page.close();
 });
