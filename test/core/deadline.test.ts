@@ -1,5 +1,6 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { withDeadline } from "../../src/core/time.ts";
+import { untilAborted, withDeadline } from "../../src/core/time.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -25,5 +26,16 @@ describe("A deadline", () => {
     const waiting = expect(withDeadline(new Promise(() => {}), 1_000, late)).rejects.toThrow("It is late.");
     await vi.advanceTimersByTimeAsync(1_000);
     await waiting;
+  });
+});
+
+describe("A wait until a signal aborts", () => {
+  test.each([
+    ["passes a result on", async () => "done", "done"],
+    ["passes an error on", () => Promise.reject(new Error("It failed.")), "Error: It failed."],
+  ])("%s, and leaves no listener", async (_what, work, expected) => {
+    const { signal } = new AbortController();
+    expect(await untilAborted(work(), signal).catch(String)).toBe(expected);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });

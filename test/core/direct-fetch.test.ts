@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { globSync, readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
+import { createServer as createNetServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { directFetch } from "../../src/core/fetch.ts";
 import { isConnectFailure } from "../../src/hub/transport/retry.ts";
-import { freePort } from "../support/free-port.ts";
+import { freePort, listenOnPort } from "../support/free-port.ts";
 import { listen } from "../support/listen.ts";
 
 /** Sets a proxy that nothing may use, and counts the calls of the global `fetch`, which would use it. */
@@ -131,6 +132,23 @@ describe("With a proxy, a request to this machine", () => {
     await reader?.cancel();
     expect(await next).toMatchObject({ done: true });
     await closed;
+  });
+
+  test.each([
+    ["has no body", "204 No Content\r\n\r\n"],
+    ["has a status that is too high for a Response", "600 Unknown\r\nContent-Length: 100\r\n\r\nstart"],
+  ])("closes its connection if the response %s, even if the server keeps it open", async (_what, response) => {
+    setProxy();
+    const closed = Promise.withResolvers<void>();
+    const server = createNetServer({ allowHalfOpen: true }, (socket) => {
+      socket.once("end", closed.resolve).on("error", () => closed.resolve());
+      socket.once("data", () => socket.write(`HTTP/1.1 ${response}`));
+      onTestFinished(() => void socket.destroy());
+    });
+    onTestFinished(() => void server.close());
+    const port = await listenOnPort(server);
+    await directFetch(`http://127.0.0.1:${port}`).catch(() => {});
+    await closed.promise;
   });
 
   test("is recognized by its host, and other requests use fetch", async () => {

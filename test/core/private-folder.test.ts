@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makePrivateFolder } from "../../src/core/files.ts";
@@ -45,6 +45,19 @@ describe("The private folder", () => {
     expect(() => makePrivateFolder(folder, "FOLDER_UNUSABLE")).toThrow(refused("symbolic link"));
     rmSync(join(folder, "..", "elsewhere"), { recursive: true });
     expect(() => makePrivateFolder(folder, "FOLDER_UNUSABLE")).toThrow(refused("symbolic link"));
+  });
+
+  test.skipIf(process.platform !== "linux")("is not kept open after it is created", () => {
+    const parent = realpathSync(createFolder());
+    makePrivateFolder(join(parent, "one", ".hub-webhooks"), "FOLDER_UNUSABLE");
+    const opened = readdirSync("/proc/self/fd").map((descriptor) => {
+      try {
+        return realpathSync(`/proc/self/fd/${descriptor}`);
+      } catch {
+        return "";
+      }
+    });
+    expect(opened.filter((path) => path.startsWith(parent))).toEqual([]);
   });
 
   test("is accepted with any mode if it has another name", () => {

@@ -1,4 +1,4 @@
-import { Socket } from "node:net";
+import { Server, Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openListener } from "../receiver/node/open-listener.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
@@ -55,6 +55,26 @@ test("A connection is closed half a second after the response if the body does n
   vi.advanceTimersByTime(1);
   await socket.ended;
   await expect.poll(() => listener.connectionCount).toBe(0);
+});
+
+test("A connection has no more listeners and no timer after the body has arrived late, or the client has disconnected", async () => {
+  const listening = vi.spyOn(Server.prototype, "listen");
+  const accepted: Socket[] = [];
+  listening.mockImplementationOnce(function (this: Server, ...given: unknown[]) {
+    listening.mockRestore();
+    this.on("connection", (connection: Socket) => void accepted.push(connection));
+    return Reflect.apply(this.listen, this, given);
+  });
+  const { socket } = await openRefused(10);
+  const listeners = () => ["data", "close"].map((event) => accepted[0]?.listenerCount(event));
+  const [data = 0, close = 0] = listeners();
+  socket.send("x".repeat(10));
+  await expect.poll(listeners).toEqual([data - 1, close - 1]);
+  expect(vi.getTimerCount()).toBe(0);
+
+  const left = await openRefused(10);
+  left.socket.close();
+  await expect.poll(() => vi.getTimerCount()).toBe(0);
 });
 
 describe("A request whose body stream is cancelled", () => {

@@ -226,7 +226,7 @@ export class ReceiverDeliveries implements DeliverySource {
       keys.push(...page.deliveries.map(({ endpoint, id }) => ({ endpoint, id })));
       searchedUntil = page.searchedUntil;
       cursor = page.next;
-    } while (cursor !== undefined && keys.length < maxDead && performance.now() < stopAt);
+    } while (cursor !== undefined && keys.length <= maxDead && performance.now() < stopAt);
     const isMore = cursor !== undefined || keys.length > maxDead;
     return { keys: keys.slice(0, maxDead), isMore, ...(searchedUntil !== undefined && { searchedUntil }) };
   }

@@ -183,8 +183,12 @@ export class Registrations {
   /** Returns the state of the webhook whose URL is `url`. Never rejects. */
   async find(url: string): Promise<RegistrationInfo> {
     const { now } = this.#options;
-    if (!this.#read || now() - this.#read.at > cacheMs) this.#read = { at: now(), webhooks: this.#list() };
-    const webhooks = await this.#read.webhooks;
+    const kept = this.#read;
+    // The age is negative if the clock was set back.
+    const isFresh = kept && now() >= kept.at && now() - kept.at <= cacheMs;
+    const read = isFresh ? kept : { at: now(), webhooks: this.#list() };
+    this.#read = read;
+    const webhooks = await read.webhooks;
     if ("state" in webhooks) return webhooks;
     return describeRegistration(url, { webhooks, hubUrl: this.#options.serverHub.client.hubUrl });
   }

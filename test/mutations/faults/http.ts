@@ -2,6 +2,41 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "closing waits for clients that have sent no request",
+    file: "src/receiver/node/listen.ts",
+    find: "if (!hasRequest) socket.destroy();",
+    replace: "if (!hasRequest && socket.destroyed) socket.destroy();",
+    tests: ["test/receiver/node/listen.test.ts"],
+  },
+  {
+    name: "a connection has one listener more after each body that arrives late",
+    file: "src/http-server/exchange.ts",
+    find: '    socket.off("data", onData).off("close", stop);\n',
+    replace: "",
+    tests: ["test/http-server/linger.test.ts"],
+  },
+  {
+    name: "a client that disconnects after an early response leaves a timer",
+    file: "src/http-server/exchange.ts",
+    find: '.once("close", stop).resume()',
+    replace: ".resume()",
+    tests: ["test/http-server/linger.test.ts"],
+  },
+  {
+    name: "a connection without a proxy stays open after a response without a body",
+    file: "src/core/fetch.ts",
+    find: "    if (isEmpty) incoming.resume();\n",
+    replace: "",
+    tests: ["test/core/direct-fetch.test.ts"],
+  },
+  {
+    name: "a connection without a proxy stays open after a response that is refused",
+    file: "src/core/fetch.ts",
+    find: "    incoming.destroy();\n    throw",
+    replace: "    throw",
+    tests: ["test/core/direct-fetch.test.ts"],
+  },
+  {
     name: "an early response to a request whose body stream was cancelled reads its socket from the request",
     file: "src/http-server/exchange.ts",
     find: "function linger({ incoming, socket }: Exchange): void {",

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DeliveryFilter, ReplayStarted } from "../../../src/console/protocol/deliveries.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { openReceiverConsole, payloadOf } from "./open-receiver-console.ts";
@@ -118,6 +118,14 @@ test("A server that closes does not wait for a replay that takes longer than its
   await client.change("deliveries/replay", { endpoint: "inline", id: "d-1" });
   await waitFor(() => expect(runs).toBe(2));
   await server.close();
+});
+
+test("A server that has closed leaves no timer, so that its process can end", async () => {
+  const { server } = await openReceiverConsole((receiver) => receiver.webhook("inline", () => {}));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  await server.close();
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 describe("An edited replay", () => {

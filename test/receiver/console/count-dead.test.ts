@@ -43,3 +43,24 @@ test("The count of dead deliveries continues the search to its end", async () =>
   expect(await count({ search: "D29" })).toEqual({ count: 111, isMore: false });
   expect(await count({ endpoint: "background" })).toEqual({ count: 3_000, isMore: false });
 });
+
+test("At most 10,000 dead deliveries are counted or replayed at a time, and it is reported whether there are more", async () => {
+  const file = inboxFile();
+  const inbox = await openInbox({ url: `sqlite:${file}`, now: Date.now, log: createMemoryLogger() });
+  const list = vi.spyOn(inbox, "list");
+  const { client } = await openReceiverConsole(
+    (server) => server.webhook("background", { background: true }, () => "done"),
+    { inbox },
+  );
+  const count = async () => (await client.change("deliveries/count-dead", {})).body;
+  addDead(file, "background", 10_000);
+  expect(await count()).toEqual({ count: 10_000, isMore: false });
+  addDead(file, "more", 3_000);
+  list.mockClear();
+  expect(await count()).toEqual({ count: 10_000, isMore: true });
+  // Of 1,000 deliveries each.
+  expect(list).toHaveBeenCalledTimes(11);
+  vi.spyOn(inbox, "replay").mockResolvedValue();
+  const { body } = await client.change("deliveries/replay-dead", {});
+  expect(body).toMatchObject({ replayed: 10_000, failed: 0, isMore: true });
+});

@@ -53,6 +53,37 @@ test("The activity of an endpoint survives reloads of a dev session", async () =
   expect((await fourth.ids()).sort()).toEqual(["a", "b", "c", "d"]);
 });
 
+test("The inline deliveries of a dev session keep their headers, logs, results, and originals after a reload, and a running one has failed", async () => {
+  clock.now = startedAt;
+  const endless = new Promise<void>(() => {});
+  const first = await openReceiverConsole((server) => {
+    server.webhook("inline", async (payload, { log }) => {
+      if (payload.repo.name === "acme/endless") await endless;
+      log.info("counted");
+      return { rows: 7 };
+    });
+  });
+  await first.deliver("inline", "done", { headers: { "x-region": "eu" } });
+  const key = { endpoint: "inline", id: "done" };
+  const { id: copy } = (await first.client.change("deliveries/replay", key)).body;
+  await first.untilStatus("inline", copy, "succeeded");
+  void first.deliver("inline", "endless", { payload: payloadOf("acme/endless") });
+  await first.untilStatus("inline", "endless", "running");
+  const second = await openNext(JSON.parse(JSON.stringify(await first.server[serverControl].console.takeSnapshot())));
+
+  const done = await second.one("inline", "done");
+  expect(done).toEqual(await first.one("inline", "done"));
+  expect(done.headers).toContainEqual(["x-region", "eu"]);
+  expect(done.timeline).toMatchObject([
+    { outcome: "succeeded", responseStatus: 200, result: '{"rows":7}', logs: [{}] },
+  ]);
+  expect(await second.one("inline", copy)).toMatchObject({ status: "succeeded", replayOf: "done" });
+  expect(await second.one("inline", "endless")).toMatchObject({
+    status: "failed",
+    timeline: [{ number: 1, outcome: "failed", error: { code: "CLOSING" } }],
+  });
+});
+
 test("A snapshot of another version of the package is ignored", async () => {
   clock.now = startedAt;
   const { read, ids } = await openNext({ deliveries: [{ id: 7 }], activity: { endpoints: "none" } });

@@ -129,12 +129,14 @@ describe("Pausing an endpoint", () => {
     expect(await endpoints()).toMatchObject({ one: { isPaused: true }, two: { isPaused: false } });
     await deliver("one", "a");
     await deliver("two", "b");
-    await untilStatus("two", "b", "succeeded");
-    await untilStatus("one", "a", "queued");
+    expect(await untilStatus("two", "b", "succeeded")).not.toHaveProperty("isPaused");
+    expect(await untilStatus("one", "a", "queued")).toMatchObject({ isPaused: true });
     expect(await change("pause")).toEqual({ status: 200, body: {} });
     expect(await change("resume")).toEqual({ status: 200, body: {} });
     await untilStatus("one", "a", "succeeded");
     expect(await endpoints()).toMatchObject({ one: { isPaused: false } });
+    await change("pause");
+    expect(await untilStatus("one", "a", "succeeded")).not.toHaveProperty("isPaused");
   });
 
   test("and resuming it notifies other clients", async () => {
@@ -224,14 +226,18 @@ describe("The registration of an endpoint", () => {
     });
   });
 
-  test("is read once a minute", async () => {
-    const { create, url, endpoints, clock } = await openWithHub();
-    expect((await endpoints()).works?.registration?.state).toBe("missing");
-    await create(`${url}/webhooks/works`);
+  test("is read once a minute, and when the clock was set back", async () => {
+    const { create, own, url, endpoints, clock } = await openWithHub();
+    const state = async () => (await endpoints()).works?.registration?.state;
+    expect(await state()).toBe("missing");
+    const { id } = await create(`${url}/webhooks/works`);
     clock.now += minute;
-    expect((await endpoints()).works?.registration?.state).toBe("missing");
+    expect(await state()).toBe("missing");
     clock.now += 1;
-    expect((await endpoints()).works?.registration?.state).toBe("enabled");
+    expect(await state()).toBe("enabled");
+    await own.webhooks.disable(id);
+    clock.now -= 1;
+    expect(await state()).toBe("disabled");
   });
 
   test("is unknown without a token, or with one that the Hub refuses", async () => {

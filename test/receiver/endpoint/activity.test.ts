@@ -283,6 +283,8 @@ describe("The landing page shows, for a background endpoint,", () => {
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ level: "error", outcome: "dead", deliveryId: "a", code: "PAYLOAD_INVALID" }),
     );
+    // Its handler did not run.
+    expect((await told()).activity).not.toHaveProperty("handlerTime");
   });
 
   test("a duplicate once", async () => {

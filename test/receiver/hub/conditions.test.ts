@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { markComment, markCommit } from "../../../src/hub/repositories/marker.ts";
 import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { deliveryRequest, settled, webhookPayload } from "../../../src/testing.ts";
@@ -110,6 +110,31 @@ describe("An endpoint with paths", () => {
     expect(log.lines).toMatchObject([{ level: "warn", endpoint: "act", err: { code: "HUB_UNREACHABLE" } }]);
   });
 
+  test.each<[string, EndpointOptions, WebhooksServerOptions, number]>([
+    ["4 s if the Hub waits for the response", {}, {}, 4_000],
+    ["30 s in the background", { background: true }, { inbox: "sqlite::memory:" }, 30_000],
+  ])("runs, with a warning, if the Hub does not answer within %s", async (_what, endpoint, options, limitMs) => {
+    const limits: { milliseconds: number; end: () => void }[] = [];
+    const timeout = vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
+      const limit = new AbortController();
+      limits.push({ milliseconds, end: () => limit.abort(new DOMException("It took too long.", "TimeoutError")) });
+      return limit.signal;
+    });
+    onTestFinished(() => timeout.mockRestore());
+    const { server, log, requests } = createServer(
+      { paths: "README.md", ...endpoint },
+      { [`${prefix}/compare/c1..c2`]: () => new Promise(() => {}) },
+      options,
+    );
+    const answering = server.fetch(deliveryRequest({ endpoint: "act", payload: mainPush, id: "one" }));
+    await expect.poll(() => requests).toHaveLength(1);
+    expect(limits[0]?.milliseconds).toBe(limitMs);
+    limits[0]?.end();
+    await answering;
+    await expect.poll(() => log.lines.map(({ msg }) => msg)).toContain("delivery succeeded");
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: "warn", endpoint: "act", deliveryId: "one" }));
+  });
+
   test("answers 202 before it requests the files, and is ignored in the background, not failed", async () => {
     const release = Promise.withResolvers<string>();
     const { server, log, requests } = createServer(
@@ -146,6 +171,19 @@ describe("An endpoint with paths", () => {
     await expect.poll(() => requests).toHaveLength(1);
     client.abort();
     expect((await answering).status).toBe(503);
+  });
+
+  test("is interrupted in the background when the server closes before the Hub answers, and is queued again", async () => {
+    const { server, log, requests } = createServer(
+      { paths: "README.md", background: true },
+      { [`${prefix}/compare/c1..c2`]: () => new Promise(() => {}) },
+      { inbox: "sqlite::memory:" },
+    );
+    await server.fetch(deliveryRequest({ endpoint: "act", payload: mainPush, id: "one" }));
+    await expect.poll(() => requests).toHaveLength(1);
+    await server.close();
+    const interrupted = { level: "warn", deliveryId: "one", outcome: "abandoned", code: "CLOSING" };
+    expect(log.lines).toContainEqual(expect.objectContaining(interrupted));
   });
 
   test("requires a Hub payload", () => {
@@ -292,6 +330,16 @@ describe("The Hub client of a server", () => {
   test("reports invalid options at the first call", async () => {
     const server = new WebhooksServer({ secret: false, logger: createMemoryLogger(), hub: { hubUrl: "no-url" } });
     await expect(server.hub.whoami()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("is loaded again after invalid options are fixed", async () => {
+    vi.stubEnv("HF_ENDPOINT", "no-url");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { hubUrl: _hubUrl, ...hub } = answerWith({}).options;
+    const server = new WebhooksServer({ secret: false, logger: createMemoryLogger(), hub });
+    await expect(server.hub.whoami()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    vi.stubEnv("HF_ENDPOINT", "http://hub.test");
+    expect((await server.hub.whoami()).name).toBe("ada");
   });
 
   test("has a token that is redacted in the log", async () => {

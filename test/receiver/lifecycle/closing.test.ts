@@ -4,7 +4,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../../src/core/errors.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";
+import { BackgroundWork } from "../../../src/receiver/background.ts";
 import { ReceiverConsole } from "../../../src/receiver/console/receiver-console.ts";
+import { ServerContext } from "../../../src/receiver/context.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -225,6 +227,41 @@ describe("A server", () => {
     expect([await delivered, await closing]).toEqual([200, undefined]);
   });
 
+  test("exits with 1 at the second signal, while a request is in progress", async () => {
+    const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+    onTestFinished(() => exit.mockRestore());
+    const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const server = new WebhooksServer({ logger: createMemoryLogger(), secret: false });
+    server.webhook("slow", async () => {
+      started.resolve();
+      await released.promise;
+    });
+    const { url } = await server.launch({ port: 0, handleSignals: true });
+    const delivered = deliver(url, "slow");
+    await started.promise;
+    process.emit("SIGINT", "SIGINT");
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    expect(exit).not.toHaveBeenCalled();
+    process.emit("SIGTERM", "SIGTERM");
+    expect(exit.mock.calls).toEqual([[1]]);
+    released.resolve();
+    expect(await delivered).toBe(200);
+    // Both signals close the server, because `exit` returns here.
+    await waitFor(() => expect(exit).toHaveBeenCalledTimes(3), { interval: 5 });
+  });
+
+  test("logs that an inbox that opens in the background cannot be opened if it does not manage the process", async () => {
+    inboxes.gate = Promise.resolve();
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger, inbox: `sqlite:${createFolder()}/inbox.db`, secret: false });
+    onTestFinished(() => server.close());
+    server.webhook("background", { background: true }, () => {});
+    await server.launch({ port: 0 });
+    const err = new WebhookError("The access key is invalid.", { code: "INBOX_UNUSABLE" });
+    inboxes.fail(err);
+    expect(logger.lines.at(-1)).toMatchObject({ level: "error", err, msg: expect.stringContaining("restart") });
+  });
+
   test("exits with 1 if an inbox that opens in the background cannot be opened", async () => {
     const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
     onTestFinished(() => exit.mockRestore());
@@ -255,4 +292,15 @@ describe("A server", () => {
     expect(settled).not.toHaveBeenCalled();
     expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
+});
+
+test("Closing the background work stops an inbox that a late delivery is opening", async () => {
+  inboxes.gate = new Promise(() => {});
+  const run = async () => ({ status: "succeeded", result: undefined }) as const;
+  const background = new BackgroundWork(new ServerContext({}), { run, onFailure: () => {} });
+  const opening = expect(background.open()).rejects.toMatchObject({ code: "CLOSING" });
+  await waitFor(() => expect(inboxes.opening).toBe(1), { interval: 5 });
+  await background.close(0);
+  await opening;
+  expect([background.opened, inboxes.opening]).toEqual([undefined, 0]);
 });

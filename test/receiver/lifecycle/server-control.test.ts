@@ -1,5 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
-import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
+import {
+  type EndpointOptions,
+  type LandingInfo,
+  WebhooksServer,
+  type WebhooksServerOptions,
+} from "../../../src/index.ts";
 import { type EndpointDetails, isControllableServer, serverControl } from "../../../src/receiver/control.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -79,6 +84,21 @@ describe("The control of a server", () => {
       (await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo"), secret }))).status;
     expect(await Promise.all(["session", "first", "second", "third"].map(statusWith))).toEqual([200, 200, 200, 403]);
   });
+});
+
+test("A registration of some endpoints does not change whether the others are registered", async () => {
+  let shown: unknown;
+  const landingPage = ({ endpoints }: LandingInfo) => {
+    shown = endpoints.map(({ registration }) => registration);
+    return "";
+  };
+  const server = createServer({ landingPage });
+  for (const name of ["one", "two", "three"]) server.webhook(name, () => {});
+  const { setRegistrations } = server[serverControl];
+  setRegistrations(new Map([["one", "registered"] as const, ["two", "missing"] as const]));
+  setRegistrations(new Map([["two", "registered"] as const]));
+  await server.request("/");
+  expect(shown).toEqual(["registered", "registered", "unknown"]);
 });
 
 describe("The watch and domains of an endpoint", () => {

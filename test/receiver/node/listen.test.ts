@@ -258,6 +258,15 @@ test("A route that ends Node's response during the answer is logged, and the pro
   socket.close();
 });
 
+test("A listener that closes does not wait for a client that has sent no request", async () => {
+  const { listener, url } = await open();
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => void socket.close());
+  await expect.poll(() => listener.connectionCount).toBe(1);
+  expect(await listener.close(60_000)).toBe(true);
+  await socket.ended;
+});
+
 test("A listener that closes with requests in progress resolves to false", async () => {
   const started = Promise.withResolvers<void>();
   const { listener, url } = await open({

@@ -2,9 +2,10 @@ import { once } from "node:events";
 import { connect, Server } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { WebhooksServer } from "../../../src/index.ts";
+import { WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { systemClock } from "../../../src/tunnel/clock.ts";
+import { TunnelListeners } from "../../../src/tunnel/tunnel-events.ts";
 import { freePort } from "../../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -15,19 +16,30 @@ const logger = createMemoryLogger();
 
 /** Called when a tunnel is closed. */
 const tunnelCloses = vi.hoisted(() => vi.fn());
+/** Loses the tunnel that was opened last, for its listeners. */
+const openedTunnel = vi.hoisted(() => ({ lose: (_error: WebhookError) => {} }));
 
 vi.mock(import("../../../src/tunnel/tunnel.ts"), async (importOriginal) => {
   const original = await importOriginal();
   return {
     ...original,
     async openReconnectingTunnel(...given) {
-      const tunnel = await original.openReconnectingTunnel(...given);
-      const close = tunnel.close.bind(tunnel);
-      tunnel.close = () => {
+      const opened = await original.openReconnectingTunnel(...given);
+      const close = opened.close.bind(opened);
+      opened.close = () => {
         tunnelCloses();
         return close();
       };
-      return tunnel;
+      const on = opened.on.bind(opened);
+      const listeners = new TunnelListeners();
+      opened.on = (event, listener) => {
+        const removers = [on(event, listener), listeners.add(event, listener)];
+        return () => {
+          for (const remove of removers) remove();
+        };
+      };
+      openedTunnel.lose = (error) => listeners.emit("down", error);
+      return opened;
     },
   };
 });
@@ -101,6 +113,18 @@ describe("A server launched with a tunnel", () => {
     expect((await deliver(publicUrl, secret)).status).toBe(200);
     expect(logger.text()).not.toContain(secret);
     expect(logger.text()).not.toContain("open to everyone");
+  });
+
+  test("requires a session secret already while the tunnel opens", async () => {
+    vi.stubEnv("WEBHOOK_SECRET", undefined);
+    await using host = await startLocaltunnelServer({ mode: "silent" });
+    await using server = serverWithSecret();
+    const port = await freePort();
+    const launching = server.launch({ port, host: "127.0.0.1", tunnel: { host: host.url, timeout: "15s" } });
+    await waitFor(() => expect(host.registrations).toHaveLength(1));
+    expect((await deliver(`http://127.0.0.1:${port}`)).status).toBe(401);
+    await server.close();
+    await launching;
   });
 
   test("keeps idle connections of the tunnel open", async () => {
@@ -321,7 +345,7 @@ describe("A server launched with a tunnel", () => {
       ]);
     });
     proxyAnswer.status = 200;
-    await waitFor(() => expect(said("info").at(-1)).toContain("up again"));
+    await waitFor(() => expect(said("info").join("\n")).toContain("up again"));
     await server.close();
     const before = proxyAnswer.count;
     await wait(100);
@@ -345,7 +369,7 @@ describe("A server launched with a tunnel", () => {
     await waitFor(() => expect(host.connections).toBe(0));
   });
 
-  test("answers a delivery in progress through the tunnel before it closes the tunnel", async () => {
+  test("answers a delivery in progress before it closes the tunnel, and no longer logs that the tunnel is lost", async () => {
     await using host = await startLocaltunnelServer();
     const server = serverWithSecret("s3cret-of-ours");
     tunnelCloses.mockClear();
@@ -362,10 +386,12 @@ describe("A server launched with a tunnel", () => {
     const closed = server.close();
     for (let turns = 0; turns < 100; turns += 1) await turn();
     expect(tunnelCloses).not.toHaveBeenCalled();
+    openedTunnel.lose(new WebhookError("The tunnel does not answer.", { code: "TUNNEL_FAILED" }));
     finish.resolve("done");
     expect(await (await answer).json()).toBe("done");
     await closed;
     expect(tunnelCloses).toHaveBeenCalledOnce();
+    expect(said("error")).toEqual([]);
   });
 
   test("exits with 1 at a signal if a request through the tunnel did not finish in time", async () => {
@@ -385,6 +411,7 @@ describe("A server launched with a tunnel", () => {
     await started.promise;
     process.emit("SIGTERM", "SIGTERM");
     await waitFor(() => expect(exit).toHaveBeenCalledExactlyOnceWith(1));
+    expect(said("error")).toContainEqual(expect.stringContaining('Increase "shutdownGrace"'));
     await broken;
   });
 
@@ -398,6 +425,7 @@ describe("A server launched with a tunnel", () => {
     expect(publicUrl).toBe(url);
     await expect(deliver(url)).rejects.toThrow();
     expect(logger.text()).not.toContain("The server is ready");
+    expect(logger.text()).not.toContain("webhook secret is set");
   });
 
   test("closes the tunnel after 72 hours, and logs the time at the start", async () => {

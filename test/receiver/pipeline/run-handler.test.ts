@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { HubClient } from "../../../src/client.ts";
-import { HubError, type WebhookErrorCode } from "../../../src/core/errors.ts";
+import { HubError, WebhookError, type WebhookErrorCode } from "../../../src/core/errors.ts";
 import { type Delivery, type HandlerContext, WebhooksServer } from "../../../src/index.ts";
 import { createEndpoint, type EndpointOptions, type Handler } from "../../../src/receiver/endpoint.ts";
-import { runHandler } from "../../../src/receiver/handler.ts";
+import { dropInvalidRetryTime, runHandler } from "../../../src/receiver/handler.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { hostileValues } from "../../support/hostile-values.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -359,6 +359,20 @@ describe("A handler's context", () => {
     expect(outcome).toEqual({ status: "succeeded", result: [true, true, undefined] });
   });
 
+  test("contains a request whose signal is aborted when the client disconnects", () => {
+    const client = new AbortController();
+    const { outcome } = run(
+      (_payload, { request }) => {
+        const before = request?.signal.aborted;
+        client.abort();
+        return [before, request?.signal.aborted];
+      },
+      {},
+      new Request("http://localhost/", { signal: client.signal }),
+    );
+    expect(outcome).toEqual({ status: "succeeded", result: [false, true] });
+  });
+
   test.each<[string, (context: HandlerContext<unknown>) => HandlerContext<unknown>]>([
     ["spread", (context) => ({ ...context })],
     ["assigned", (context) => Object.assign({}, context)],
@@ -446,4 +460,29 @@ test("A returned Response loses its Content-Length, because the body is framed a
   const { outcome } = run(() => new Response("three", { headers: { "content-length": "1234" } }));
   const { result } = (await outcome) as { result: Response };
   expect([result.headers.get("content-length"), await result.text()]).toEqual([null, "three"]);
+});
+
+describe("An invalid retry time", () => {
+  const endpoint = { name: "retrain", queue: undefined };
+  const attempt = { endpoint, claimed: { isLastAttempt: false }, isInterrupted: false, now: 0 };
+  const failure = { code: "HANDLER_FAILED", status: 500, retryable: true } as const;
+  const outcomeOf = (options: { retryable: boolean }) => {
+    const error = new WebhookError("The handler failed.", { ...failure, ...options });
+    return { status: "failed", error, retryAt: new Date(Number.NaN) } as const;
+  };
+
+  test("is reported", () => {
+    const outcome = dropInvalidRetryTime(outcomeOf({ retryable: true }), attempt);
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "RETRY_TIME_INVALID" } });
+    expect(outcome).not.toHaveProperty("retryAt");
+  });
+
+  test.each([
+    ["the last attempt", { claimed: { isLastAttempt: true } }, { retryable: true }],
+    ["an interrupted attempt", { isInterrupted: true }, { retryable: true }],
+    ["an error that is not retried", {}, { retryable: false }],
+  ])("does not hide the failure of %s", (_what, change, options) => {
+    const outcome = outcomeOf(options);
+    expect(dropInvalidRetryTime(outcome, { ...attempt, ...change })).toBe(outcome);
+  });
 });

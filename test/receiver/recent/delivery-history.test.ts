@@ -31,14 +31,15 @@ test("A duplicate of a running delivery is not another attempt", async () => {
   expect((await one("waits", "d-1")).timeline).toHaveLength(1);
 });
 
-test("Refused requests are not recorded", async () => {
-  const { server, deliver, ids } = await openReceiverConsole((declared) => declared.webhook("inline", () => {}));
+test("Refused requests are not recorded, and deliveries without a request are", async () => {
+  const { server, deliver, ids, one } = await openReceiverConsole((declared) => declared.webhook("inline", () => {}));
   expect(await deliver("inline", "d-1", { headers: { "x-webhook-secret": "wrong" } })).toBe(403);
   expect(await deliver("inline", "d-2", { payload: { ...payloadOf("acme/data"), repo: 7 } })).toBe(422);
   expect(await deliver("none", "d-3")).toBe(404);
   expect(await ids()).toEqual([]);
   await server.receive(payloadOf("acme/data"), { id: "d-4" });
   expect(await ids()).toEqual(["d-4"]);
+  expect(await one("inline", "d-4")).toMatchObject({ status: "succeeded", attempts: 1 });
 });
 
 const done: Outcome = { status: "succeeded", result: undefined };

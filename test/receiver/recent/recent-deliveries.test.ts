@@ -65,6 +65,15 @@ describe("Recent deliveries", () => {
     expect(idsIn(recent)).toHaveLength(Math.floor((16 * mebibyte) / bytes));
   });
 
+  test("count the details that another process has recorded", () => {
+    const details = { result: "r".repeat(16_000) };
+    const runs = many(500);
+    for (const run of runs) run.restore({ outcome: "succeeded", startedAt: new Date(0), durationMs: 1, details });
+    const kept = idsIn(keep(...runs)).length;
+    expect(kept).toBeGreaterThan(450);
+    expect(kept).toBeLessThan(500);
+  });
+
   test("do not count the result of a delivery that is not kept any longer", () => {
     const recent = new RecentDeliveries(recording);
     const run = runOf("first", { body: "x".repeat(mebibyte) });
@@ -99,6 +108,7 @@ describe("A delivery that the Hub sends again", () => {
       status: "succeeded",
       body: '{"new":1}',
       receivedAt: new Date(1),
+      finishedAt: new Date(4),
       attempts: [
         { number: 1, startedAt: new Date(1) },
         { number: 2, startedAt: new Date(3) },
