@@ -40,6 +40,8 @@ export interface LogReplayOptions {
 
 /** The number of records that are read at the same time. */
 const maxReads = 16;
+/** How many numbers after the last known record a process that takes over reads first. A loaded owner stores a record per request. */
+const firstReads = 4;
 
 /**
  * Applies the records of a log that can grow, and whose beginning can be deleted, while it is read.
@@ -60,6 +62,7 @@ export class LogReplay {
   #found = new Map<number, Gap["reason"]>();
   /** Whether the target lacks the changes of a gap that no later record describes. */
   #isIncomplete = false;
+  #newestAgeMs = Number.POSITIVE_INFINITY;
 
   constructor(options: LogReplayOptions) {
     this.#options = options;
@@ -74,6 +77,11 @@ export class LogReplay {
   /** The writer of the last readable record that was read. */
   get lastWriter(): string | undefined {
     return this.#lastWriter;
+  }
+
+  /** The age of the newest record that the last call of `catchUp` has read, in milliseconds. Infinite if it has read none. */
+  get newestAgeMs(): number {
+    return this.#newestAgeMs;
   }
 
   /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/database.ts`. */
@@ -102,6 +110,7 @@ export class LogReplay {
     const last = await this.#findLast(
       Math.max(lastKnown, snapshot.newest, this.#next - 1, recordNumber(listed.at(-1)?.key ?? "") ?? 0),
     );
+    this.#newestAgeMs = Number.POSITIVE_INFINITY;
     const reads: Promise<ReadObject<LogRecord>>[] = [];
     for (let number = this.#next; number <= last; number += 1) {
       while (reads.length < maxReads && number + reads.length <= last) {
@@ -162,7 +171,8 @@ export class LogReplay {
 
   /** Returns the number of the last record. A list can hide the newest records, so the next numbers are read. */
   async #findLast(listed: number): Promise<number> {
-    for (let [last, width] = [listed, 1]; ; width = Math.min(2 * width, maxReads)) {
+    const { isReadOnly = false } = this.#options;
+    for (let [last, width] = [listed, isReadOnly ? 1 : firstReads]; ; width = Math.min(2 * width, maxReads)) {
       const numbers = Array.from({ length: width }, (_, index) => last + 1 + index);
       const found = await Promise.all(numbers.map((number) => this.#options.store.get(recordKey(number))));
       const newest = numbers[found.findLastIndex((object) => object !== undefined)];
@@ -175,9 +185,11 @@ export class LogReplay {
 
   #read(number: number, bytes: number | undefined): Promise<ReadObject<LogRecord>> {
     return readObject(this.#options.store, recordKey(number), {
-      decode: async (body) => {
+      decode: async (body, ageMs) => {
         const record = await decodeRecord(body);
-        return record?.number === number ? record : undefined;
+        if (record?.number !== number) return undefined;
+        this.#newestAgeMs = Math.min(this.#newestAgeMs, ageMs);
+        return record;
       },
       bytes,
       isObsolete: () => this.#isOutdated(number),

@@ -100,23 +100,28 @@ async function openOwnedInbox(
       fenced.resolve(by);
     },
   };
-  // Before the snapshot is read, because this check is repeated while another process owns the inbox.
-  await checkOwner(taking);
-  const folder = createWorkingFolder(parentFolder);
+  const prepared = checkOwner(taking).then(() => createWorkingFolder(parentFolder));
+  // After another process has taken over the inbox, this check is repeated for a long time.
+  if (!isFirst) await prepared;
+  const target = prepared.then(({ file }) => snapshotFile(file));
+  const restoring = restoreSnapshot({ store, target, log });
+  // The error of the check is more important.
+  for (const pending of [target, restoring]) pending.catch(() => {});
+  const folder = await prepared;
   const { file } = folder;
   let working: WorkingDatabase | undefined;
   let opened: SqliteInbox | undefined;
   let heartbeat: OwnerHeartbeat | undefined;
   let taken: Awaited<ReturnType<typeof takeOverLog>>;
   try {
-    const [snapshot] = await Promise.all([
-      restoreSnapshot({ store, target: snapshotFile(file), log }),
-      options.checkStore(),
-    ]);
+    const storeChecked = options.checkStore();
+    // The error is thrown before the takeover.
+    storeChecked.catch(() => {});
+    const snapshot = await restoring;
     signal.throwIfAborted();
     working = new WorkingDatabase(file, store.name);
     const replay = new LogReplay({ store, target: working, snapshot, log });
-    taken = await takeOverLog({ ...taking, replay });
+    taken = await takeOverLog({ ...taking, replay, storeChecked });
     if (taken === undefined) {
       working.close();
       folder[Symbol.dispose]();

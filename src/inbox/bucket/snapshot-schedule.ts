@@ -25,7 +25,7 @@ export interface SnapshotThreadData {
 export type CopiedDatabase = Pick<DatabaseCopy, "number" | "fences">;
 
 /** Copies a database that is in use. Dispose of the copy after use. `signal`: stops the copy. */
-async function copyDatabase(file: string, signal: AbortSignal): Promise<DatabaseCopy & AsyncDisposable> {
+async function copyInThread(file: string, signal: AbortSignal): Promise<DatabaseCopy & AsyncDisposable> {
   const copy = `${file}.snapshot-${crypto.randomUUID()}`;
   const remove = () => rm(copy, { force: true });
   try {
@@ -114,6 +114,8 @@ interface SnapshotScheduleOptions {
   snapshotBytes: number;
   /** Default 1,000. */
   minRecords?: number;
+  /** Copies the working file. Default: in a thread. */
+  copyDatabase?: typeof copyInThread;
 }
 
 /** Stores a snapshot from time to time, so that a start reads few records and old records can be deleted. */
@@ -156,7 +158,7 @@ export class SnapshotSchedule {
   }
 
   async #run(): Promise<void> {
-    const { store, file, log, monotonicNow } = this.#options;
+    const { store, file, log, monotonicNow, copyDatabase = copyInThread } = this.#options;
     const [records, recordBytes] = [this.#records, this.#recordBytes];
     try {
       const { signal } = this.#closed;

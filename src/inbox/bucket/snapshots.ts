@@ -114,7 +114,8 @@ export async function restoreSnapshot({
   log,
 }: {
   store: ObjectStore;
-  target: SnapshotTarget;
+  /** Until the promise resolves, only the manifest of the snapshot is read. */
+  target: SnapshotTarget | Promise<SnapshotTarget>;
   log: Logger;
 }): Promise<RestoredSnapshot> {
   const damaged = new Set<number>();
@@ -124,7 +125,7 @@ export async function restoreSnapshot({
     const number = numbers.find(isCandidate);
     newest = Math.max(newest, numbers[0] ?? 0);
     if (number === undefined) {
-      await target.write(noParts());
+      await (await target).write(noParts());
       return { number: 0, bytes: 0, newest, damaged };
     }
     const result = await restore({ store, target, number, sizes, isCandidate });
@@ -157,13 +158,14 @@ async function restore({
   isCandidate,
 }: {
   store: ObjectStore;
-  target: SnapshotTarget;
+  target: SnapshotTarget | Promise<SnapshotTarget>;
   number: number;
   sizes: ReadonlyMap<string, number>;
   isCandidate: (number: number) => boolean;
 }): Promise<Manifest | "damaged" | "obsolete"> {
   const isObsolete = async () => (await listSnapshots(store)).numbers.find(isCandidate) !== number;
   const manifest = await readManifest(store, number, { bytes: sizes.get(manifestKey(number)), isObsolete });
+  const prepared = await target;
   if (manifest.state === "missing") throw noReadableSnapshot();
   if (manifest.state !== "readable") return manifest.state === "obsolete" ? "obsolete" : "damaged";
   const { content } = manifest;
@@ -179,7 +181,7 @@ async function restore({
       }
     }
   }
-  const bytes = await target.write(readParts());
+  const bytes = await prepared.write(readParts());
   return problem ?? (bytes === content.bytes ? content : "damaged");
 }
 

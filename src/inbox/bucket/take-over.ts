@@ -35,21 +35,50 @@ const maxRequestAgeMs = 30_000;
 /** After a yield in vain, requests are ignored for this time in milliseconds, so that crashing processes cannot block the owner. */
 const pauseAfterYieldMs = 60_000;
 
+/** The interval of requests to yield. The owner can ignore requests for a minute, and ignores old ones. */
+const requestIntervalMs = 10_000;
+
 /**
  * Requests the owners of the same Space to stop appending records, so that this process can append its takeover. Otherwise, a loaded
- * owner could always store the next record first. Returns a function that withdraws the requests.
+ * owner could always store the next record first.
  */
-async function requestYield(
-  store: ObjectStore,
-  { heartbeats, owner, writerId }: { heartbeats: readonly Heartbeat[]; owner: Owner; writerId: string },
-): Promise<() => Promise<void>> {
-  const keys = heartbeats
-    .filter((heartbeat) => isLive(heartbeat) && isSameSpace(heartbeat.owner, owner))
-    .map((heartbeat) => yieldKey(heartbeat.writerId));
-  const request: z.infer<typeof yieldRequestSchema> = { writerId, owner };
-  // Without a request, the processes race for the next record.
-  await Promise.all(keys.map((key) => store.put(key, encodeJson(request)).catch(() => {})));
-  return async () => void (await Promise.all(keys.map((key) => store.delete(key).catch(() => {}))));
+class YieldRequest {
+  readonly #options: Pick<TakeOverOptions, "store" | "log" | "monotonicNow">;
+  readonly #keys: readonly string[];
+  readonly #body: Uint8Array;
+  #dueAt = Number.NEGATIVE_INFINITY;
+  #sent: Promise<unknown> | undefined;
+
+  constructor(
+    { store, log, monotonicNow, writerId, owner, rules }: TakeOverOptions,
+    { heartbeats }: { heartbeats: readonly Heartbeat[] },
+  ) {
+    this.#options = { store, log, monotonicNow };
+    this.#body = encodeJson({ writerId, owner } satisfies z.infer<typeof yieldRequestSchema>);
+    this.#keys = heartbeats
+      .filter((heartbeat) => rules.mayReplace && isLive(heartbeat) && isSameSpace(heartbeat.owner, owner))
+      .map((heartbeat) => yieldKey(heartbeat.writerId));
+  }
+
+  /** Starts to send the requests, unless they were sent in the last seconds. */
+  send(): void {
+    const { store, log, monotonicNow } = this.#options;
+    if (this.#keys.length === 0 || monotonicNow() < this.#dueAt) return;
+    this.#dueAt = monotonicNow() + requestIntervalMs;
+    if (this.#sent === undefined) {
+      log.info("Another process stores records, so this process has requested the inbox from the owners of its Space.");
+    }
+    // Without a request, the processes race for the next record.
+    const sent = this.#keys.map((key) => store.put(key, this.#body).catch(() => {}));
+    this.#sent = Promise.all([this.#sent, ...sent]);
+  }
+
+  async withdraw(): Promise<void> {
+    if (this.#sent === undefined) return;
+    // A request in flight could otherwise be stored after its removal.
+    await this.#sent;
+    await Promise.all(this.#keys.map((key) => this.#options.store.delete(key).catch(() => {})));
+  }
 }
 
 interface YieldGateOptions extends Pick<OwnerHeartbeatOptions, "store" | "owner" | "log" | "monotonicNow" | "wait"> {
@@ -137,9 +166,6 @@ export class YieldGate {
   }
 }
 
-/** The interval of requests to the owner to yield. */
-const requestIntervalMs = 10_000;
-
 /** Who may take over an inbox. */
 interface TakeoverRules {
   /** Whether to take over the inbox although its owner still runs. */
@@ -165,6 +191,8 @@ interface TakeOverOptions {
   fencedBy?: string | undefined;
   /** See `OwnerHeartbeatOptions`. */
   heartbeatMs?: number | undefined;
+  /** Rejects if the store cannot be used. Until it resolves, the takeover is not stored. */
+  storeChecked?: Promise<void>;
 }
 
 /** A log that this process owns. */
@@ -201,6 +229,11 @@ export async function checkOwner(
   return others;
 }
 
+/** An owner that has stored no record for this time in milliseconds counts as idle. */
+const minIdleMs = 5_000;
+/** A process that has read more records than this number reads the log again, because its owner has stored further ones. */
+const maxNewRecords = 16;
+
 /**
  * Reads the log to its end and appends a record that fences the previous owner. Returns `undefined` if the working file is outdated.
  *
@@ -211,12 +244,24 @@ export async function takeOverLog({
   ...options
 }: TakeOverOptions & { replay: LogReplay }): Promise<OwnedLog | undefined> {
   let lastKnown = 0;
+  let read = Number.POSITIVE_INFINITY;
   for (;;) {
     options.signal.throwIfAborted();
+    const { next: first, lastWriter: checked } = replay;
+    const checking = checkOwner(options, checked);
+    // The error is thrown after the log was read.
+    checking.catch(() => {});
     if (!(await replay.catchUp(lastKnown))) return undefined;
-    const earlier = await checkOwner(options, replay.lastWriter);
+    const earlier = await checking;
     lastKnown = Math.max(0, ...earlier.map(({ position }) => position));
-    if (replay.next <= lastKnown) continue;
+    const { lastWriter } = replay;
+    const isChecked = lastWriter === checked || earlier.some(({ writerId }) => writerId === lastWriter);
+    if (replay.next <= lastKnown || !isChecked) continue;
+    const lastRead = read;
+    read = replay.next - first;
+    // An owner that stores records faster than they are read must not prevent the takeover.
+    if (read > maxNewRecords && read < lastRead / 2) continue;
+    await options.storeChecked;
     const result = await race(replay, { ...options, earlier });
     if (result !== "another takeover") return result === "outdated" ? undefined : result;
   }
@@ -230,14 +275,15 @@ async function race(
   replay: LogReplay,
   options: TakeOverOptions & Pick<OwnedLog, "earlier">,
 ): Promise<OwnedLog | "another takeover" | "outdated"> {
-  const { store, writerId, owner, rules, log, monotonicNow, wait, signal, earlier, heartbeatMs } = options;
+  const { store, writerId, owner, log, monotonicNow, wait, signal, earlier, heartbeatMs } = options;
   const shared = { store, writerId, owner, log, monotonicNow, wait };
   const fences = replay.fences.length;
-  let withdraw: (() => Promise<void>) | undefined;
-  let requestAt = Number.NEGATIVE_INFINITY;
-  // The heartbeat precedes the record, so that another process that starts now finds an owner.
-  await storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
+  const request = new YieldRequest(options, { heartbeats: earlier });
   try {
+    // An idle owner needs no request, because it does not compete for the next record.
+    if (replay.newestAgeMs < minIdleMs) request.send();
+    // The heartbeat precedes the record, so that another process that starts now finds an owner.
+    await storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
     for (;;) {
       signal.throwIfAborted();
       const gate = new YieldGate(shared);
@@ -262,22 +308,13 @@ async function race(
         await removeHeartbeat();
         return isOutdated ? "outdated" : "another takeover";
       }
-      // An idle owner needs no request, because the first attempt succeeds.
-      if (!rules.mayReplace || monotonicNow() < requestAt) continue;
-      if (!withdraw) {
-        log.info(
-          "Another process stores records, so this process has requested the inbox from the owners of its Space.",
-        );
-      }
-      // The owner can ignore requests for a minute, and ignores old ones.
-      requestAt = monotonicNow() + requestIntervalMs;
-      withdraw = await requestYield(store, { heartbeats: earlier, owner, writerId });
+      request.send();
     }
   } catch (error) {
     await removeHeartbeat();
     throw error;
   } finally {
-    void withdraw?.();
+    void request.withdraw();
   }
 
   async function removeHeartbeat(): Promise<void> {

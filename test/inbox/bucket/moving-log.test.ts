@@ -41,6 +41,9 @@ const steps: readonly [string, (request: StoreRequest) => boolean][] = [
   ["takes over", (request) => request.method === "put" && isRecord(request)],
 ];
 
+/** The owner continues to store records, because it yields only to a process of its Space. */
+const forced = { spaceId: undefined, takeOver: true };
+
 /** Opens an inbox, and pauses at the first request for which `isPaused` returns `true`. `hasStaleLists`: lists do not change after that. */
 async function pauseAt(
   store: MemoryObjectStore,
@@ -78,7 +81,7 @@ describe("A log that is continued and pruned during a start", () => {
     const [oldest] = manifests(store);
     let lines: readonly { level: string }[] = [];
     const resume = await pauseAt(store, pause, async (view) => {
-      const { inbox, logger } = await openMemoryInbox(view);
+      const { inbox, logger } = await openMemoryInbox(view, forced);
       lines = logger.lines;
       return inbox;
     });
@@ -109,11 +112,20 @@ describe("A log that is continued and pruned during a start", () => {
   });
 });
 
+test("an owner that takes over while another process reads the log keeps the inbox", async () => {
+  const store = new MemoryObjectStore();
+  const isPaused = ({ method, key }: StoreRequest) => method === "list" && key === "log/";
+  const resume = await pauseAt(store, { isPaused }, async (view) => (await openMemoryInbox(view)).inbox);
+  const { inbox: owner } = await openMemoryInbox(store, { spaceId: "other/receiver" });
+  await expect(resume()).rejects.toMatchObject({ code: "INBOX_IN_USE" });
+  await owner.accept(incoming("a"));
+});
+
 test("a record that is damaged before the takeover is a gap, although the process takes over after it", async () => {
   const store = new MemoryObjectStore();
   const { inbox: owner } = await openMemoryInbox(store);
   const isPaused = (request: StoreRequest) => request.method === "put" && isRecord(request);
-  const resume = await pauseAt(store, { isPaused }, async (view) => (await openMemoryInbox(view)).inbox);
+  const resume = await pauseAt(store, { isPaused }, async (view) => (await openMemoryInbox(view, forced)).inbox);
   await owner.accept(incoming("a"));
   const number = Math.max(...[...store.objects.keys()].map((key) => recordNumber(key) ?? 0));
   store.objects.set(recordKey(number), { body: new Uint8Array(99), storedAt: 0 });
@@ -145,15 +157,18 @@ test.each([
   for (const id of ["a", "b", "c"]) await owner.accept(incoming(id));
   ids.push("a", "b", "c");
   await owner.close(0);
-  for (const fault of [
-    firstTimes(2, "short", ["get"]),
-    firstTimes(2, "hidden", ["get"]),
+  for (const createFault of [
+    () => firstTimes(2, "short", ["get"]),
+    () => firstTimes(2, "hidden", ["get"]),
     // The list of an empty bucket.
-    firstTimes(Number.POSITIVE_INFINITY, "stale", ["list"]),
+    () => firstTimes(Number.POSITIVE_INFINITY, "stale", ["list"]),
   ]) {
     const store = new MemoryObjectStore();
     for (const [key, object] of written.objects) store.objects.set(key, object);
-    const { inbox, logger } = await openMemoryInbox(viewOf(store, fault));
+    const reader = await BucketReader.open({ store: viewOf(store, createFault()), log: createMemoryLogger() });
+    expect(await listIds(reader)).toEqual(ids);
+    await reader.close();
+    const { inbox, logger } = await openMemoryInbox(viewOf(store, createFault()));
     expect(await listIds(inbox)).toEqual(ids);
     expect(await inbox.problems()).toEqual([]);
     expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);

@@ -3,12 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { decodeRecord, recordKey, recordNumber } from "../../../src/inbox/bucket/log.ts";
-import { SnapshotSchedule } from "../../../src/inbox/bucket/snapshot-schedule.ts";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
-import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
-import { openLoggedTable } from "./logged-table.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";
 import { openMemoryInbox } from "./open-memory-inbox.ts";
 
@@ -160,85 +157,7 @@ test("a snapshot is not used if the store damages a part", async () => {
   expect(manifests(store)).toEqual([]);
 });
 
-/** Opens a schedule whose snapshots are due after three large records, and wait for the test. */
-async function openSchedule() {
-  const store = new MemoryObjectStore();
-  const { file, write, table } = await openLoggedTable(store);
-  const delivery = { id: "a", endpoint: "retrain", body: "{}", receivedAt: new Date(0) };
-  await write(() => table.add(delivery, { now: 0, maxQueued: 1 }));
-  // The schedule reads the clock only if a snapshot is due.
-  let due = 0;
-  const monotonicNow = () => {
-    due += 1;
-    return 0;
-  };
-  const log = createMemoryLogger();
-  const schedule = new SnapshotSchedule({
-    store,
-    file,
-    log,
-    monotonicNow,
-    records: 0,
-    snapshotBytes: 0,
-    minRecords: 3,
-  });
-  const parts: PromiseWithResolvers<undefined>[] = [];
-  store.intercept = ({ method, key }) => {
-    if (method !== "put" || !key.endsWith("/000000")) return undefined;
-    const part = Promise.withResolvers<undefined>();
-    parts.push(part);
-    return part.promise;
-  };
-  const count = (records: number, bytes: number) => {
-    for (let counted = 0; counted < records; counted += 1) schedule.countRecord(bytes);
-  };
-  count(3, 1_000_000);
-  await waitFor(() => expect(parts).toHaveLength(1));
-  return {
-    count,
-    due: () => due,
-    /** Ends the first snapshot, and starts the second one. */
-    startNext: async () => {
-      parts[0]?.resolve(undefined);
-      // Another snapshot can only start after the first one has ended.
-      await waitFor(() => {
-        schedule.start();
-        expect(parts).toHaveLength(2);
-      });
-    },
-    close: async () => {
-      parts[1]?.resolve(undefined);
-      await schedule.close();
-    },
-  };
-}
-
-test("records that are stored during a snapshot count for the next one", async () => {
-  const { count, due, startNext, close } = await openSchedule();
-  count(2, 1_000_000);
-  await startNext();
-  const before = due();
-  count(1, 1_000_000);
-  expect(due()).toBe(before + 1);
-  await close();
-});
-
-test("neither the number nor the size of the records before a snapshot counts for the next one", async () => {
-  const { count, due, startNext, close } = await openSchedule();
-  await startNext();
-  const before = due();
-  count(2, 1_000_000);
-  expect(due()).toBe(before);
-  await close();
-  const small = await openSchedule();
-  await small.startNext();
-  const beforeSmall = small.due();
-  small.count(5, 1);
-  expect(small.due()).toBe(beforeSmall);
-  await small.close();
-});
-
-test("a snapshot that cannot be stored changes nothing, and is retried", async () => {
+test("a snapshot that cannot be stored changes nothing", async () => {
   const store = new MemoryObjectStore();
   const { inbox, logger } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
   store.intercept = ({ method, key }) => (method === "put" && key.startsWith("snapshots/") ? "refused" : undefined);

@@ -45,8 +45,8 @@ export class VirtualClock {
       await new Promise((resolve) => setTimeout(resolve, 4));
       if (isDone?.()) return;
     }
-    // A jump must not overtake the start of a process, which writes its working file.
-    while ((this.#next?.at ?? Number.POSITIVE_INFINITY) > this.now + 1_000 && isUsingFiles()) await settle(true);
+    // The start of a process, which writes its working file, must not appear to take a long time.
+    while (isUsingFiles()) await settle(true);
     const next = this.#next;
     if (next === undefined || next.at > until) this.now = Math.max(this.now, Math.min(until, this.now + 60_000));
     else {

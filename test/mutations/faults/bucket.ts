@@ -4,6 +4,7 @@ const model = "test/inbox/bucket/protocol-model.test.ts";
 const movingLog = "test/inbox/bucket/moving-log.test.ts";
 const snapshots = "test/inbox/bucket/snapshots.test.ts";
 const replay = "test/inbox/bucket/log-replay.test.ts";
+const schedule = "test/inbox/bucket/snapshot-schedule.test.ts";
 const ownership = "test/inbox/bucket/ownership.test.ts";
 
 export const faults: readonly Fault[] = [
@@ -126,7 +127,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bucket/snapshot-schedule.ts",
     find: "this.#records -= records;",
     replace: "this.#records = records * 0;",
-    tests: [snapshots],
+    tests: [schedule],
   },
   {
     name: "a repair queues deliveries that the inbox contains",
@@ -175,6 +176,41 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bucket/take-over.ts",
     find: "const requestIntervalMs = 10_000;",
     replace: "const requestIntervalMs = 10_000_000;",
+    tests: [ownership],
+  },
+  {
+    name: "a new process requests the inbox from a loaded owner only after its first attempt",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "if (replay.newestAgeMs < minIdleMs) request.send();",
+    replace: "",
+    tests: [ownership],
+  },
+  {
+    name: "a new process requests the inbox from an idle owner",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "if (replay.newestAgeMs < minIdleMs) request.send();",
+    replace: "request.send();",
+    tests: [ownership],
+  },
+  {
+    name: "the records that a loaded owner stores while a long log is read delay the takeover",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "    if (read > maxNewRecords && read < lastRead / 2) continue;\n",
+    replace: "",
+    tests: [ownership],
+  },
+  {
+    name: "an owner that took over while the log was read is not checked",
+    file: "src/inbox/bucket/take-over.ts",
+    find: " || !isChecked",
+    replace: "",
+    tests: [movingLog],
+  },
+  {
+    name: "a process takes over before the check of its store has ended",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "    await options.storeChecked;\n",
+    replace: "",
     tests: [ownership],
   },
   {
@@ -337,7 +373,28 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bucket/snapshot-schedule.ts",
     find: "      this.#recordBytes -= recordBytes;\n",
     replace: "",
-    tests: ["test/inbox/bucket/snapshots.test.ts"],
+    tests: [schedule],
+  },
+  {
+    name: "a snapshot that failed is retried with the next record",
+    file: "src/inbox/bucket/snapshot-schedule.ts",
+    find: " && monotonicNow() >= this.#retryAt",
+    replace: "",
+    tests: [schedule],
+  },
+  {
+    name: "small records never lead to a snapshot",
+    file: "src/inbox/bucket/snapshot-schedule.ts",
+    find: " || this.#records >= maxRecords",
+    replace: "",
+    tests: [schedule],
+  },
+  {
+    name: "a snapshot starts after the inbox was closed",
+    file: "src/inbox/bucket/snapshot-schedule.ts",
+    find: "    if (this.#closed.signal.aborted) return;\n    this.#running",
+    replace: "    this.#running",
+    tests: [schedule],
   },
   {
     name: "a gap that the log describes makes later unreadable records without changes gaps",
