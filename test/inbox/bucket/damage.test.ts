@@ -157,6 +157,23 @@ test("records that are missing at the end of the log are a gap, because the last
   expect(lastRecord(store)).toBeGreaterThan(last);
 });
 
+test("a gap that cannot be recorded after the takeover leaves no owner, so that another process can start at once", async () => {
+  const store = new MemoryObjectStore();
+  const numbers = await storeDeliveries(store, ["a", "b"]);
+  damage(store, numbers.get("a") ?? 0, "torn");
+  let puts = 0;
+  store.intercept = ({ method, key }) => {
+    if (method !== "put" || recordNumber(key) === undefined) return undefined;
+    puts += 1;
+    return puts > 1 ? "refused" : undefined;
+  };
+  await expect(openMemoryInbox(store)).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+  expect(puts).toBe(2);
+  store.intercept = () => undefined;
+  const { inbox } = await openMemoryInbox(store, { spaceId: "me/copy" });
+  expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]);
+});
+
 test("a torn record that its writer stored again is not a gap", async () => {
   const store = new MemoryObjectStore();
   const { inbox: first } = await openMemoryInbox(store);

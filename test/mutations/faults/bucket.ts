@@ -8,6 +8,13 @@ const ownership = "test/inbox/bucket/ownership.test.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "a command tries without a limit to open an inbox that it has taken over",
+    file: "src/inbox/bucket/bucket-inbox.ts",
+    find: "if (fencedBy === undefined ? !canRetry",
+    replace: "if (isFirst ? !canRetry",
+    tests: ["test/inbox/bucket/damage.test.ts"],
+  },
+  {
     name: "records that were deleted after a snapshot count as missing",
     file: "src/inbox/bucket/log-replay.ts",
     find: "isObsolete: () => this.#isOutdated(number),",
@@ -222,7 +229,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a server waits for an owner that still runs",
     file: "src/inbox/bucket/bucket-inbox.ts",
-    find: "canHeal(thrown) && !watch.hasRenewed(thrown)",
+    find: "canHeal(thrown) && !(isFirst && watch.hasRenewed(thrown))",
     replace: "canHeal(thrown)",
     tests: [ownership],
   },
