@@ -165,6 +165,23 @@ describe("A prune of many deliveries", () => {
   });
 });
 
+test("Each step of a prune removes a delivery, even if it takes long to find one", async () => {
+  const file = inboxFile();
+  const database = openInboxDatabase(file);
+  onTestFinished(() => database.close());
+  fill(file, { count: 3, status: "succeeded" });
+  const { pruner } = new DeliveryTable(database);
+  let now = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => {
+    now += 10;
+    return now;
+  });
+  onTestFinished(() => clock.mockRestore());
+  const limits = { bodiesBefore: 2, idsBefore: 0 };
+  const steps = Array.from({ length: 3 }, () => pruner.prune("retrain", limits));
+  expect(steps.map(({ count }) => count)).toEqual([1, 1, 1]);
+});
+
 describe("A replay of many dead deliveries", () => {
   test("runs in steps with other writes in between, and replays each delivery once", async () => {
     const { inbox, file } = openInbox();

@@ -2,6 +2,13 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "SQLite: a step of a prune removes nothing if it takes long to find deliveries",
+    file: "src/inbox/sqlite/delivery-pruner.ts",
+    find: "if (count > 0 && performance",
+    replace: "if (performance",
+    tests: ["test/inbox/sqlite/prune-inbox.test.ts"],
+  },
+  {
     name: "SQLite: a process that lives through an outage of writes loses its deliveries when the outage ends",
     file: "src/inbox/sqlite/lease-recovery.ts",
     find: "        this.#monitor.reset();\n",
