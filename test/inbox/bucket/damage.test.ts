@@ -83,6 +83,8 @@ describe.each(["deleted", "torn"] as const)("If a record was %s", (how) => {
     const { inbox } = await openMemoryInbox(store);
     store.objects.set(recordKey(number), { body: original, storedAt: Date.now() });
     expect(await inbox.repair()).toEqual([{ record: number, isReadable: true, recovered: 1 }]);
+    // The copy of a torn record contains payloads.
+    expect(store.objects.has(quarantineKey(number))).toBe(false);
     expect(await inbox.get({ id: "b", endpoint: "retrain" })).toMatchObject({
       status: "queued",
       body: incoming("b").body,
