@@ -123,6 +123,59 @@ export const faults: readonly Fault[] = [
     tests: ["test/inbox/sqlite/background-maintenance.test.ts"],
   },
   {
+    name: "BullMQ: the thread renews all leases that have ended",
+    file: "src/inbox/bullmq/lease-renewer.ts",
+    find: "this.#freeSlots.pop() ?? this.#slots++",
+    replace: "this.#slots++",
+    tests: ["test/inbox/bullmq/lease-renewer.test.ts"],
+  },
+  {
+    name: "BullMQ: the end of an interrupted attempt is not reported",
+    file: "src/inbox/bullmq/queue-worker.ts",
+    find: `      run.outcome.onStored?.({ status: "queued", dueAt: this.#options.now(), counts: false });`,
+    replace: "",
+    tests: ["test/inbox/bullmq/held-leases.test.ts"],
+  },
+  {
+    name: "BullMQ: a success after the lease was lost is not reported",
+    file: "src/inbox/bullmq/queue-worker.ts",
+    find: `      outcome.onStored?.({ status: outcome.status });
+`,
+    replace: "",
+    tests: ["test/inbox/bullmq/held-leases.test.ts"],
+  },
+  {
+    name: "BullMQ: a delivery is read with the attempts of another status",
+    file: "src/inbox/bullmq/stored-queue.ts",
+    find: "if (after === state || attempt === maxReads) return stored;",
+    replace: "return stored;",
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
+  },
+  {
+    name: "BullMQ: a dead delivery that is pruned while it is received again is lost",
+    file: "src/inbox/bullmq/stored-queue.ts",
+    find: `    if (!job) return this.#add(delivery, options);
+`,
+    replace: `    if (!job) return true;
+`,
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
+  },
+  {
+    name: "BullMQ: a delivery that was just queued again cannot be discarded",
+    file: "src/inbox/bullmq/stored-queue.ts",
+    find: `if (status === "running" || attempt === maxReads) throw`,
+    replace: "if (attempt >= 1) throw",
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
+  },
+  {
+    name: "BullMQ: an ignored delivery that was replayed while it ended still counts as ignored",
+    file: "src/inbox/bullmq/stored-queue.ts",
+    find: `        await this.#server.ignored.forget(this.#queue, [String(job.id)]);
+`,
+    replace: "",
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
+  },
+  {
     name: "SQLite: a step of a prune removes nothing if it takes long to find deliveries",
     file: "src/inbox/sqlite/delivery-pruner.ts",
     find: "if (count > 0 && performance",
