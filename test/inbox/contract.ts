@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Outcome } from "../../src/payload/parse.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -286,12 +286,16 @@ function describeClosing(engine: Engine): void {
 
     test("does not count the failure of an aborted handler", async () => {
       const first = await openInbox(engine);
+      const onStored = vi.fn();
       const runs = work(first.inbox, (_claimed, signal) => {
-        return new Promise((resolve) => signal.addEventListener("abort", () => resolve(failed({ retryable: false }))));
+        const ended = { ...failed({ retryable: false }), onStored };
+        return new Promise((resolve) => signal.addEventListener("abort", () => resolve(ended)));
       });
       await first.inbox.accept(incoming("a"));
       await waitFor(() => expect(runs).toHaveLength(1));
       expect(await first.inbox.close(10_000)).toEqual({ interrupted: 1 });
+      const next = { status: "queued", dueAt: expect.any(Number), counts: false };
+      expect(onStored).toHaveBeenCalledExactlyOnceWith(next);
       const second = await openInbox(engine, { store: first.store });
       expect(await second.inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({
         status: "queued",

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
-import type { AttemptDetails, ClaimedDelivery, EndpointQueue, Inbox } from "../../src/inbox/inbox.ts";
+import type { ClaimedDelivery, EndpointQueue, FinishedRun, Inbox } from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry.ts";
 import type { Outcome } from "../../src/payload/parse.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
@@ -79,12 +79,10 @@ interface FailureOptions {
   cause?: unknown;
 }
 
-type DetailedOutcome = Outcome & { readonly details?: AttemptDetails };
-
 /** Starts a worker for an endpoint. Returns a list that contains the deliveries it has run so far. */
 export function work(
   inbox: Inbox,
-  run: (claimed: ClaimedDelivery, signal: AbortSignal) => DetailedOutcome | Promise<DetailedOutcome>,
+  run: (claimed: ClaimedDelivery, signal: AbortSignal) => FinishedRun | Promise<FinishedRun>,
   queue: Partial<EndpointQueue> = {},
 ): ClaimedDelivery[] {
   const runs: ClaimedDelivery[] = [];

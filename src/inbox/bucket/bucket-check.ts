@@ -113,7 +113,7 @@ class CheckedStore implements ObjectStore {
   /** The number of conditional writes that succeeded although an earlier one for the same key had succeeded. */
   doubled = 0;
   readonly #options: { store: ObjectStore; prefix: string; signal: AbortSignal };
-  /** The keys that can exist, also if they cannot be listed. */
+  /** The keys of all objects that were stored, except those that were removed. */
   readonly #written = new Set<string>();
   /** The keys for which a conditional write has succeeded, until they are deleted. */
   readonly #created = new Set<string>();
@@ -166,8 +166,7 @@ class CheckedStore implements ObjectStore {
   }
 
   async #remove(): Promise<void> {
-    const { store, prefix } = this.#options;
-    for (const { key } of await store.list(prefix).catch(() => [])) this.#written.add(key);
+    const { store } = this.#options;
     const keys = [...this.#written];
     const removeSome = async () => {
       for (let key = keys.pop(); key !== undefined; key = keys.pop()) {

@@ -284,8 +284,9 @@ export class BucketInbox implements Inbox {
         return undefined;
       } catch (error) {
         if (signal.aborted) return undefined;
-        const { canRetry = (thrown) => canHeal(thrown) && !watch.hasRenewed(thrown) } = this.#options;
-        if (opening.isFirst ? !canRetry(error) : !canHeal(error)) {
+        const { isFirst } = opening;
+        const { canRetry = (thrown) => canHeal(thrown) && !(isFirst && watch.hasRenewed(thrown)) } = this.#options;
+        if (fencedBy === undefined ? !canRetry(error) : !canHeal(error)) {
           this.#reportFailure(error);
           onFailure?.(error);
           throw error;

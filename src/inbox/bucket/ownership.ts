@@ -47,6 +47,8 @@ export interface HeartbeatSenderData {
 interface HeartbeatSenderOptions extends Pick<HeartbeatSenderData, "connection" | "key" | "heartbeat" | "intervalMs"> {
   /** Returns the current position. */
   readPosition: () => number;
+  /** After this time in milliseconds, a blocked event loop counts as hung. Default `600_000`. */
+  maxBlockedMs?: number;
   /** Called when a heartbeat could not be stored, or the thread has failed. */
   onError: (error: unknown) => void;
 }
@@ -60,7 +62,7 @@ export class HeartbeatSender {
   readonly #timer: NodeJS.Timeout;
   readonly #exited: Promise<void>;
 
-  constructor({ readPosition, onError, ...options }: HeartbeatSenderOptions) {
+  constructor({ readPosition, onError, maxBlockedMs = defaultMaxBlockedMs, ...options }: HeartbeatSenderOptions) {
     const loopCounter = createLoopCounter();
     const position = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
     const update = () => {
@@ -72,7 +74,7 @@ export class HeartbeatSender {
     const workerData: HeartbeatSenderData = {
       ...options,
       countIntervalMs,
-      maxBlockedMs: defaultMaxBlockedMs,
+      maxBlockedMs,
       loopCounter,
       position,
     };

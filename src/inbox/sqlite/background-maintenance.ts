@@ -121,7 +121,6 @@ export class BackgroundMaintenance {
   #start(): void {
     const { file, isPrivate, processId, heartbeatMs, maxBlockedMs } = this.#options;
     if (file === undefined) return;
-    Atomics.store(this.#shared, 1, 0);
     const [shared, loopCounter] = [this.#shared, this.#loopCounter];
     const data: BackgroundMaintenanceData = {
       file,

@@ -85,9 +85,9 @@ export class DeliveryPruner {
     const limit = maxRows + this.#damaged.size;
     const rows = find(limit);
     let count = 0;
-    for (const [index, { sequence }] of rows.entries()) {
+    for (const { sequence } of rows) {
       if (this.#damaged.has(Number(sequence))) continue;
-      if (index > 0 && performance.now() >= until) return { count, isDone: false };
+      if (count > 0 && performance.now() >= until) return { count, isDone: false };
       try {
         remove(Number(sequence));
         count += 1;

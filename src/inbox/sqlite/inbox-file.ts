@@ -205,10 +205,7 @@ export class InboxFile {
 
   /** @throws if a newer release has changed the tables, to which this release could write wrong rows. */
   #checkRelease(): void {
-    if (!isFromNewerRelease(this.#database)) {
-      this.#outdated = undefined;
-      return;
-    }
+    if (!isFromNewerRelease(this.#database)) return;
     const message = `A newer release of hub-webhooks has updated the inbox "${this.#path}" while this process was running. New deliveries are rejected. Update hub-webhooks, and restart this process.`;
     if (!this.#outdated) this.#options.log.error({ code: "INBOX_UNUSABLE", file: this.#path }, message);
     this.#outdated = { code: "INBOX_UNUSABLE", severity: "unavailable", message };

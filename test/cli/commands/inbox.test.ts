@@ -1,7 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readdirSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { checkBucket } from "../../../src/inbox/bucket/bucket-check.ts";
 import { denied, FaultyS3, type S3Fault, slowDown } from "../../support/faulty-s3.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { type RunOptions, runCommand } from "../run-command.ts";
 
 let s3: FaultyS3;
@@ -36,6 +38,9 @@ function report({ races = 5 } = {}) {
 describe("hub-webhooks inbox check", () => {
   test("passes on a bucket that works but is slow, and removes all of its objects", async () => {
     s3.faults = [{ kind: "latency", ms: 1_100, operations: ["DELETE"], keys: "/write/", count: 1 }];
+    const folder = createFolder();
+    vi.stubEnv("TMPDIR", folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
     await (await s3.open()).put("log/0000000000000001", new TextEncoder().encode("of a receiver"));
     const { verdict, parts, requestsPerDelivery, remaining } = await report({ races: 30 });
     expect(parts.filter(({ outcome }) => outcome !== "passed")).toEqual([
@@ -46,6 +51,8 @@ describe("hub-webhooks inbox check", () => {
     expect(requestsPerDelivery?.oneAtATime).toBeLessThanOrEqual(4);
     expect(requestsPerDelivery?.together).toBeLessThan(1);
     expect([...s3.objects.keys()]).toEqual(["inbox/test/log/0000000000000001"]);
+    // The temporary inbox is closed.
+    expect(readdirSync(folder)).toEqual([]);
     const changed = s3.history.filter(({ appliedAt, key }) => appliedAt !== undefined && !key.includes("/check/"));
     expect(changed).toHaveLength(1);
   });

@@ -83,6 +83,8 @@ describe.each(["deleted", "torn"] as const)("If a record was %s", (how) => {
     const { inbox } = await openMemoryInbox(store);
     store.objects.set(recordKey(number), { body: original, storedAt: Date.now() });
     expect(await inbox.repair()).toEqual([{ record: number, isReadable: true, recovered: 1 }]);
+    // The copy of a torn record contains payloads.
+    expect(store.objects.has(quarantineKey(number))).toBe(false);
     expect(await inbox.get({ id: "b", endpoint: "retrain" })).toMatchObject({
       status: "queued",
       body: incoming("b").body,
@@ -155,6 +157,23 @@ test("records that are missing at the end of the log are a gap, because the last
   expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]);
   // The number is not used again, so the earlier process finds another record there.
   expect(lastRecord(store)).toBeGreaterThan(last);
+});
+
+test("a gap that cannot be recorded after the takeover leaves no owner, so that another process can start at once", async () => {
+  const store = new MemoryObjectStore();
+  const numbers = await storeDeliveries(store, ["a", "b"]);
+  damage(store, numbers.get("a") ?? 0, "torn");
+  let puts = 0;
+  store.intercept = ({ method, key }) => {
+    if (method !== "put" || recordNumber(key) === undefined) return undefined;
+    puts += 1;
+    return puts > 1 ? "refused" : undefined;
+  };
+  await expect(openMemoryInbox(store)).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+  expect(puts).toBe(2);
+  store.intercept = () => undefined;
+  const { inbox } = await openMemoryInbox(store, { spaceId: "me/copy" });
+  expect(await inbox.problems()).toMatchObject([{ code: "INBOX_DAMAGED" }]);
 });
 
 test("a torn record that its writer stored again is not a gap", async () => {

@@ -160,6 +160,9 @@ describe("The replay of a log", () => {
     for (const id of ["a", "b"]) await owner.write(() => addDelivery(id), { commits: false });
     await owner.write(() => addDelivery("c"));
     expect(ids(owner.database)).toEqual(["a", "b", "c"]);
+    // A trigger counts the discarded delivery.
+    await owner.write(() => owner.table.discard({ id: "a", endpoint: "retrain" }, 1_000));
+    expect(owner.table.reader.counts()).toMatchObject({ retrain: { queued: 2, cancelled: 1 } });
     const { database, replay } = await replayLog(store);
     expect(dump(database)).toEqual(dump(owner.database));
     expect(replay.newGaps).toEqual([]);

@@ -1,9 +1,11 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { BucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";
 import { recordKey, recordNumber } from "../../../src/inbox/bucket/log.ts";
 import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming } from "../engine.ts";
 import { MemoryObjectStore, type StoreFault, type StoreRequest, viewOf } from "./memory-object-store.ts";
@@ -80,8 +82,9 @@ describe("A log that is continued and pruned during a start", () => {
     await storeSnapshots(owner, store, 1, ids);
     const [oldest] = manifests(store);
     let lines: readonly { level: string }[] = [];
+    const parentFolder = createFolder();
     const resume = await pauseAt(store, pause, async (view) => {
-      const { inbox, logger } = await openMemoryInbox(view, forced);
+      const { inbox, logger } = await openMemoryInbox(view, { ...forced, parentFolder });
       lines = logger.lines;
       return inbox;
     });
@@ -91,6 +94,8 @@ describe("A log that is continued and pruned during a start", () => {
     expect(await listIds(inbox)).toEqual(ids);
     expect(await inbox.problems()).toEqual([]);
     expect(lines.filter(({ level }) => level === "error")).toEqual([]);
+    // The working files of earlier attempts contain payloads.
+    expect(readdirSync(parentFolder)).toHaveLength(1);
     await expect(owner.accept(incoming("lost"))).rejects.toMatchObject({ status: 503 });
     await inbox.accept(incoming("next"));
   });

@@ -6,6 +6,7 @@ import { serverControl } from "../../../src/receiver/control.ts";
 import { denied, FaultyS3 } from "../../support/faulty-s3.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
+import { incoming } from "../engine.ts";
 
 test("a command retries an unavailable bucket until it is stopped", async () => {
   const variables: Record<string, string> = {
@@ -26,6 +27,24 @@ test("a command retries an unavailable bucket until it is stopped", async () => 
   await waitFor(() => expect(log.lines).toMatchObject([{ level: "error", code: "INBOX_UNAVAILABLE" }]));
   stop.abort();
   await expect(opening).rejects.toMatchObject({ name: "AbortError" });
+});
+
+test("the inbox of a command that has started is not closed when the signal of the start is aborted", async () => {
+  await using s3 = await FaultyS3.start();
+  const variables = s3.variables();
+  const start = new AbortController();
+  const inbox = await openInbox({
+    url: variables.INBOX_URL,
+    log: createMemoryLogger(),
+    now: Date.now,
+    readVariable: (name) => variables[name],
+    signal: start.signal,
+  });
+  const close = vi.spyOn(inbox, "close");
+  start.abort();
+  expect(close).not.toHaveBeenCalled();
+  expect(await inbox.accept(incoming("a"))).toEqual({ duplicate: false });
+  await inbox.close(0);
 });
 
 test("a command fails immediately if the bucket refuses its access key", async () => {

@@ -198,9 +198,9 @@ describe("Reading an object", () => {
   });
 
   test("has as much time as the size of the object requires", async () => {
-    const impatient = await s3.open({ timeoutMs: 100 });
+    const impatient = await s3.open({ timeoutMs: 400 });
     s3.objects.set("inbox/test/log/1", { body: Buffer.alloc(1_000_000), etag: '"1"', storedAt: now(), order: 0 });
-    s3.faults = [{ kind: "slow", ms: 300 }];
+    s3.faults = [{ kind: "slow", ms: 700 }];
     expect((await impatient.get("log/1"))?.body).toHaveLength(1_000_000);
     expect(s3.history.filter(({ operation }) => operation === "GET")).toHaveLength(1);
   });
@@ -246,6 +246,10 @@ describe("Listing objects", () => {
   test.each([
     ["a page of another server", "<html>Sign in to the network</html>"],
     ["a list that was cut off", "<ListBucketResult><IsTruncated>false</IsTruncated><Contents>"],
+    [
+      "a list whose next page is the same again",
+      "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken></ListBucketResult>",
+    ],
     ["a truncated list without a token", "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"],
     ["a list with a corrupted character", listOf("", "log/&#9999999;")],
     ["a list with a corrupted encoding", listOf("<EncodingType>url</EncodingType>", "log/%E0%A")],
@@ -262,6 +266,21 @@ describe("Deleting an object", () => {
     await store.delete("check/1");
     expect(s3.history.map(({ operation }) => operation)).toEqual(["DELETE", "DELETE"]);
   });
+});
+
+test.each<[string, readonly S3Fault[]]>([
+  ["succeeded", []],
+  ["failed", [{ kind: "error", status: 400, code: "InvalidRequest" }]],
+])("A request that %s leaves no timer, which would keep a command running", async (_how, faults) => {
+  s3.faults = [...faults];
+  const timeoutMs = 12_345;
+  const other = await s3.open({ timeoutMs });
+  const [set, clear] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
+  onTestFinished(() => void vi.restoreAllMocks());
+  await other.get("log/1").catch(() => {});
+  const timers = set.mock.results.filter((_, index) => Number(set.mock.calls[index]?.[1]) >= timeoutMs);
+  expect(timers).not.toEqual([]);
+  for (const { value } of timers) expect(clear).toHaveBeenCalledWith(value);
 });
 
 test("A revoked access key is refused", async () => {

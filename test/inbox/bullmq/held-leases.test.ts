@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RunGate } from "../../../src/inbox/bullmq/handler-runs.ts";
 import { QueueWorker, type QueueWorkerOptions } from "../../../src/inbox/bullmq/queue-worker.ts";
 import type { DeliveryJob } from "../../../src/inbox/bullmq/stored-job.ts";
-import type { Outcome } from "../../../src/payload/parse.ts";
+import type { FinishedRun } from "../../../src/inbox/inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { succeeded } from "../engine.ts";
+import { failed, succeeded } from "../engine.ts";
 
 const leaseMs = 30_000;
 
@@ -14,7 +14,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** Opens a worker without an inbox server. The test claims jobs, and decides which leases are renewed. */
 function openWorker() {
-  const runs: { signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
+  const runs: { signal: AbortSignal; end: (run: FinishedRun) => void }[] = [];
   const logs: string[] = [];
   const renewed: string[][] = [];
   /** The answers to the next renewal. */
@@ -29,7 +29,7 @@ function openWorker() {
       policy: { maxAttempts: 3, waitAfter: () => 1_000, totalWaitMs: 0 },
       retentionMs: 1_000,
       run: (_claimed, signal) => {
-        const { promise, resolve } = Promise.withResolvers<Outcome>();
+        const { promise, resolve } = Promise.withResolvers<FinishedRun>();
         runs.push({ signal, end: resolve });
         return promise;
       },
@@ -128,6 +128,35 @@ test("A lease is renewed while its handler ends in the grace period of a shutdow
   const count = renewed.length;
   await vi.advanceTimersByTimeAsync(2 * leaseMs);
   expect([renewed.length, vi.getTimerCount()]).toEqual([count, 0]);
+});
+
+test("A handler that fails in the grace period of a shutdown is queued again, which does not count as an attempt", async () => {
+  const { worker, runs, logs, moveToWait, claim } = openWorker();
+  const claimed = claim("one");
+  await vi.advanceTimersByTimeAsync(0);
+  const closing = worker.close(1_000);
+  const onStored = vi.fn();
+  runs[0]?.end({ ...failed(), onStored });
+  expect(await claimed).toBe("WaitingError");
+  await closing;
+  expect(logs.map((text) => JSON.parse(text))).toMatchObject([{ outcome: "abandoned", counts: false }]);
+  expect(onStored).toHaveBeenCalledExactlyOnceWith({ status: "queued", dueAt: Date.now(), counts: false });
+  expect([moveToWait.mock.calls, worker.interrupted]).toEqual([[["one"]], 1]);
+});
+
+test.each([
+  ["A success", succeeded, [[{ status: "succeeded" }]]],
+  ["A failure", failed(), []],
+])("%s after the lease was lost is reported only if it counts", async (_what, outcome, reported) => {
+  const { server, runs, moveToWait, claim } = openWorker();
+  const claimed = claim("one");
+  await vi.advanceTimersByTimeAsync(0);
+  server.refused = ["job"];
+  await vi.advanceTimersByTimeAsync(leaseMs);
+  const onStored = vi.fn();
+  runs[0]?.end({ ...outcome, onStored });
+  expect(await claimed).toBe("WaitingError");
+  expect([onStored.mock.calls, moveToWait.mock.calls]).toEqual([reported, []]);
 });
 
 test("A delivery that is claimed while the worker closes is queued again without a run, and no timer is left", async () => {

@@ -1,3 +1,4 @@
+import { Worker } from "node:worker_threads";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
@@ -11,6 +12,30 @@ async function blockUntil(hasReacted: () => boolean | Promise<boolean>): Promise
     await new Promise(setImmediate);
   }
 }
+
+test("The place of a lease that has ended is used again, so that the thread does not renew ended leases forever", async () => {
+  const post = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => post.mockRestore());
+  const leases = new LeaseRenewer({
+    url: "redis://127.0.0.1:1",
+    leaseMs: 60_000,
+    maxBlockedMs: 60_000,
+    onError: vi.fn(),
+  });
+  onTestFinished(() => leases.close());
+  const lease = (jobId: string) => ({ endpoint: "retrain", jobId, token: "t" });
+  const end = leases.hold(lease("a"));
+  leases.hold(lease("b"));
+  end();
+  leases.hold(lease("c"));
+  leases.hold(lease("d"));
+  expect(post.mock.calls.map(([message]) => message)).toEqual([
+    { slot: 0, lease: lease("a") },
+    { slot: 1, lease: lease("b") },
+    { slot: 0, lease: lease("c") },
+    { slot: 2, lease: lease("d") },
+  ]);
+});
 
 test("Reports leases that it cannot renew while the event loop is blocked", async () => {
   const onError = vi.fn();

@@ -6,7 +6,7 @@ import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
 import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
-import { jobIdOf, replayEntry, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
+import { attemptEntry, jobIdOf, replayEntry, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { StoredQueue, type StoredQueueServer } from "../../../src/inbox/bullmq/stored-queue.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
@@ -185,6 +185,63 @@ describe("The replay of a delivery that waits for a retry", () => {
     const promote = () => Promise.reject(refused);
     await queueWith({ states: ["delayed", "waiting"], promote }).endpoint.replay("a");
     await expect(queueWith({ states: ["delayed", "delayed"], promote }).endpoint.replay("a")).rejects.toBe(refused);
+  });
+});
+
+describe("A delivery that changes at the same time", () => {
+  /** Opens a queue whose methods are replaced. */
+  function open(methods: object, replaced: Partial<StoredQueueServer> = {}) {
+    const queue = { getJobLogs: async () => ({ logs: [] }), ...methods } as unknown as DeliveryQueue;
+    return new StoredQueue({ endpoint: "retrain", queue, server: { ...server, ...replaced } });
+  }
+  const jobWith = (fields: object) => ({
+    id: "job",
+    data: toJobData(incoming("a")),
+    timestamp: 0,
+    delay: 0,
+    ...fields,
+  });
+
+  test("is read again, so that its status and its attempts belong together", async () => {
+    const states = ["active", "completed", "completed"];
+    const getJob = vi.fn(async () => jobWith({}));
+    const endpoint = open({ getJobState: async () => states.shift(), getJob });
+    expect(await endpoint.get("a")).toMatchObject({ status: "succeeded" });
+    expect(getJob).toHaveBeenCalledTimes(2);
+  });
+
+  test("is added if it was dead, and is pruned while it is received again", async () => {
+    const dead = jobWith({ finishedOn: 1, isFailed: async () => true });
+    const jobs = [dead, undefined, undefined];
+    const add = vi.fn(async () => dead);
+    const getJobCounts = async () => ({ wait: 1 });
+    const endpoint = open({ getJob: async () => jobs.shift(), getJobCounts, add });
+    expect(await endpoint.add(incoming("a"), { maxQueued: 10 })).toBe(false);
+    expect(add).toHaveBeenCalledOnce();
+  });
+
+  test("is discarded if it is queued again after the first try, unless it runs", async () => {
+    const results = [false, true];
+    const discarded = { ...server.discarded, add: async () => results.shift() ?? false };
+    await open({ getJobState: async () => "waiting" }, { discarded }).discard("a", 0);
+    expect(results).toEqual([]);
+    const running = open({ getJobState: async () => "active" }, { discarded });
+    await expect(running.discard("a", 0)).rejects.toMatchObject({ code: "DELIVERY_RUNNING" });
+  });
+
+  test("is queued again after its recorded end if it is replayed before BullMQ has finished it", async () => {
+    const states = ["active", "active", "completed"];
+    const logs = [attemptEntry({ claim: 1, attempt: { number: 1, outcome: "ignored" }, counts: true })];
+    const [retry, forget] = [vi.fn(async () => {}), vi.fn(async () => {})];
+    const getState = async () => states.shift();
+    const job = jobWith({ attemptsStarted: 1, getState, retry, log: async (entry: string) => logs.push(entry) });
+    const endpoint = open(
+      { getJob: async () => job, getJobLogs: async () => ({ logs }) },
+      { ignored: { ...server.ignored, forget } },
+    );
+    await endpoint.replay("a");
+    expect(retry).toHaveBeenCalledExactlyOnceWith("completed");
+    expect(forget).toHaveBeenCalledExactlyOnceWith(expect.anything(), ["job"]);
   });
 });
 

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { readFilter } from "../../../src/inbox/filter.ts";
 import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-maintenance.ts";
 import { schemaVersion } from "../../../src/inbox/sqlite/database.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -19,12 +20,12 @@ afterEach(() => {
 function openMaintenance(
   file: string | undefined,
   processId = "me",
-  { maxBlockedMs = 600_000, heartbeatMs = 20 } = {},
+  { maxBlockedMs = 600_000, heartbeatMs = 20, isPrivate = false } = {},
 ) {
   const logger = createMemoryLogger();
   const maintenance = new BackgroundMaintenance({
     file,
-    isPrivate: false,
+    isPrivate,
     processId,
     heartbeatMs,
     maxBlockedMs,
@@ -104,6 +105,26 @@ test("The thread sends no heartbeats to a file that a newer release has updated"
   newer.exec(`PRAGMA user_version = ${schemaVersion}`);
   newer.close();
   await waitFor(() => expect(heartbeats()).toBeGreaterThan(before));
+});
+
+test("The thread of a private file writes nothing to it, and its failure only makes searches slower", async () => {
+  const { file } = openInbox();
+  const options = { isPrivate: true };
+  const { maintenance } = openMaintenance(file, "private", options);
+  const failing = openMaintenance(inboxFile(), "failing", options);
+  for (const opened of [maintenance, failing.maintenance]) opened.setRunning(1);
+  await startAnother();
+  // The thread runs by now.
+  const filter = readFilter({ search: "x" });
+  if (!filter) throw new Error("The filter is missing.");
+  expect(await maintenance.search({ filter, options: {}, maxMs: 1_000 })).toEqual({ sequences: [] });
+  expect(heartbeatsOf(file, "private")()).toBe(0);
+  await waitFor(() =>
+    expect(failing.logger.lines).toMatchObject([
+      { level: "warn", msg: expect.stringContaining("searches are slower") },
+    ]),
+  );
+  expect([maintenance.needsEventLoop, failing.maintenance.needsEventLoop]).toEqual([false, false]);
 });
 
 test("The thread sends its first heartbeat immediately", async () => {

@@ -25,6 +25,16 @@ test("A background task that fails repeatedly is logged once a minute", async ()
   expect(log.lines).toHaveLength(2);
 });
 
+test("A task that fails because the inbox has been closed is not logged", async () => {
+  const { log, tasks } = openTasks();
+  const file = Promise.withResolvers<void>();
+  tasks.run(() => file.promise);
+  tasks.close();
+  file.reject(new Error("database is not open"));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(log.lines).toEqual([]);
+});
+
 test("A task that has run leaves no timer to cancel", async () => {
   const { tasks } = openTasks();
   const run = vi.fn(async () => {});

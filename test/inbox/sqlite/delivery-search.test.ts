@@ -80,6 +80,23 @@ describe("A search", () => {
     await expect(inbox.list({ ...rare, cursor: "x" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
+  test("that fails in the thread fails, and the thread runs later ones", async () => {
+    const { inbox, file, logger } = openInbox({ pollMs: 3_600_000 });
+    addMany(file, 10);
+    work(inbox, () => succeeded);
+    expect(await allIds(inbox, rare)).toEqual(["d0"]);
+    const other = new DatabaseSync(file, { timeout: 5_000 });
+    onTestFinished(() => other.close());
+    other.exec("ALTER TABLE deliveries RENAME TO elsewhere");
+    await expect(inbox.list(rare)).rejects.toThrow("no such table");
+    other.exec("ALTER TABLE elsewhere RENAME TO deliveries");
+    const find = vi.spyOn(DeliverySearch.prototype, "find");
+    onTestFinished(() => find.mockRestore());
+    expect(await allIds(inbox, rare)).toEqual(["d0"]);
+    expect(find).not.toHaveBeenCalled();
+    expect(logger.lines).toEqual([]);
+  });
+
   test("blocks the event loop only briefly if there is no thread", async () => {
     const { inbox } = openInbox({ file: ":memory:" });
     work(inbox, () => succeeded);

@@ -6,6 +6,7 @@ import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-main
 import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { inboxFile } from "../inbox-file.ts";
@@ -162,6 +163,75 @@ describe("A prune of many deliveries", () => {
     });
     expect(await inbox.prune()).toBe(20);
     expect(stepsAtCopy).toEqual([[8, 8], [16, 16], [20]]);
+  });
+});
+
+test("Each step of a prune removes a delivery, even if it takes long to find one", async () => {
+  const file = inboxFile();
+  const database = openInboxDatabase(file);
+  onTestFinished(() => database.close());
+  fill(file, { count: 3, status: "succeeded" });
+  const { pruner } = new DeliveryTable(database);
+  let now = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => {
+    now += 10;
+    return now;
+  });
+  onTestFinished(() => clock.mockRestore());
+  const limits = { bodiesBefore: 2, idsBefore: 0 };
+  const steps = Array.from({ length: 3 }, () => pruner.prune("retrain", limits));
+  expect(steps.map(({ count }) => count)).toEqual([1, 1, 1]);
+});
+
+test("Many deliveries on damaged pages do not prevent the removal of others", async () => {
+  const file = inboxFile();
+  const database = openInboxDatabase(file);
+  onTestFinished(() => database.close());
+  fill(file, { count: 250, status: "succeeded" });
+  const statements = prepareStatements(database);
+  const removeBody = {
+    run: (sequence: number) => {
+      if (sequence <= 205) throw Object.assign(new Error("malformed"), { errcode: 11 });
+      return statements.removeBody.run(sequence);
+    },
+  };
+  const pruner = new DeliveryPruner(database, Object.assign(Object.create(statements), { removeBody }));
+  let removed = 0;
+  for (let steps = 0; steps < 500; steps += 1) {
+    try {
+      removed += pruner.prune("retrain", { bodiesBefore: 2, idsBefore: 0 }).count;
+    } catch (error) {
+      expect(error).toMatchObject({ errcode: 11 });
+    }
+    if (removed === 45) break;
+  }
+  expect([removed, pruner.damaged]).toEqual([45, 205]);
+});
+
+describe("An inbox that closes", () => {
+  test.each(["prune", "shrink"] as const)("ends a prune after the current step: %s", async (method) => {
+    const { inbox, file } = openInbox();
+    fill(file, { count: 1, status: "succeeded" });
+    const step = vi.spyOn(DeliveryPruner.prototype, method).mockImplementation(() => {
+      void inbox.close(0);
+      // The pause after this step is longer than the close.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30);
+      return { count: 1, isDone: false };
+    });
+    onTestFinished(() => step.mockRestore());
+    expect(await inbox.prune()).toBe(1);
+    expect(step).toHaveBeenCalledOnce();
+  });
+
+  test("ends a replay of dead deliveries after the current step", async () => {
+    const { inbox } = openInbox();
+    const step = vi.spyOn(DeliveryTable.prototype, "replayDeadStep").mockImplementation(() => {
+      void inbox.close(0);
+      return { count: 100, next: 100 };
+    });
+    onTestFinished(() => step.mockRestore());
+    expect(await inbox.replayDead("retrain")).toBe(100);
+    expect(step).toHaveBeenCalledOnce();
   });
 });
 

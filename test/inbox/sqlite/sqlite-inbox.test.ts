@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
@@ -105,6 +106,33 @@ describe("An inbox that closes during a slow claim", () => {
       { id: "b", status: "queued", attempts: [] },
       { id: "a", status: "queued", attempts: [{ outcome: "abandoned", error: { code: "CLOSING" } }] },
     ]);
+  });
+
+  test("closes if the claimed delivery cannot be queued again, and logs it", async () => {
+    const { inbox, logger } = openInbox({ pollMs: 3_600_000 });
+    const release = vi.spyOn(Leases.prototype, "release").mockImplementation(() => {
+      throw new Error("disk I/O error");
+    });
+    onTestFinished(() => release.mockRestore());
+    const runs = work(inbox, () => succeeded);
+    const write = GroupCommit.prototype.write;
+    const claiming = Promise.withResolvers<void>();
+    const claimed = Promise.withResolvers<void>();
+    const writes = vi.spyOn(GroupCommit.prototype, "write");
+    onTestFinished(() => writes.mockRestore());
+    // The first write stores the delivery, and the second one claims it.
+    writes.mockImplementationOnce(write).mockImplementationOnce(async function (this: GroupCommit, operation) {
+      claiming.resolve();
+      await claimed.promise;
+      return write.call(this, operation);
+    });
+    await inbox.accept(incoming("a"));
+    await claiming.promise;
+    const closed = inbox.close(10_000);
+    claimed.resolve();
+    expect(await closed).toEqual({ interrupted: 0 });
+    expect(runs).toEqual([]);
+    expect(logger.lines).toMatchObject([{ level: "error", deliveryId: "a", msg: expect.stringContaining("requeued") }]);
   });
 
   test("waits for the claim of a suspect, even if another delivery arrives during the claim", async () => {
@@ -457,6 +485,30 @@ describe("Without waiting for the next poll,", () => {
     await waitForStatus(inbox, "b", "succeeded");
   });
 
+  test.each<[string, (inbox: Inbox) => Promise<unknown>]>([
+    ["a replayed delivery", (inbox) => inbox.replay({ id: "a", endpoint: "retrain" })],
+    ["all replayed deliveries", (inbox) => inbox.replayDead("retrain")],
+  ])("%s runs", async (_what, replay) => {
+    const { inbox } = openInbox({ pollMs });
+    const runs = work(inbox, () => (runs.length === 1 ? failed({ retryable: false }) : succeeded));
+    await inbox.accept(incoming("a"));
+    await waitForStatus(inbox, "a", "dead");
+    await replay(inbox);
+    await waitForStatus(inbox, "a", "succeeded");
+  });
+
+  test.each([
+    ["a delivery", 0],
+    ["a suspect", 1],
+  ])("%s of a resumed endpoint runs", async (_what, crashes) => {
+    const file = await fileWith([{ id: "a", endpoint: "retrain", dueInMs: 0, crashes }]);
+    const { inbox } = openInbox({ file, pollMs });
+    await inbox.pause("retrain");
+    work(inbox, () => succeeded);
+    await inbox.resume("retrain");
+    await waitForStatus(inbox, "a", "succeeded");
+  });
+
   test("a suspect runs as soon as it is due, and then the deliveries that it held back", async () => {
     const file = await fileWith([
       { id: "suspect", endpoint: "retrain", dueInMs: 500, crashes: 1 },
@@ -559,8 +611,26 @@ describe("The end of an attempt", () => {
     expect(complaints()).toHaveLength(1);
   });
 
+  test("is not reported if it is not stored, because another process has taken over the delivery", async () => {
+    const { inbox, file, logger } = openInbox();
+    const end = Promise.withResolvers<void>();
+    const onStored = vi.fn();
+    const runs = work(inbox, () => end.promise.then(() => ({ ...failed(), onStored })));
+    await inbox.accept(incoming("a"));
+    await waitFor(() => expect(runs).toHaveLength(1));
+    const other = new DatabaseSync(file, { timeout: 5_000 });
+    other.exec("UPDATE deliveries SET process_id = 'other'");
+    other.close();
+    end.resolve();
+    await waitFor(() =>
+      expect(logger.lines).toMatchObject([{ level: "warn", msg: expect.stringContaining("ignored") }]),
+    );
+    expect(onStored).not.toHaveBeenCalled();
+  });
+
   test("is not stored if that fails during a shutdown, and the delivery runs again", async () => {
-    const first = openInbox({ leaseMs: 300 });
+    // The shutdown does not wait for the pause before the next try.
+    const first = openInbox({ leaseMs: 300, pollMs: 3_600_000 });
     const runs = work(first.inbox, () => succeeded);
     const restore = loseAttempts(first.file);
     await first.inbox.accept(incoming("a"));
@@ -612,6 +682,8 @@ test("A file that a newer release updates while it is open is not changed any mo
   }
   await waitFor(() => expect(signals[0]?.reason).toMatchObject({ code: "LEASE_LOST" }));
   end.resolve(succeeded);
+  // Refused operations leave no transaction open, which would block the newer release.
+  newer.exec("BEGIN IMMEDIATE; ROLLBACK");
   expect(await inbox.problems()).toEqual([
     { code: "INBOX_UNUSABLE", severity: "unavailable", message: expect.stringContaining("newer release") },
   ]);

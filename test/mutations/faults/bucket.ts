@@ -9,6 +9,193 @@ const ownership = "test/inbox/bucket/ownership.test.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "a timer of a closed inbox keeps the process running for the grace period",
+    file: "src/inbox/bucket/open-bucket.ts",
+    find: `        clearTimeout(timer);
+`,
+    replace: "",
+    tests: ["test/inbox/bucket/closing.test.ts"],
+  },
+  {
+    name: "an inbox that closes while the bucket is away waits for the bucket without a limit",
+    file: "src/inbox/bucket/open-bucket.ts",
+    find: `          gate.close();
+          writer.close();`,
+    replace: "          gate.close();",
+    tests: ["test/inbox/bucket/closing.test.ts"],
+  },
+  {
+    name: "a closed inbox waits for requests to yield",
+    file: "src/inbox/bucket/open-bucket.ts",
+    find: `          gate.close();
+          writer.close();`,
+    replace: "          writer.close();",
+    tests: ["test/inbox/bucket/closing.test.ts"],
+  },
+  {
+    name: "an inbox that was closed while it took over keeps the inbox in use",
+    file: "src/inbox/bucket/bucket-inbox.ts",
+    find: `        await owned.close(0);
+        return undefined;`,
+    replace: "        return undefined;",
+    tests: ["test/inbox/bucket/closing.test.ts"],
+  },
+  {
+    name: "a closed inbox leaves the timer that limits its close",
+    file: "src/inbox/bucket/bucket-inbox.ts",
+    find: `    late.abort();
+`,
+    replace: "",
+    tests: ["test/inbox/bucket/closing.test.ts"],
+  },
+  {
+    name: "a close waits without a limit for a request of the start",
+    file: "src/inbox/bucket/bucket-inbox.ts",
+    find: "await Promise.race([this.#running, this.#options.wait(maxStopMs, late.signal).catch(() => {})]);",
+    replace: "await this.#running;",
+    tests: ["test/inbox/bucket/closing.test.ts"],
+  },
+  {
+    name: "a close during the start is reported as a failure",
+    file: "src/inbox/bucket/bucket-inbox.ts",
+    find: `      } catch (error) {
+        if (signal.aborted) return undefined;
+`,
+    replace: `      } catch (error) {
+`,
+    tests: ["test/inbox/bucket/closing.test.ts"],
+  },
+  {
+    name: "the signal of a start closes an inbox that is open",
+    file: "src/inbox/bucket/open-bucket.ts",
+    find: `    signal.removeEventListener("abort", stop);`,
+    replace: "",
+    tests: ["test/inbox/bucket/open-bucket.test.ts"],
+  },
+  {
+    name: "a finished request to a bucket leaves its timer",
+    file: "src/inbox/bucket/s3.ts",
+    find: `  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }`,
+    replace: "  [Symbol.dispose](): void {}",
+    tests: ["test/inbox/bucket/s3-object-store.test.ts"],
+  },
+  {
+    name: "a list whose next page is always the same never ends",
+    file: "src/inbox/bucket/s3.ts",
+    find: " || (page.next !== undefined && page.next === token)",
+    replace: "",
+    tests: ["test/inbox/bucket/s3-object-store.test.ts"],
+  },
+  {
+    name: "a start that fails after its takeover keeps the inbox in use",
+    file: "src/inbox/bucket/open-bucket.ts",
+    find: `    await heartbeat?.stop();
+    working?.close();`,
+    replace: "    working?.close();",
+    tests: ["test/inbox/bucket/damage.test.ts"],
+  },
+  {
+    name: "a start that restores the inbox again leaves its first working file",
+    file: "src/inbox/bucket/open-bucket.ts",
+    find: `      working.close();
+      folder[Symbol.dispose]();
+      log.warn`,
+    replace: `      working.close();
+      log.warn`,
+    tests: ["test/inbox/bucket/moving-log.test.ts"],
+  },
+  {
+    name: "a transaction without changes loses the numbers of the fences",
+    file: "src/inbox/bucket/working-database.ts",
+    find: "      if (transaction?.stored) this.#fences = [];",
+    replace: "      this.#fences = [];",
+    tests: ["test/inbox/bucket/snapshots.test.ts"],
+  },
+  {
+    name: "deliveries are not counted after changes of a failed commit were applied",
+    file: "src/inbox/bucket/working-database.ts",
+    find: `      if (!applyChanges(database, changes)) throw new Error("The changes of a record could not be applied.");
+    }
+    createTriggers();`,
+    replace: `      if (!applyChanges(database, changes)) throw new Error("The changes of a record could not be applied.");
+    }`,
+    tests: ["test/inbox/bucket/log-replay.test.ts"],
+  },
+  {
+    name: "a repair leaves the copy of an unreadable record",
+    file: "src/inbox/bucket/working-database.ts",
+    find: `    await store.delete(quarantineKey(number));
+`,
+    replace: "",
+    tests: ["test/inbox/bucket/damage.test.ts"],
+  },
+  {
+    name: "a process that only reads writes to the bucket",
+    file: "src/inbox/bucket/log-replay.ts",
+    find: " && !isReadOnly",
+    replace: "",
+    tests: ["test/inbox/bucket/bucket-reader.test.ts"],
+  },
+  {
+    name: "a reader leaves its outdated copy on the disk",
+    file: "src/inbox/bucket/bucket-reader.ts",
+    find: `      removeCopy(outdated);
+`,
+    replace: "",
+    tests: ["test/inbox/bucket/bucket-reader.test.ts"],
+  },
+  {
+    name: "a closed reader leaves its copy on the disk",
+    file: "src/inbox/bucket/bucket-reader.ts",
+    find: `    removeCopy(this.#copy);
+    return`,
+    replace: "    return",
+    tests: ["test/inbox/bucket/bucket-reader.test.ts"],
+  },
+  {
+    name: "a reader is closed while it reads records",
+    file: "src/inbox/bucket/bucket-reader.ts",
+    find: `    await this.#refreshing?.catch(() => {});
+`,
+    replace: "",
+    tests: ["test/inbox/bucket/bucket-reader.test.ts"],
+  },
+  {
+    name: "a reader reads no more records after the bucket was away once",
+    file: "src/inbox/bucket/bucket-reader.ts",
+    find: `      this.#refreshing ??= this.#refresh().finally(() => {
+        this.#refreshing = undefined;
+      });`,
+    replace: `      this.#refreshing ??= this.#refresh().then(() => {
+        this.#refreshing = undefined;
+      });`,
+    tests: ["test/inbox/bucket/bucket-reader.test.ts"],
+  },
+  {
+    name: "a thread is stopped before its heartbeat is stored",
+    file: "src/inbox/bucket/heartbeat-sender-thread.ts",
+    find: `  await sending;
+`,
+    replace: "",
+    tests: ["test/inbox/bucket/heartbeat-sender.test.ts"],
+  },
+  {
+    name: "a thread sends heartbeats for a process that counts as hung",
+    file: "src/inbox/bucket/heartbeat-sender-thread.ts",
+    find: " || blockedMs > maxBlockedMs",
+    replace: "",
+    tests: ["test/inbox/bucket/heartbeat-sender.test.ts"],
+  },
+  {
+    name: "a command tries without a limit to open an inbox that it has taken over",
+    file: "src/inbox/bucket/bucket-inbox.ts",
+    find: "if (fencedBy === undefined ? !canRetry",
+    replace: "if (isFirst ? !canRetry",
+    tests: ["test/inbox/bucket/damage.test.ts"],
+  },
+  {
     name: "records that were deleted after a snapshot count as missing",
     file: "src/inbox/bucket/log-replay.ts",
     find: "isObsolete: () => this.#isOutdated(number),",
@@ -258,7 +445,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a server waits for an owner that still runs",
     file: "src/inbox/bucket/bucket-inbox.ts",
-    find: "canHeal(thrown) && !watch.hasRenewed(thrown)",
+    find: "canHeal(thrown) && !(isFirst && watch.hasRenewed(thrown))",
     replace: "canHeal(thrown)",
     tests: [ownership],
   },

@@ -2,6 +2,187 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "SQLite: tasks that fail because the inbox was closed are logged",
+    file: "src/inbox/sqlite/background-tasks.ts",
+    find: "if (!this.#isClosed) this.#logFailure(error);",
+    replace: "this.#logFailure(error);",
+    tests: ["test/inbox/sqlite/background-tasks.test.ts"],
+  },
+  {
+    name: "SQLite: a search that fails ends the thread of the inbox",
+    file: "src/inbox/sqlite/background-maintenance-thread.ts",
+    find: `  try {
+    table ??= new DeliveryTable(database);
+    return { found: table.search.find(request) };
+  } catch {
+    // The event loop repeats the search, and reports its error.
+    return {};
+  }`,
+    replace: `  table ??= new DeliveryTable(database);
+  return { found: table.search.find(request) };`,
+    tests: ["test/inbox/sqlite/delivery-search.test.ts"],
+  },
+  {
+    name: "SQLite: the end of an interrupted attempt is not reported",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: "return this.#endInterrupted(row, outcome.onStored);",
+    replace: "return this.#endInterrupted(row);",
+    tests: ["test/inbox/sqlite/contract.test.ts"],
+  },
+  {
+    name: "SQLite: the end of an attempt that is not stored is reported",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: `if (result !== "superseded") onStored`,
+    replace: "onStored",
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: a shutdown waits for the pause before a failed write is retried",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: "await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});",
+    replace: "await wait(retryMs);",
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: a close fails because a claimed delivery cannot be queued again",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: `        "A claimed delivery could not be requeued during the shutdown. The delivery will run after its lease has expired.",
+      );`,
+    replace: `        "A claimed delivery could not be requeued during the shutdown. The delivery will run after its lease has expired.",
+      );
+      throw error;`,
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: a process that must not write keeps the lock of the file",
+    file: "src/inbox/sqlite/inbox-file.ts",
+    find: `    } catch (error) {
+      this.rollback();
+      throw error;`,
+    replace: `    } catch (error) {
+      throw error;`,
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: deliveries of a resumed endpoint wait for the next poll",
+    file: "src/inbox/sqlite/sqlite-inbox.ts",
+    find: `    // Other processes find the deliveries with their next poll.
+    this.#wake(endpoint);
+`,
+    replace: "",
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: suspects of a resumed endpoint wait for the next poll",
+    file: "src/inbox/sqlite/sqlite-inbox.ts",
+    find: `    this.#gate.poll();
+  }
+
+  async pausedEndpoints`,
+    replace: `  }
+
+  async pausedEndpoints`,
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: a replayed delivery waits for the next poll",
+    file: "src/inbox/sqlite/sqlite-inbox.ts",
+    find: `    if (!found) throw deliveryUnknown(key);
+    this.#wake(key.endpoint);`,
+    replace: "    if (!found) throw deliveryUnknown(key);",
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: a replay of dead deliveries continues while the inbox closes",
+    file: "src/inbox/sqlite/sqlite-inbox.ts",
+    find: "after !== undefined && this.#closed === undefined; ) {",
+    replace: "after !== undefined; ) {",
+    tests: ["test/inbox/sqlite/prune-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: a prune continues while the inbox closes",
+    file: "src/inbox/sqlite/background-tasks.ts",
+    find: `for (let isDone = false; !isDone && !isStopped(); ) {
+      const limits`,
+    replace: `for (let isDone = false; !isDone; ) {
+      const limits`,
+    tests: ["test/inbox/sqlite/prune-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: many deliveries on damaged pages prevent the removal of others",
+    file: "src/inbox/sqlite/delivery-pruner.ts",
+    find: "const limit = maxRows + this.#damaged.size;",
+    replace: "const limit = maxRows;",
+    tests: ["test/inbox/sqlite/prune-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: the thread of a private file sends heartbeats",
+    file: "src/inbox/sqlite/background-maintenance-thread.ts",
+    find: "if (!isPrivate) {",
+    replace: "if (file) {",
+    tests: ["test/inbox/sqlite/background-maintenance.test.ts"],
+  },
+  {
+    name: "BullMQ: the thread renews all leases that have ended",
+    file: "src/inbox/bullmq/lease-renewer.ts",
+    find: "this.#freeSlots.pop() ?? this.#slots++",
+    replace: "this.#slots++",
+    tests: ["test/inbox/bullmq/lease-renewer.test.ts"],
+  },
+  {
+    name: "BullMQ: the end of an interrupted attempt is not reported",
+    file: "src/inbox/bullmq/queue-worker.ts",
+    find: `      run.outcome.onStored?.({ status: "queued", dueAt: this.#options.now(), counts: false });`,
+    replace: "",
+    tests: ["test/inbox/bullmq/held-leases.test.ts"],
+  },
+  {
+    name: "BullMQ: a success after the lease was lost is not reported",
+    file: "src/inbox/bullmq/queue-worker.ts",
+    find: `      outcome.onStored?.({ status: outcome.status });
+`,
+    replace: "",
+    tests: ["test/inbox/bullmq/held-leases.test.ts"],
+  },
+  {
+    name: "BullMQ: a delivery is read with the attempts of another status",
+    file: "src/inbox/bullmq/stored-queue.ts",
+    find: "if (after === state || attempt === maxReads) return stored;",
+    replace: "return stored;",
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
+  },
+  {
+    name: "BullMQ: a dead delivery that is pruned while it is received again is lost",
+    file: "src/inbox/bullmq/stored-queue.ts",
+    find: `    if (!job) return this.#add(delivery, options);
+`,
+    replace: `    if (!job) return true;
+`,
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
+  },
+  {
+    name: "BullMQ: a delivery that was just queued again cannot be discarded",
+    file: "src/inbox/bullmq/stored-queue.ts",
+    find: `if (status === "running" || attempt === maxReads) throw`,
+    replace: "if (attempt >= 1) throw",
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
+  },
+  {
+    name: "BullMQ: an ignored delivery that was replayed while it ended still counts as ignored",
+    file: "src/inbox/bullmq/stored-queue.ts",
+    find: `        await this.#server.ignored.forget(this.#queue, [String(job.id)]);
+`,
+    replace: "",
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
+  },
+  {
+    name: "SQLite: a step of a prune removes nothing if it takes long to find deliveries",
+    file: "src/inbox/sqlite/delivery-pruner.ts",
+    find: "if (count > 0 && performance",
+    replace: "if (performance",
+    tests: ["test/inbox/sqlite/prune-inbox.test.ts"],
+  },
+  {
     name: "SQLite: a process that lives through an outage of writes loses its deliveries when the outage ends",
     file: "src/inbox/sqlite/lease-recovery.ts",
     find: "        this.#monitor.reset();\n",
