@@ -1,3 +1,6 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+
 /** A timer of a {@link VirtualClock}. */
 interface VirtualTimer {
   at: number;
@@ -93,9 +96,16 @@ export class VirtualClock {
   }
 }
 
-/** Waits until the callbacks that are ready have run. Records are compressed in threads, which takes less than a millisecond. */
+const compress = promisify(gzip);
+/** One for each thread of Node's pool. */
+const probes = ["", "", "", ""];
+
+/** Waits until the callbacks that are ready have run. Threads compress records, and the probes end after the records before them. */
 async function settle(waitsForThreads: boolean): Promise<void> {
-  if (waitsForThreads) await new Promise((resolve) => setTimeout(resolve, 1));
+  if (waitsForThreads) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    await Promise.all(probes.map((probe) => compress(probe)));
+  }
   for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
