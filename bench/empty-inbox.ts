@@ -2,6 +2,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openInbox } from "../src/inbox/open-inbox.ts";
+import { countAllSql } from "../src/inbox/sqlite/database.ts";
+import { DeliveryTable } from "../src/inbox/sqlite/delivery-table.ts";
 import { createConsoleLogger } from "../src/receiver/logs.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 
@@ -15,4 +17,12 @@ export async function createEmptyInbox(name: string): Promise<{ file: string; ur
   const inbox = await openInbox({ url, log: createConsoleLogger(), now: Date.now });
   await inbox.close(0);
   return { file, url, database: new DatabaseSync(file) };
+}
+
+/** Counts and indexes the deliveries that the open transaction has added, so that a server does not do so later. */
+export function finishInbox(database: DatabaseSync): void {
+  database.exec(countAllSql);
+  const { index } = new DeliveryTable(database);
+  for (let group = index.readGroup(); group; group = index.readGroup()) index.add(group);
+  database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
 }

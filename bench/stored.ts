@@ -1,6 +1,5 @@
-import { countAllSql } from "../src/inbox/sqlite/database.ts";
 import { body } from "./delivery.ts";
-import { createEmptyInbox } from "./empty-inbox.ts";
+import { createEmptyInbox, finishInbox } from "./empty-inbox.ts";
 
 /** Creates an inbox that contains this number of succeeded deliveries. */
 export async function storedInbox(count: number): Promise<string> {
@@ -20,7 +19,7 @@ export async function storedInbox(count: number): Promise<string> {
     const { lastInsertRowid } = add.run(endpoint, crypto.randomUUID(), body, now, now, now);
     attempt.run(lastInsertRowid, now);
   }
-  database.exec(`${countAllSql} COMMIT; PRAGMA wal_checkpoint(TRUNCATE)`);
+  finishInbox(database);
   database.close();
   return url;
 }

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { countAllSql } from "../src/inbox/sqlite/database.ts";
 import { variedDelivery } from "./delivery.ts";
-import { createEmptyInbox } from "./empty-inbox.ts";
+import { createEmptyInbox, finishInbox } from "./empty-inbox.ts";
 
 /** Creates an inbox with this number of deliveries, one per second. One of 50 is dead. */
 export async function variedInbox(count: number): Promise<{ url: string }> {
@@ -37,5 +36,5 @@ function fill(database: DatabaseSync, count: number): void {
       );
     } else addAttempt.run(lastInsertRowid, at, "succeeded", null, null);
   }
-  database.exec(`${countAllSql} COMMIT; PRAGMA wal_checkpoint(TRUNCATE)`);
+  finishInbox(database);
 }

@@ -117,7 +117,8 @@ interface EventFields {
   action?: string | undefined;
 }
 
-function readEventFields(body: string | undefined): EventFields {
+/** Reads the fields of an event from a body. A body that is too large or not JSON has none. */
+export function readEventFields(body: string | undefined): EventFields {
   // A UTF-16 code unit has up to 3 bytes in UTF-8.
   if (body === undefined || (body.length * 3 > maxFilteredBytes && Buffer.byteLength(body) > maxFilteredBytes))
     return {};

@@ -1,5 +1,6 @@
 /** The thread of a `BackgroundMaintenance`. */
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
@@ -8,6 +9,7 @@ import type { BackgroundMaintenanceData, MaintenanceAnswer, MaintenanceRequest }
 import { isFromNewerRelease } from "./database.ts";
 import type { SearchRequest } from "./delivery-reader.ts";
 import { DeliveryTable } from "./delivery-table.ts";
+import { spaceOf } from "./file-system.ts";
 import { heartbeatSql } from "./statements.ts";
 
 /** The interval between checks of the size of the WAL. */
@@ -17,6 +19,13 @@ const sizeCheckMs = 250;
  * checkpoint the WAL. With a smaller minimum, the thread would write index pages more often.
  */
 const minWalBytes = 16 * 2 ** 20;
+
+/** The interval between checks for deliveries to index. */
+const indexCheckMs = 250;
+/** The pause after each group. Other commits wait while a group is added, which takes about a quarter of this time. */
+const indexPauseMs = 20;
+/** Deliveries are not indexed if less disk space is free, in bytes. */
+const minFreeBytes = 64 * 2 ** 20;
 
 const { file, isPrivate, processId, heartbeatMs, maxBlockedMs, loopCounter, shared }: BackgroundMaintenanceData =
   workerData;
@@ -43,14 +52,18 @@ function attempt(action: () => void): void {
 function sendHeartbeat(): void {
   const isHung = loop.blockedMs() > maxBlockedMs;
   if (Atomics.load(shared, 0) === 0 || isHung) return;
-  attempt(() => {
-    database.exec("BEGIN IMMEDIATE");
-    try {
-      if (!isFromNewerRelease(database)) heartbeat.run(processId, Date.now());
-    } finally {
-      database.exec("COMMIT");
-    }
-  });
+  attempt(() => write(() => heartbeat.run(processId, Date.now())));
+}
+
+/** Runs an action in a transaction, unless a newer release has changed the tables. */
+function write(action: () => void): void {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isFromNewerRelease(database)) action();
+    database.exec("COMMIT");
+  } finally {
+    if (database.isTransaction) database.exec("ROLLBACK");
+  }
 }
 
 /**
@@ -64,19 +77,46 @@ function checkpoint(minBytes: number): void {
   attempt(() => database.exec("PRAGMA wal_checkpoint(PASSIVE)"));
 }
 
+let table: DeliveryTable | undefined;
+
+function openTable(): DeliveryTable {
+  table ??= new DeliveryTable(database);
+  return table;
+}
+
+/** Indexes a group of deliveries. Returns whether there was a group. */
+function indexGroup(): boolean {
+  const { free = 0, total = 0 } = spaceOf(dirname(file)) ?? {};
+  // Some file systems report a total size of 0.
+  if ((total > 0 && free < minFreeBytes) || isFromNewerRelease(database)) return false;
+  const { index } = openTable();
+  const group = index.readGroup();
+  if (!group) return false;
+  write(() => index.add(group));
+  return true;
+}
+
+/** Indexes the deliveries that are not indexed, group by group. */
+function indexDeliveries(): void {
+  let hasGroup = false;
+  attempt(() => {
+    hasGroup = indexGroup();
+  });
+  if (hasGroup) checkpoint(minWalBytes);
+  setTimeout(indexDeliveries, hasGroup ? indexPauseMs : indexCheckMs);
+}
+
 if (!isPrivate) {
   sendHeartbeat();
   setInterval(sendHeartbeat, heartbeatMs);
   setInterval(() => checkpoint(minWalBytes), sizeCheckMs);
+  setTimeout(indexDeliveries, indexCheckMs);
 }
 Atomics.store(shared, 1, 1);
 
-let table: DeliveryTable | undefined;
-
 function search(request: SearchRequest): MaintenanceAnswer {
   try {
-    table ??= new DeliveryTable(database);
-    return { found: table.search.find(request) };
+    return { found: openTable().search.find(request) };
   } catch {
     // The event loop repeats the search, and reports its error.
     return {};

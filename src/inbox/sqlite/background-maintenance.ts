@@ -29,7 +29,7 @@ export interface MaintenanceAnswer {
 export interface BackgroundMaintenanceOptions {
   /** The path of the file. `undefined` if the inbox is in memory, which needs no thread. */
   file: string | undefined;
-  /** Whether no other process uses the file. The thread then sends no heartbeats and does not checkpoint the WAL. */
+  /** Whether no other process uses the file. The thread then only searches. */
   isPrivate: boolean;
   /** The ID of this process. */
   processId: string;
@@ -41,12 +41,13 @@ export interface BackgroundMaintenanceOptions {
 }
 
 /**
- * Controls the maintenance thread of an inbox. The thread has three tasks:
+ * Controls the maintenance thread of an inbox. The thread has four tasks:
  *
  * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop. If the event loop counts as hung,
  *   the thread sends no heartbeats.
  * - It checkpoints the WAL, because a checkpoint on the event loop would block the event loop.
  * - It searches deliveries, because a search would block the event loop.
+ * - It indexes deliveries for searches.
  *
  * The thread starts with the first running delivery, the first large prune, or the first search. It does not keep the process alive.
  */

@@ -57,6 +57,11 @@ import { isBusy, makePrivateFolder } from "../../core/files.ts";
  *                           one of them when it tries to write. Only in the working file of an inbox in a bucket.
  *
  * own_actions               The changes on the Hub that servers of this inbox made (see `OwnActions`), oldest first.
+ *
+ * event_index               The hashes of the repository, the scope, and the action of each delivery with a body. `delivery` is the
+ *                           `sequence` of the delivery. See `EventIndex`.
+ *
+ * event_index_end           The `sequence` up to which deliveries are indexed.
  */
 
 /** Each migration updates a file to the next schema version. Never change a released migration. Add a new migration instead. */
@@ -200,6 +205,22 @@ export const migrations: readonly string[] = [
     INSERT INTO totals VALUES (new.endpoint, new.status, 1)
       ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
   END;
+`,
+  `
+  CREATE TABLE event_index (
+    delivery INTEGER PRIMARY KEY,
+    repository INTEGER,
+    scope INTEGER,
+    action INTEGER
+  ) STRICT;
+  CREATE INDEX event_index_repository ON event_index (repository);
+  CREATE INDEX event_index_scope ON event_index (scope);
+  CREATE INDEX event_index_action ON event_index (action);
+  CREATE TABLE event_index_end (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    delivery INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO event_index_end VALUES (1, 0);
 `,
 ];
 

@@ -39,7 +39,7 @@ export class DeliveryPruner {
     endpoint: string,
     { bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number },
   ): { count: number; isDone: boolean } {
-    const { finished, removeBody, removeAttempts, emptied, removeId } = this.#statements;
+    const { finished, removeBody, removeAttempts, removeFromIndex, emptied, removeId } = this.#statements;
     const until = performance.now() + maxStepMs;
     const bodies = this.#removeSome(
       (limit) => finished.all(endpoint, bodiesBefore, limit),
@@ -47,6 +47,7 @@ export class DeliveryPruner {
       (sequence) => {
         removeBody.run(sequence);
         removeAttempts.run(sequence);
+        removeFromIndex.run(sequence);
       },
     );
     if (!bodies.isDone) return bodies;

@@ -1,3 +1,4 @@
+import { isDamage } from "../../core/files.ts";
 import { cursorInvalid } from "../errors.ts";
 import { type DeliveryFilter, matchesFilter } from "../filter.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type StoredDelivery,
 } from "../inbox.ts";
 import { decodeDetails, decodeHeaders, encodeDetails } from "../records.ts";
+import type { EventIndex, IndexPosition } from "./event-index.ts";
 import type { Statements } from "./statements.ts";
 
 /** An attempt with its start time and duration, which SQLite always stores. */
@@ -177,17 +179,26 @@ export class DeliveryReader {
     before,
     limit,
   }: Pick<ListOptions, "endpoint" | "status"> & { before: number; limit: number }): number[] {
-    const { newest, totals } = this.#statements;
     const rows =
       endpoint === undefined && status === undefined
-        ? newest.all(before, limit)
-        : totals
-            .all()
-            .filter((total) => total.endpoint === (endpoint ?? total.endpoint))
-            .filter((total) => total.status === (status ?? total.status))
-            .flatMap((total) => this.#newestOf(String(total.endpoint), String(total.status), { before, limit }));
+        ? this.#statements.newest.all(before, limit)
+        : this.#totals({ endpoint, status }).flatMap((total) =>
+            this.#newestOf(String(total.endpoint), String(total.status), { before, limit }),
+          );
     const sequences = rows.map(({ sequence }) => Number(sequence));
     return sequences.sort((one, other) => other - one).slice(0, limit);
+  }
+
+  /** Returns the number of deliveries of an endpoint and a status, including those without a body. */
+  count(options: Pick<ListOptions, "endpoint" | "status">): number {
+    return this.#totals(options).reduce((sum, { deliveries }) => sum + Number(deliveries), 0);
+  }
+
+  #totals({ endpoint, status }: Pick<ListOptions, "endpoint" | "status">): Row[] {
+    return this.#statements.totals
+      .all()
+      .filter((total) => total.endpoint === (endpoint ?? total.endpoint))
+      .filter((total) => total.status === (status ?? total.status));
   }
 
   #newestOf(endpoint: string, status: string, { before, limit }: { before: number; limit: number }): Row[] {
@@ -260,37 +271,89 @@ export interface FoundDeliveries {
   end?: { sequence: number; receivedAt: number };
 }
 
-/** Finds deliveries that match filters. Examines the deliveries one by one, newest first, until the page is full or the time is over. */
+/** A list of an endpoint or a status up to this length is examined without the index, whose results can be much longer. */
+const maxListed = 5_000;
+
+/**
+ * Finds deliveries that match filters, newest first, until the page is full or the time is over. Finds a repository, a scope, and an action
+ * with the index, and examines other deliveries one by one.
+ */
 export class DeliverySearch {
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
   readonly #reader: DeliveryReader;
+  readonly #index: EventIndex;
 
-  constructor(statements: Statements, attempts: AttemptTable, reader: DeliveryReader) {
+  constructor(
+    statements: Statements,
+    { attempts, reader, index }: { attempts: AttemptTable; reader: DeliveryReader; index: EventIndex },
+  ) {
     this.#statements = statements;
     this.#attempts = attempts;
     this.#reader = reader;
+    this.#index = index;
   }
 
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
-  find({ filter, options, maxMs }: SearchRequest): FoundDeliveries {
+  find(request: SearchRequest): FoundDeliveries {
+    if (!this.#usesIndex(request)) return this.#find(request, 0);
+    try {
+      return this.#find(request, this.#index.end);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      // A page of the index can be damaged.
+      return this.#find(request, 0);
+    }
+  }
+
+  #usesIndex({ filter: { repository, scope, action }, options: { endpoint, status } }: SearchRequest): boolean {
+    const hasField = [repository, scope, action].some((value) => value !== undefined);
+    const isPart = endpoint !== undefined || status !== undefined;
+    return hasField && !(isPart && this.#reader.count({ endpoint, status }) <= maxListed);
+  }
+
+  /** `indexEnd`: the sequence up to which the index is used, or 0. */
+  #find({ filter, options, maxMs }: SearchRequest, indexEnd: number): FoundDeliveries {
     const limit = pageSize(options);
     const stopAt = performance.now() + maxMs;
     const range = this.#sequencesOf(filter);
+    const before = Math.min(range.until, readCursor(options));
     const sequences: number[] = [];
-    for (let before = Math.min(range.until, readCursor(options)); ; ) {
-      const batch = this.#reader.sequences({ ...options, before, limit: scanBatch });
-      for (const sequence of batch) {
-        if (sequence < range.from) return { sequences };
-        before = sequence;
-        const row = this.#statements.row.get(sequence);
-        if (!row) continue;
-        const receivedAt = Number(row.received_at);
-        if (this.#matches(filter, { sequence, receivedAt, row })) sequences.push(sequence);
-        const isStopped = sequences.length === limit || performance.now() >= stopAt;
-        if (isStopped) return { sequences, end: { sequence, receivedAt } };
+    for (const { sequence, isMatch } of this.#positions({ filter, options, before, indexEnd })) {
+      if (sequence < range.from) break;
+      const isTimeOver = performance.now() >= stopAt;
+      if (!isMatch && !isTimeOver) continue;
+      const row = this.#statements.row.get(sequence);
+      if (!row) continue;
+      if (this.#matches({ filter, options }, { sequence, row })) sequences.push(sequence);
+      if (sequences.length === limit || isTimeOver) {
+        return { sequences, end: { sequence, receivedAt: Number(row.received_at) } };
       }
-      if (batch.length < scanBatch) return { sequences };
+    }
+    return { sequences };
+  }
+
+  *#positions({
+    filter,
+    options,
+    before,
+    indexEnd,
+  }: Pick<SearchRequest, "filter" | "options"> & { before: number; indexEnd: number }): Generator<IndexPosition> {
+    for (const sequence of before > indexEnd + 1 ? this.#listed(options, before) : []) {
+      if (sequence <= indexEnd) break;
+      yield { sequence, isMatch: true };
+    }
+    if (indexEnd > 0) yield* this.#index.find(filter, Math.min(before, indexEnd + 1));
+  }
+
+  /** Yields the sequences of the deliveries of an endpoint and a status, newest first. */
+  *#listed(options: ListOptions, before: number): Generator<number> {
+    for (let next = before; ; ) {
+      const batch = this.#reader.sequences({ ...options, before: next, limit: scanBatch });
+      yield* batch;
+      const last = batch.at(-1);
+      if (last === undefined || batch.length < scanBatch) return;
+      next = last;
     }
   }
 
@@ -303,12 +366,14 @@ export class DeliverySearch {
   }
 
   #matches(
-    filter: DeliveryFilter,
-    { sequence, receivedAt, row }: { sequence: number; receivedAt: number; row: Record<string, unknown> },
+    { filter, options: { endpoint, status } }: Pick<SearchRequest, "filter" | "options">,
+    { sequence, row }: { sequence: number; row: Row },
   ): boolean {
+    if (row.body === null || row.endpoint !== (endpoint ?? row.endpoint) || row.status !== (status ?? row.status))
+      return false;
     return matchesFilter(filter, {
       id: String(row.id),
-      receivedAt,
+      receivedAt: Number(row.received_at),
       body: String(row.body),
       attempts: () => this.#attempts.listWithDetails(sequence),
     });

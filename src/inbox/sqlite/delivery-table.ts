@@ -21,6 +21,7 @@ import {
   TotalsTable,
   toStatus,
 } from "./delivery-reader.ts";
+import { EventIndex } from "./event-index.ts";
 import { type Claimant, Leases } from "./leases.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 
@@ -127,6 +128,7 @@ const maxSuspects = 20;
 export class DeliveryTable {
   readonly reader: DeliveryReader;
   readonly search: DeliverySearch;
+  readonly index: EventIndex;
   readonly pruner: DeliveryPruner;
   readonly leases: Leases;
   readonly ownActions: OwnActionTable;
@@ -143,7 +145,12 @@ export class DeliveryTable {
     this.#statements = prepareStatements(database);
     this.#attempts = new AttemptTable(this.#statements);
     this.reader = new DeliveryReader(this.#statements, this.#attempts);
-    this.search = new DeliverySearch(this.#statements, this.#attempts, this.reader);
+    this.index = new EventIndex(this.#statements);
+    this.search = new DeliverySearch(this.#statements, {
+      attempts: this.#attempts,
+      reader: this.reader,
+      index: this.index,
+    });
     this.totals = new TotalsTable(this.#statements);
     this.leases = new Leases(this.#statements, { attempts: this.#attempts, totals: this.totals });
     this.ownActions = new OwnActionTable(this.#statements);
@@ -173,7 +180,9 @@ export class DeliveryTable {
     const known = this.#statements.find.get(endpoint, id);
     if (!known) throw inboxFull(endpoint);
     if (known.status !== "dead") return true;
-    this.#statements.revive.run(body, headersText, now, now, Number(known.sequence));
+    const sequence = Number(known.sequence);
+    this.#statements.revive.run(body, headersText, now, now, sequence);
+    if (known.body !== body) this.index.replace(sequence, body);
     return false;
   }
 

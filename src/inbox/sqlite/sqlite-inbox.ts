@@ -95,7 +95,8 @@ const maxBlockingSearchMs = 10;
  * - `DueDeliveries` wakes the workers of due deliveries.
  * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `LeaseRecovery` recovers the
  *   deliveries of processes that send no heartbeats.
- * - `DeliverySearch` finds deliveries that match filters, in the thread of `BackgroundMaintenance`.
+ * - `DeliverySearch` finds deliveries that match filters, in the thread of `BackgroundMaintenance`. This thread also indexes deliveries by
+ *   repository, scope, and action (`EventIndex`).
  * - `DamageTracker` records damaged pages, and `findProblems` reports all problems.
  * - `BackgroundTasks` runs the polls, heartbeats, and prunes below.
  */

@@ -44,6 +44,24 @@ export function prepareStatements(database: DatabaseSync) {
        WHERE endpoint = ? AND status = ? AND ${ended} AND sequence < ? AND body IS NOT NULL
        ORDER BY sequence DESC LIMIT ?`,
     ),
+    indexEnd: sql("SELECT delivery FROM event_index_end"),
+    moveIndexEnd: sql("UPDATE event_index_end SET delivery = ?"),
+    bodiesAfter: sql("SELECT sequence, body FROM deliveries WHERE sequence > ? ORDER BY sequence LIMIT ?"),
+    addToIndex: sql(
+      `INSERT INTO event_index SELECT ?1, ?2, ?3, ?4 FROM deliveries WHERE sequence = ?1 AND body IS NOT NULL
+       ON CONFLICT DO NOTHING`,
+    ),
+    replaceInIndex: sql("INSERT OR REPLACE INTO event_index VALUES (?, ?, ?, ?)"),
+    removeFromIndex: sql("DELETE FROM event_index WHERE delivery = ?"),
+    newestOfRepository: sql(
+      "SELECT delivery FROM event_index WHERE repository = ? AND delivery < ? ORDER BY delivery DESC LIMIT 1",
+    ),
+    newestOfScope: sql(
+      "SELECT delivery FROM event_index WHERE scope = ? AND delivery < ? ORDER BY delivery DESC LIMIT 1",
+    ),
+    newestOfAction: sql(
+      "SELECT delivery FROM event_index WHERE action = ? AND delivery < ? ORDER BY delivery DESC LIMIT 1",
+    ),
     firstFrom: sql("SELECT sequence, received_at FROM deliveries WHERE sequence >= ? ORDER BY sequence LIMIT 1"),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
     addToTotal: sql(

@@ -199,8 +199,8 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a thread sends heartbeats to a file that a newer release has updated",
     file: "src/inbox/sqlite/background-maintenance-thread.ts",
-    find: "if (!isFromNewerRelease(database)) heartbeat",
-    replace: "heartbeat",
+    find: "if (!isFromNewerRelease(database)) action();",
+    replace: "action();",
     tests: ["test/inbox/sqlite/background-maintenance.test.ts"],
   },
   {
@@ -241,9 +241,37 @@ export const faults: readonly Fault[] = [
   {
     name: "a search that reaches its time limit does not report that older deliveries are left",
     file: "src/inbox/sqlite/delivery-reader.ts",
-    find: " || performance.now() >= stopAt;",
-    replace: ";\n        if (performance.now() >= stopAt) return { sequences };",
+    find: "      if (sequences.length === limit || isTimeOver) {",
+    replace: "      if (isTimeOver) return { sequences };\n      if (sequences.length === limit) {",
     tests: ["test/inbox/sqlite/delivery-search.test.ts"],
+  },
+  {
+    name: "SQLite: a search in the index skips a delivery at which only one filter has arrived",
+    file: "src/inbox/sqlite/event-index.ts",
+    find: "below = isMatch ? sequence : sequence + 1;",
+    replace: "below = sequence;",
+    tests: ["test/inbox/sqlite/event-index.test.ts"],
+  },
+  {
+    name: "SQLite: the new body of a dead delivery that arrives again is not indexed",
+    file: "src/inbox/sqlite/delivery-table.ts",
+    find: "    if (known.body !== body) this.index.replace(sequence, body);\n",
+    replace: "",
+    tests: ["test/inbox/sqlite/event-index.test.ts"],
+  },
+  {
+    name: "SQLite: a delivery whose body was removed after its group was read is indexed",
+    file: "src/inbox/sqlite/statements.ts",
+    find: "WHERE sequence = ?1 AND body IS NOT NULL\n       ON CONFLICT",
+    replace: "WHERE sequence = ?1\n       ON CONFLICT",
+    tests: ["test/inbox/sqlite/event-index.test.ts"],
+  },
+  {
+    name: "SQLite: a search misses the last delivery that is indexed",
+    file: "src/inbox/sqlite/delivery-reader.ts",
+    find: "Math.min(before, indexEnd + 1)",
+    replace: "Math.min(before, indexEnd)",
+    tests: ["test/inbox/sqlite/event-index.test.ts"],
   },
   {
     name: "SQLite: a clock that is set back by less than the uptime delays retries",
