@@ -1,6 +1,6 @@
 import { combinations } from "./combinations.ts";
 import { type Fact, type Fields, join, keysOf, parseFact, shownPath } from "./fact.ts";
-import { InvalidKey, kindOf } from "./kinds.ts";
+import { InvalidKey, type Kind, kindOf } from "./kinds.ts";
 import { requests } from "./requests.ts";
 import { responses } from "./responses.ts";
 
@@ -37,7 +37,11 @@ function expand(facts: Fact[]): Fact[][] {
   return variantsOf(reference.kind.slice(1)).flatMap((inner) => {
     const { kind = "object" } = inner.find(({ path }) => path === "") ?? {};
     const own = inner.filter(({ path }) => path !== "");
-    const nested = own.map((fact) => ({ ...fact, path: join(reference.path, fact.path) }));
+    const nested = own.map((fact) => ({
+      ...fact,
+      path: join(reference.path, fact.path),
+      isReferenced: true as const,
+    }));
     return expand([...facts.slice(0, at), { ...reference, kind }, ...nested, ...facts.slice(at + 1)]);
   });
 }
@@ -121,8 +125,8 @@ interface Whole {
   isRequest: boolean;
 }
 
-function casesOfFact({ path, kind, isNullable, presence }: Fact, { body, accept }: Whole): Case[] {
-  const { accepted, refused } = kindOf(kind);
+function casesOfFact({ path, kind, isNullable, presence, isReferenced }: Fact, { body, accept }: Whole): Case[] {
+  const { accepted, refused } = isReferenced ? shorten(kindOf(kind)) : kindOf(kind);
   const isList = kind.startsWith("list");
   const title = (value: unknown) => `${path || "the body"} is ${cut(kind)}: ${show(value)}`;
   const at = (value: unknown) => changed(body, path, value);
@@ -142,6 +146,10 @@ function casesOfFact({ path, kind, isNullable, presence }: Fact, { body, accept 
   if (presence === "required")
     return [...cases, { title: missing, body: at(undefined), refused: shownPath(keysOf(path)) }];
   return [...cases, { ...accept(missing, at(undefined)), isInvalidByDocument: presence === "returned" }];
+}
+
+function shorten({ accepted, refused }: Kind): Kind {
+  return { accepted: accepted.slice(0, 1), refused: [...refused.slice(0, 1), ...refused.slice(-1)] };
 }
 
 /** Returns lists at the limits of a length such as `1..20`, and lists beyond. */

@@ -14,10 +14,13 @@ const json = asObject(JSON.parse(JSON.stringify(document)));
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addSchema({ $id: "hub:document", ...json });
+const compiled = new Map<string, ValidateFunction>();
 
 /** Returns a validator of a part of the document that is independent of our schemas. */
 export function documentSchema(pointer: string): ValidateFunction {
-  return ajv.compile({ $ref: `hub:document#${encodeURI(pointer)}` });
+  const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `hub:document#${encodeURI(pointer)}` });
+  compiled.set(pointer, validate);
+  return validate;
 }
 
 /** Returns how a JSON schema differs from the facts: other fields, enums, defaults, and required fields. */

@@ -20,6 +20,8 @@ export interface Fact {
   fallback: unknown;
   presence: "required" | "optional" | "returned" | "conditional";
   change: "added" | "removed" | undefined;
+  /** Whether the fact belongs to another body, whose tests check all limits. */
+  isReferenced?: true;
 }
 
 const presences = { "?": "optional", "??": "returned", "~": "conditional", "": "required" } as const;
@@ -67,7 +69,7 @@ export function keysOf(path: string): (string | number)[] {
 }
 
 /** A valid key of every map. */
-export const mapKey = "AB";
+const mapKey = "AB";
 
 /** Returns the path as errors show it, such as `watched[0].type`. */
 export function shownPath(keys: readonly PropertyKey[]): string {

@@ -29,8 +29,10 @@ export interface OperationFacts {
   mediaType?: string;
 }
 
-type Details = Omit<OperationFacts, "operationId" | "method" | "path" | "tag" | "errors" | "change">;
-type Row = [id: string, line: string, errors: string, details?: Details];
+type Body = OperationFacts["response"];
+type Details = Pick<OperationFacts, "params" | "query" | "reads" | "header" | "redirects" | "mediaType">;
+/** The ID, the method and the path, the errors, the bodies of the request and the response, and the other facts. */
+type Row = readonly [id: string, line: string, errors: string, request?: string, response?: Body, details?: Details];
 
 const search: Fields = {
   p: "integer 0.. = 0",
@@ -43,143 +45,83 @@ const search: Fields = {
   mention: 'enum all participating mentions = "all"',
   lastUpdate: "timestamp",
 };
-const searchAndApply = { ...search, applyToAll: "boolean = false" };
+const apply = { query: { ...search, applyToAll: "boolean = false" } };
 const stage = `some enum ${stages}`;
 
 const webhooks = "/api/settings/webhooks";
 const org = "/api/organizations/{name}";
+const security = `${org}/settings/network-security`;
 const jobs = "/api/jobs/{namespace}";
+const notifications = "/api/notifications";
 const oneWebhook = { webhook: "Webhook" };
 
-/** The operations by tag, as rows of the ID, the method and the path, the errors, and the other facts. `+` and `-` as in {@link Fields}. */
+const stream = { mediaType: "text/event-stream" };
+const memberQuery = { search: "string", email: "email", cursor: "string", limit: "integer 10..10000 = 500" };
+const memberDetails = { query: memberQuery, header: "Link" };
+const jobDetails = { query: { stage, label: "some label", cursor: "string ..2048" }, header: "Link" };
+const auditDetails = { query: { q: "terms" }, header: "Content-Disposition" };
+const avatarDetails = { query: { redirect: "string" }, reads: "sec-fetch-dest", redirects: true };
+const state = { params: { action: "enum enable disable" } };
+
+/** The operations by tag. `+` and `-` as in {@link Fields}. */
 const rows: Readonly<Record<string, readonly Row[]>> = {
   webhooks: [
-    ["listWebhooks", `GET ${webhooks}`, "", { response: "Webhook[]" }],
-    ["createWebhook", `POST ${webhooks}`, "400 403", { request: "WebhookRequest", response: oneWebhook }],
-    ["getWebhook", `GET ${webhooks}/{webhookId}`, "404", { response: oneWebhook }],
-    [
-      "updateWebhook",
-      `POST ${webhooks}/{webhookId}`,
-      "400 403 404",
-      { request: "WebhookUpdate", response: oneWebhook },
-    ],
-    ["deleteWebhook", `DELETE ${webhooks}/{webhookId}`, "403 404", { response: {} }],
-    [
-      "setWebhookState",
-      `POST ${webhooks}/{webhookId}/{action}`,
-      "400 403 404",
-      { params: { action: "enum enable disable" }, response: oneWebhook },
-    ],
-    [
-      "replayWebhookDelivery",
-      `POST ${webhooks}/{webhookId}/replay/{logId}`,
-      "403 404",
-      { response: { status: "number" } },
-    ],
+    ["listWebhooks", `GET ${webhooks}`, "", "", "Webhook[]"],
+    ["createWebhook", `POST ${webhooks}`, "400 403", "WebhookRequest", oneWebhook],
+    ["getWebhook", `GET ${webhooks}/{webhookId}`, "404", "", oneWebhook],
+    ["updateWebhook", `POST ${webhooks}/{webhookId}`, "400 403 404", "WebhookUpdate", oneWebhook],
+    ["deleteWebhook", `DELETE ${webhooks}/{webhookId}`, "403 404", "", {}],
+    ["setWebhookState", `POST ${webhooks}/{webhookId}/{action}`, "400 403 404", "", oneWebhook, state],
+    ["replayWebhookDelivery", `POST ${webhooks}/{webhookId}/replay/{logId}`, "403 404", "", { status: "number" }],
   ],
   notifications: [
-    ["listNotifications", "GET /api/notifications", "400", { query: search, response: "NotificationPage" }],
-    [
-      "deleteNotifications",
-      "DELETE /api/notifications",
-      "400 403",
-      { query: searchAndApply, request: "NotificationDeletion?" },
-    ],
-    [
-      "markNotificationsAsRead",
-      "POST /api/notifications/mark-as-read",
-      "400 403",
-      { query: searchAndApply, request: "NotificationMark" },
-    ],
-    [
-      "updateNotificationSettings",
-      "PATCH /api/settings/notifications",
-      "400 403",
-      { request: "NotificationSettingsChange" },
-    ],
-    ["updateWatchSettings", "PATCH /api/settings/watch", "400 403", { request: "WatchChange" }],
+    ["listNotifications", `GET ${notifications}`, "400", "", "NotificationPage", { query: search }],
+    ["deleteNotifications", `DELETE ${notifications}`, "400 403", "NotificationDeletion?", undefined, apply],
+    ["markNotificationsAsRead", `POST ${notifications}/mark-as-read`, "400 403", "NotificationMark", undefined, apply],
+    ["updateNotificationSettings", "PATCH /api/settings/notifications", "400 403", "NotificationSettingsChange"],
+    ["updateWatchSettings", "PATCH /api/settings/watch", "400 403", "WatchChange"],
   ],
-  mcp: [["getMcpSettings", "GET /api/settings/mcp", "", { response: "McpSettings" }]],
-  papers: [
-    [
-      "claimPaper",
-      "POST /api/settings/papers/claim",
-      "400 403 404",
-      { request: "PaperClaim", response: "PaperClaimResult" },
-    ],
-  ],
+  mcp: [["getMcpSettings", "GET /api/settings/mcp", "", "", "McpSettings"]],
+  papers: [["claimPaper", "POST /api/settings/papers/claim", "400 403 404", "PaperClaim", "PaperClaimResult"]],
   orgs: [
-    ["-revokeOrganizationToken", `POST ${org}/settings/tokens/revoke`, "400 403 404", { request: "TokenRevocation" }],
+    ["-revokeOrganizationToken", `POST ${org}/settings/tokens/revoke`, "400 403 404", "TokenRevocation"],
     ["+revokeOrganizationTokenById", `POST ${org}/settings/tokens/{tokenId}/revoke`, "403 404"],
-    [
-      "exportAuditLog",
-      `GET ${org}/audit-log/export`,
-      "400 403 404",
-      { query: { q: "terms" }, response: "AuditLogEvent[]", header: "Content-Disposition" },
-    ],
-    ["getNetworkSecurity", `GET ${org}/settings/network-security`, "403 404", { response: "NetworkSecurity" }],
-    [
-      "updateNetworkSecurity",
-      `PATCH ${org}/settings/network-security`,
-      "400 403 404",
-      { request: "NetworkSecurityChange", response: "NetworkSecurity" },
-    ],
-    [
-      "getOrganizationAvatar",
-      `GET ${org}/avatar`,
-      "400 403 404",
-      { query: { redirect: "string" }, reads: "sec-fetch-dest", redirects: true, response: "OrganizationAvatar" },
-    ],
-    [
-      "listOrganizationMembers",
-      `GET ${org}/members`,
-      "400 403 404",
-      {
-        query: { search: "string", email: "email", cursor: "string", limit: "integer 10..10000 = 500" },
-        ...{ response: "OrganizationMember[]", header: "Link" },
-      },
-    ],
-    ["setMemberRole", `PUT ${org}/members/{username}/role`, "400 403 404", { request: "MemberRoleChange" }],
+    ["exportAuditLog", `GET ${org}/audit-log/export`, "400 403 404", "", "AuditLogEvent[]", auditDetails],
+    ["getNetworkSecurity", `GET ${security}`, "403 404", "", "NetworkSecurity"],
+    ["updateNetworkSecurity", `PATCH ${security}`, "400 403 404", "NetworkSecurityChange", "NetworkSecurity"],
+    ["getOrganizationAvatar", `GET ${org}/avatar`, "400 403 404", "", "OrganizationAvatar", avatarDetails],
+    ["listOrganizationMembers", `GET ${org}/members`, "400 403 404", "", "OrganizationMember[]", memberDetails],
+    ["setMemberRole", `PUT ${org}/members/{username}/role`, "400 403 404", "MemberRoleChange"],
   ],
   "resource-groups": [
-    ["listResourceGroups", `GET ${org}/resource-groups`, "403 404", { response: "ResourceGroup[]" }],
-    [
-      "createResourceGroup",
-      `POST ${org}/resource-groups`,
-      "400 403 404",
-      { request: "ResourceGroupRequest", response: "ResourceGroup" },
-    ],
+    ["listResourceGroups", `GET ${org}/resource-groups`, "403 404", "", "ResourceGroup[]"],
+    ["createResourceGroup", `POST ${org}/resource-groups`, "400 403 404", "ResourceGroupRequest", "ResourceGroup"],
   ],
-  scim: [
-    ["getScimConfig", `GET ${org}/scim/v2/ServiceProviderConfig`, "403 404", { response: "ScimServiceProviderConfig" }],
-  ],
-  auth: [["+whoami", "GET /api/whoami-v2", "", { response: "Whoami" }]],
+  scim: [["getScimConfig", `GET ${org}/scim/v2/ServiceProviderConfig`, "403 404", "", "ScimServiceProviderConfig"]],
+  auth: [["+whoami", "GET /api/whoami-v2", "", "", "Whoami"]],
   jobs: [
-    ["+listJobHardware", "GET /api/jobs/hardware", "", { response: "JobHardware[]" }],
-    ["+startJob", `POST ${jobs}`, "400 403 404", { request: "WebhookJobRequest", response: "Job" }],
-    [
-      "+listJobs",
-      `GET ${jobs}`,
-      "400 403 404",
-      { query: { stage, label: "some label", cursor: "string ..2048" }, response: "Job[]", header: "Link" },
-    ],
-    ["+countJobs", `GET ${jobs}/count`, "400 403 404", { query: { stage }, response: { count: "number" } }],
-    ["+getJob", `GET ${jobs}/{jobId}`, "403 404", { response: "Job" }],
+    ["+listJobHardware", "GET /api/jobs/hardware", "", "", "JobHardware[]"],
+    ["+startJob", `POST ${jobs}`, "400 403 404", "WebhookJobRequest", "Job"],
+    ["+listJobs", `GET ${jobs}`, "400 403 404", "", "Job[]", jobDetails],
+    ["+countJobs", `GET ${jobs}/count`, "400 403 404", "", { count: "number" }, { query: { stage } }],
+    ["+getJob", `GET ${jobs}/{jobId}`, "403 404", "", "Job"],
     [
       "+streamJobLogs",
       `GET ${jobs}/{jobId}/logs`,
       "400 403 404",
-      { query: { tail: "integer 0.." }, mediaType: "text/event-stream" },
+      "",
+      undefined,
+      { query: { tail: "integer 0.." }, ...stream },
     ],
-    ["+streamJobEvents", `GET ${jobs}/{jobId}/events`, "403 404", { mediaType: "text/event-stream" }],
-    ["+cancelJob", `POST ${jobs}/{jobId}/cancel`, "403 404", { response: "Job" }],
-    ["+setJobLabels", `PUT ${jobs}/{jobId}/labels`, "400 403 404", { request: "JobLabels", response: "Job" }],
+    ["+streamJobEvents", `GET ${jobs}/{jobId}/events`, "403 404", "", undefined, stream],
+    ["+cancelJob", `POST ${jobs}/{jobId}/cancel`, "403 404", "", "Job"],
+    ["+setJobLabels", `PUT ${jobs}/{jobId}/labels`, "400 403 404", "JobLabels", "Job"],
   ],
 };
 
 /** The operations that the client and the local Hub have in common with the Hub. */
 export const operations: readonly OperationFacts[] = Object.entries(rows).flatMap(([tag, ofTag]) =>
-  ofTag.map(([id, line, errors, details]) => {
+  ofTag.map(([id, line, errors, request = "", response, details]) => {
     const [method, path = ""] = line.split(" ");
     return {
       operationId: id.replace(/^[+-]/, ""),
@@ -189,6 +131,8 @@ export const operations: readonly OperationFacts[] = Object.entries(rows).flatMa
       errors: errors === "" ? [] : errors.split(" ").map(Number),
       ...(id.startsWith("+") && { change: "added" as const }),
       ...(id.startsWith("-") && { change: "removed" as const }),
+      ...(request !== "" && { request }),
+      ...(response !== undefined && { response }),
       ...details,
     };
   }),
