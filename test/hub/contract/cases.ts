@@ -1,5 +1,5 @@
 import { combinations } from "./combinations.ts";
-import { type Fact, type Fields, join, keysOf, parseFact, shownPath } from "./fact.ts";
+import { type Fact, join, keysOf, parseFact, shownPath } from "./fact.ts";
 import { InvalidKey, type Kind, kindOf } from "./kinds.ts";
 import { requests } from "./requests.ts";
 import { responses } from "./responses.ts";
@@ -26,7 +26,7 @@ export const bodyNames: readonly string[] = [...Object.keys(requests), ...Object
 export function variantsOf(name: string): Fact[][] {
   const found = requests[name] ?? responses[name];
   if (found === undefined) throw new Error(`There is no body "${name}".`);
-  const variants: readonly Fields[] = "length" in found ? (found as readonly Fields[]) : [found as Fields];
+  const variants = [found].flat();
   return variants.flatMap((fields) => expand(Object.entries(fields).map(parseFact)));
 }
 
@@ -40,7 +40,7 @@ function expand(facts: Fact[]): Fact[][] {
     const nested = own.map((fact) => ({
       ...fact,
       path: join(reference.path, fact.path),
-      isReferenced: true as const,
+      isReferenced: true,
     }));
     return expand([...facts.slice(0, at), { ...reference, kind }, ...nested, ...facts.slice(at + 1)]);
   });
@@ -78,14 +78,13 @@ function setAt(body: Body, keys: readonly (string | number)[], value: unknown): 
 }
 
 function changed(body: Body, path: string, value: unknown): Body {
-  if (path === "") return value as Body;
   const copy = structuredClone(body);
   setAt(copy, keysOf(path), value);
   return copy;
 }
 
 /** Returns the body as the schema parses it: with the defaults of missing fields. */
-function withDefaults(facts: readonly Fact[], body: Body): Body {
+function withDefaults(facts: readonly Fact[], body: unknown): unknown {
   const parsed = structuredClone(body);
   for (const { path, fallback } of facts) {
     const keys = keysOf(path);
@@ -100,7 +99,7 @@ function withDefaults(facts: readonly Fact[], body: Body): Body {
 export function casesOf(name: string): Case[] {
   const variants = variantsOf(name);
   const all = variants.flat();
-  const accept = (title: string, body: Body): Case => ({ title, body, parsed: withDefaults(all, body) });
+  const accept = (title: string, body: unknown): Case => ({ title, body, parsed: withDefaults(all, body) });
   const seen = new Set<string>();
   const isNew = (key: string) => !seen.has(key) && seen.add(key) !== undefined;
   const cases = variants.flatMap((facts) => {
@@ -121,7 +120,7 @@ export function casesOf(name: string): Case[] {
 /** A valid body with every field of a variant. */
 interface Whole {
   body: Body;
-  accept: (title: string, body: Body) => Case;
+  accept: (title: string, body: unknown) => Case;
   isRequest: boolean;
 }
 
@@ -129,7 +128,7 @@ function casesOfFact({ path, kind, isNullable, presence, isReferenced }: Fact, {
   const { accepted, refused } = isReferenced ? shorten(kindOf(kind)) : kindOf(kind);
   const isList = kind.startsWith("list");
   const title = (value: unknown) => `${path || "the body"} is ${cut(kind)}: ${show(value)}`;
-  const at = (value: unknown) => changed(body, path, value);
+  const at = (value: unknown) => (path === "" ? value : changed(body, path, value));
   const [valid, invalid] = isList ? lengthsOf(kind, body, path) : [accepted, refused];
   const cases = [
     ...[...valid, ...(isNullable ? [null] : [])].map((value) => accept(title(value), at(value))),
@@ -155,7 +154,7 @@ function shorten({ accepted, refused }: Kind): Kind {
 /** Returns lists at the limits of a length such as `1..20`, and lists beyond. */
 function lengthsOf(kind: string, body: Body, path: string): [unknown[], unknown[]] {
   const [least = "", most = ""] = (kind.split(" ")[1] ?? "").split("..");
-  const [item] = keysOf(path).reduce<unknown>((value, key) => Object(value)[key], body) as unknown[];
+  const [item]: unknown[] = keysOf(path).reduce((value, key) => Object(value)[key], Object(body));
   const many = (length: number) => Array.from({ length }, () => item);
   const longest = item === undefined ? [] : [many(most === "" ? 300 : Number(most))];
   return [

@@ -21,10 +21,14 @@ export interface Fact {
   presence: "required" | "optional" | "returned" | "conditional";
   change: "added" | "removed" | undefined;
   /** Whether the fact belongs to another body, whose tests check all limits. */
-  isReferenced?: true;
+  isReferenced?: boolean;
 }
 
-const presences = { "?": "optional", "??": "returned", "~": "conditional", "": "required" } as const;
+const presences = new Map<string, Fact["presence"]>([
+  ["?", "optional"],
+  ["??", "returned"],
+  ["~", "conditional"],
+]);
 
 /** Reads one line of a table. */
 export function parseFact([key, rule]: [string, string]): Fact {
@@ -43,7 +47,7 @@ export function parseFact([key, rule]: [string, string]): Fact {
     kind,
     isNullable: nullable !== undefined,
     fallback: fallback === undefined ? undefined : JSON.parse(fallback),
-    presence: presences[presence as keyof typeof presences],
+    presence: presences.get(presence) ?? "required",
     change: change === "+" ? "added" : change === "-" ? "removed" : undefined,
   };
 }

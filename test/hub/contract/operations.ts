@@ -4,7 +4,8 @@ import { repoTypes, stages } from "./values.ts";
 /** The facts of an operation. Every operation requires a bearer token, and succeeds with 200. */
 export interface OperationFacts {
   operationId: string;
-  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Such as `GET`. */
+  method: string;
   path: string;
   tag: string;
   /** The possible errors, in addition to 401, and to 413 and 415 of a body. */
@@ -122,10 +123,10 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
 /** The operations that the client and the local Hub have in common with the Hub. */
 export const operations: readonly OperationFacts[] = Object.entries(rows).flatMap(([tag, ofTag]) =>
   ofTag.map(([id, line, errors, request = "", response, details]) => {
-    const [method, path = ""] = line.split(" ");
+    const [method = "", path = ""] = line.split(" ");
     return {
       operationId: id.replace(/^[+-]/, ""),
-      method: method as OperationFacts["method"],
+      method,
       path,
       tag,
       errors: errors === "" ? [] : errors.split(" ").map(Number),
