@@ -58,16 +58,15 @@ async function localWorld(hub: LocalHub): Promise<World> {
 }
 
 test("There is one call for each operation of the current Hub", () => {
-  const named = operations.filter(({ change }) => change !== "removed").map(({ method, path }) => `${method} ${path}`);
-  expect(clientCalls.map(({ operation }) => operation).sort()).toEqual(named.sort());
+  const ids = operations.filter(({ change }) => change !== "removed").map(({ operationId }) => operationId);
+  expect(Object.keys(clientCalls).sort()).toEqual(ids.sort());
 });
 
 describe("The client, against the current Hub and against the local Hub,", () => {
-  test.each(clientCalls)("succeeds: $operation", async ({ operation, run }) => {
+  test.each(Object.entries(clientCalls))("succeeds: %s", async (operationId, run) => {
     const { hub, client, warnings } = openClient();
     await run(client, current);
-    const found = operations.find(({ method, path }) => `${method} ${path}` === operation);
-    expect(hub.called).toContain(found?.operationId);
+    expect(hub.called).toContain(operationId);
     expect(hub.ignored).toEqual([]);
     expect(warnings).toEqual([]);
 
