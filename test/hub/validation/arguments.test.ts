@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { describeIssue } from "../../../src/core/describe.ts";
+import { webhookJobRequest } from "../../../src/hub/jobs/definition.ts";
 import { memberOperations } from "../../../src/hub/organizations/members.ts";
 import { timestamp, wholeNumber } from "../../../src/hub/schemas.ts";
 import { fieldProblems } from "../../../src/hub/validation/field-problems.ts";
@@ -45,6 +46,16 @@ describe("fieldProblems", () => {
       memberOperations.list.request.query,
       { email: "ada@" },
       ["email: expected a complete email address"],
+    ],
+    [
+      "that is a name in a map",
+      webhookJobRequest,
+      { flavor: "h200", environment: { A: "x" }, secrets: { _: "x" }, labels: { "": "x" } },
+      [
+        "environment.A: expected at least two characters: a letter, then letters, digits, or _",
+        "secrets._: expected a letter, then letters, digits, or _",
+        'labels[""]: expected 1 to 100 letters, digits, dots, _, or -',
+      ],
     ],
     ["that is the body itself", z.object({}), [], ["body: expected object, received array"]],
   ])("describes a field %s", (_what, schema, value, expected) => {

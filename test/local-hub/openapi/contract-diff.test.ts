@@ -5,20 +5,16 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { formatDifference, reportOn } from "../../../scripts/contract-diff/report.ts";
 import type { JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
-import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
-import { specifiedRoutes } from "../../../src/local-hub/routes/index.ts";
-import { publishedDocument } from "../../hub/published/operations.ts";
+import { currentDocument } from "../../hub/contract/current-document.ts";
+import { document } from "../../hub/contract/document.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 
-const contract: JsonObject = JSON.parse(
-  JSON.stringify(openApiDocument({ serverUrl: "http://localhost", routes: specifiedRoutes })),
-);
+const contract: JsonObject = JSON.parse(JSON.stringify(document));
+const current = JSON.stringify(currentDocument());
 
-const recorded = JSON.stringify(publishedDocument());
-
-/** Returns the published document as JSON, with a change. */
+/** Returns the document of the current Hub, with a change. */
 function published(change: (text: string) => string = (text) => text): JsonObject {
-  return JSON.parse(change(recorded));
+  return JSON.parse(change(current));
 }
 
 function differencesOf(document: JsonObject): string[] {
@@ -26,8 +22,10 @@ function differencesOf(document: JsonObject): string[] {
 }
 
 describe("A published document", () => {
-  test("that equals the recorded one has no differences", () => {
-    expect(differencesOf(published())).toEqual([]);
+  test("of the current Hub has only the recorded differences", () => {
+    const { open, explained } = reportOn(contract, published());
+    expect(open.map(formatDifference)).toEqual([]);
+    expect(explained).toBeGreaterThan(50);
   });
 
   test.each<[string, (text: string) => string, RegExp]>([
@@ -85,7 +83,7 @@ describe("A published document", () => {
     ],
     [
       "another variant",
-      (text) => text.replaceAll('{"const":"blog"}', '{"enum":["blog","post"]}'),
+      (text) => text.replaceAll('{"type":"string","const":"blog"}', '{"enum":["blog","post"]}'),
       /resources\[\]<blog\|post>/,
     ],
     [
@@ -102,7 +100,7 @@ describe("A published document", () => {
 
   test("can have operations that the contract does not have, which are counted", () => {
     const document = published((text) =>
-      text.replace('{"paths":{', '{"paths":{"/api/other":{"get":{"responses":{}}},'),
+      text.replace('"paths":{"/', '"paths":{"/api/other":{"get":{"responses":{}}},"/'),
     );
     expect(reportOn(contract, document)).toMatchObject({ open: [], others: 1 });
   });
@@ -112,7 +110,7 @@ describe("A published document", () => {
       text
         .replaceAll('{"type":"boolean"}', '{"anyOf":[{"type":["boolean"]}]}')
         .replaceAll('{"type":"number"}', '{"$ref":"#/components/schemas/Number"}')
-        .replace('{"paths":', '{"components":{"schemas":{"Number":{"type":"number"}}},"paths":'),
+        .replace('"schemas":{', '"schemas":{"Number":{"type":"number"},'),
     );
     expect(differencesOf(document)).toEqual([]);
   });
