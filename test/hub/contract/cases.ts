@@ -26,8 +26,7 @@ export const bodyNames: readonly string[] = [...Object.keys(requests), ...Object
 export function variantsOf(name: string): Fact[][] {
   const found = requests[name] ?? responses[name];
   if (found === undefined) throw new Error(`There is no body "${name}".`);
-  const variants = [found].flat();
-  return variants.flatMap((fields) => expand(Object.entries(fields).map(parseFact)));
+  return [found].flat().flatMap((fields) => expand(Object.entries(fields).map(parseFact)));
 }
 
 function expand(facts: Fact[]): Fact[][] {
@@ -37,11 +36,7 @@ function expand(facts: Fact[]): Fact[][] {
   return variantsOf(reference.kind.slice(1)).flatMap((inner) => {
     const { kind = "object" } = inner.find(({ path }) => path === "") ?? {};
     const own = inner.filter(({ path }) => path !== "");
-    const nested = own.map((fact) => ({
-      ...fact,
-      path: join(reference.path, fact.path),
-      isReferenced: true,
-    }));
+    const nested = own.map((fact) => ({ ...fact, path: join(reference.path, fact.path), isReferenced: true }));
     return expand([...facts.slice(0, at), { ...reference, kind }, ...nested, ...facts.slice(at + 1)]);
   });
 }

@@ -203,45 +203,20 @@ describe("The document describes", () => {
   });
 });
 
+const at = (time: string) => ({ notifications: { product_updates_after: time } });
+const invalidPort = "http://localhost:65536/";
+const target = { watched: [{ type: "model", name: "a/b" }], domains: ["repo"], url: invalidPort };
+
 /** All known differences: rules that JSON Schema cannot express, or that the validator interprets differently. */
-test.each<[what: string, name: string, body: object, valid: { schema: boolean; document: boolean }]>([
-  [
-    "a leap second",
-    "NotificationSettingsChange",
-    { notifications: { product_updates_after: "2026-06-30T23:59:60Z" } },
-    { schema: false, document: true },
-  ],
-  [
-    "a lowercase t",
-    "NotificationSettingsChange",
-    { notifications: { product_updates_after: "2026-09-01t12:34:56Z" } },
-    { schema: false, document: true },
-  ],
-  [
-    "a lowercase z",
-    "NotificationSettingsChange",
-    { notifications: { product_updates_after: "2026-09-01T12:34:56z" } },
-    { schema: false, document: false },
-  ],
-  [
-    "an invalid port",
-    "OrganizationAvatar",
-    { avatarUrl: "http://localhost:65536/" },
-    { schema: false, document: true },
-  ],
-  [
-    "a target with an invalid port",
-    "WebhookRequest",
-    { watched: [{ type: "model", name: "a/b" }], domains: ["repo"], url: "http://localhost:65536/" },
-    { schema: false, document: true },
-  ],
-  [
-    "a URL that is not percent-encoded",
-    "OrganizationAvatar",
-    { avatarUrl: "https://example.com/é" },
-    { schema: true, document: false },
-  ],
-])("The schema and the document treat %s as recorded", (_what, name, body, valid) => {
+test.each<[what: string, accepted: "schema" | "document" | undefined, name: string, body: object]>([
+  ["a leap second", "document", "NotificationSettingsChange", at("2026-06-30T23:59:60Z")],
+  ["a lowercase t", "document", "NotificationSettingsChange", at("2026-09-01t12:34:56Z")],
+  ["a lowercase z", undefined, "NotificationSettingsChange", at("2026-09-01T12:34:56z")],
+  ["an invalid port", "document", "OrganizationAvatar", { avatarUrl: invalidPort }],
+  ["an invalid port of a target", "document", "WebhookRequest", target],
+  ["a URL that is not percent-encoded", "schema", "OrganizationAvatar", { avatarUrl: "https://example.com/é" }],
+])("The schema and the document differ on %s as recorded", (_what, accepted, name, body) => {
+  const schema = components[name]?.safeParse(body).success;
   const isValid = documentSchema(`/components/schemas/${name}`)(body);
-  expect({ schema: components[name]?.safeParse(body).success, document: isValid }).toEqual(valid);
+  expect({ schema, document: isValid }).toEqual({ schema: accepted === "schema", document: accepted === "document" });
 });

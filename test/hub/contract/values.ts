@@ -42,10 +42,10 @@ export const auditLogTypes = words(
     "org",
     "add_user change_role create delete restore invite_user invite.accept invite.email join.from_domain",
     "join.automatic leave remove_user rename rotate_token sso_login sso_join update_join_settings update_settings",
+    "token_approval.authorization_request token_approval.authorization_request.authorized",
+    "token_approval.authorization_request.revoked token_approval.authorization_request.denied",
     "token_approval.enabled token_approval.disabled -custom_role.create -custom_role.update -custom_role.delete",
   ),
-  group("org.token_approval.authorization_request", "authorized revoked denied"),
-  "org.token_approval.authorization_request",
   group(
     "org.settings",
     "+regions +profile +resource_groups +publisher_gating +inference_providers +inference_providers.keys.add",
