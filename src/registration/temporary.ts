@@ -297,7 +297,7 @@ export class TemporaryWebhooks {
   }
 
   #enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(work, work);
+    const result = this.#last.then(work);
     this.#last = result.catch(() => {});
     return result;
   }

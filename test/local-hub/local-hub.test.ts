@@ -1,10 +1,13 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer, Server } from "node:net";
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { BucketFaults } from "../../src/local-hub/buckets/faults.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { listen } from "../support/listen.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
+import { ConsoleClient } from "./support/console-client.ts";
 import { data, openLocalHub } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
 
@@ -92,6 +95,32 @@ describe("A local Hub", () => {
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
     }
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test("closes without waiting for the latency of a bucket, and refuses the delayed request", async () => {
+    const hub = await LocalHub.launch();
+    onTestFinished(() => hub.close());
+    hub.createBucket("me/store");
+    hub.setBucketFaults([{ kind: "latency", latency: "1h" }]);
+    const wait = vi.spyOn(BucketFaults.prototype, "wait");
+    onTestFinished(() => wait.mockRestore());
+    const s3 = new S3Client({ ...hub.bucketConnection("me"), maxAttempts: 1 });
+    onTestFinished(() => s3.destroy());
+    const put = s3.send(new PutObjectCommand({ Bucket: "store", Key: "delayed", Body: "content" }));
+    const refused = expect(put).rejects.toMatchObject({ name: "SlowDown", $metadata: { httpStatusCode: 503 } });
+    await expect.poll(() => wait.mock.calls.length, { interval: 5 }).toBe(1);
+    await hub.close();
+    await refused;
+  });
+
+  test("closes while a console is open, and ends its stream", async () => {
+    const hub = await LocalHub.launch();
+    onTestFinished(() => hub.close());
+    const client = await ConsoleClient.signIn(hub.createConsoleLink());
+    const reader = (await client.stream({ signal: new AbortController().signal })).getReader();
+    expect(await reader.read()).toMatchObject({ done: false });
+    await hub.close();
+    for (;;) if ((await reader.read()).done) break;
   });
 
   test("closes its connections to receivers", async () => {

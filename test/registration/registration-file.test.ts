@@ -246,8 +246,8 @@ describe("Exclusive work", () => {
   });
 
   test("rejects with the error of the work", async () => {
-    const broken = () => Promise.reject(new Error("broken"));
-    await expect(openState().runExclusive(broken)).rejects.toThrow("broken");
+    const error = new Error("broken");
+    await expect(openState().runExclusive(() => Promise.reject(error))).rejects.toBe(error);
   });
 });
 

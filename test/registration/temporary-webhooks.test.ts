@@ -111,6 +111,19 @@ describe("The webhooks of a session", () => {
     expect(await testHub.webhooks()).toEqual([]);
   });
 
+  test("are reconciled and deleted by calls that wait for a call that fails", async () => {
+    const testHub = await openTestHub();
+    const webhooks = await open(testHub);
+    const invalid = { ...target, publicUrl: "not a URL" };
+    const [failed, reconciled] = await Promise.allSettled([webhooks.reconcile(invalid), webhooks.reconcile(target)]);
+    expect(failed).toMatchObject({ status: "rejected", reason: { code: "OPTION_INVALID" } });
+    expect(reconciled).toMatchObject({ status: "fulfilled", value: { done: [{}, {}] } });
+    const [failedAgain] = await Promise.allSettled([webhooks.reconcile(invalid), webhooks.close()]);
+    expect(failedAgain).toMatchObject({ status: "rejected", reason: { code: "OPTION_INVALID" } });
+    await webhooks.close();
+    expect(await testHub.webhooks()).toEqual([]);
+  });
+
   test("are not created after the session is closed", async () => {
     const testHub = await openTestHub();
     const webhooks = await open(testHub);

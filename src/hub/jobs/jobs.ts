@@ -53,7 +53,7 @@ export interface JobLogOptions extends JobCallOptions {
  */
 export class HubJobs {
   readonly #transport: Transport;
-  #user: Promise<string> | undefined;
+  #user: string | undefined;
 
   /** @internal */
   constructor(transport: Transport) {
@@ -152,17 +152,14 @@ export class HubJobs {
     return this.#transport.call(jobOperations.setLabels, { params, body: { labels } }, options);
   }
 
-  /** Returns the namespace. Finds the token's user on the first call without a namespace, and caches the user. */
+  /**
+   * Returns the namespace. Reads the token's user on the first call without a namespace, and caches the user. Concurrent calls do not
+   * share the request, because the signal of each call would abort the others.
+   */
   async #params({ namespace, signal }: JobCallOptions = {}): Promise<{ namespace: string }> {
     if (namespace !== undefined) return { namespace };
-    this.#user ??= this.#transport.call(accountOperations.whoami, {}, { signal }).then(
-      ({ name }) => name,
-      (error: unknown) => {
-        this.#user = undefined;
-        throw error;
-      },
-    );
-    return { namespace: await this.#user };
+    this.#user ??= (await this.#transport.call(accountOperations.whoami, {}, { signal })).name;
+    return { namespace: this.#user };
   }
 }
 

@@ -108,7 +108,6 @@ async function readComparison(
   try {
     return readDiff(await client.transport.call(commitOperations.compare, { params }, { signal }));
   } catch (error) {
-    signal?.throwIfAborted();
     if (HubError.isInstance(error) && incomparable.has(error.code)) return undefined;
     throw error;
   }

@@ -24,7 +24,6 @@ export async function sendOnce<Answer>(
     try {
       return await send();
     } catch (error) {
-      signal?.throwIfAborted();
       if (!isAnswerLost(error)) throw error;
       const isRepeated = await transport.waitToRepeat(error, { attempt, signal });
       const answer = await find();

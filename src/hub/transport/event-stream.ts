@@ -8,8 +8,8 @@ export interface EventOptions extends ElementOptions {
 }
 
 /**
- * Yields the data of server-sent events as they arrive. Skips comments and events whose data is not a JSON object. Exiting the loop
- * cancels the response.
+ * Yields the data of server-sent events as they arrive. Skips comments, events whose data is not a JSON object, and events with a
+ * line that is too long. Exiting the loop cancels the response.
  *
  * @throws `ResponseStalledError` if no data arrives for `timeoutMs`, the signal's abort reason, and connection errors.
  */
@@ -21,19 +21,23 @@ export async function* readEvents(
   const decoder = new TextDecoder();
   let rest = "";
   let data: string[] = [];
+  let isTooLong = false;
   try {
     for (;;) {
       const { done, value } = reader ? await readPart(reader, options) : { done: true };
       const lines = (rest + (value ? decoder.decode(value, { stream: true }) : decoder.decode())).split(/\r?\n/);
-      rest = lines.pop()?.slice(0, maxLineChars) ?? "";
+      rest = lines.pop() ?? "";
       for (const line of lines) {
         if (line.startsWith("data:")) data.push(line.slice(5));
         if (line !== "") continue;
-        const event = parseObject(data.join("\n"));
+        const event = isTooLong ? undefined : parseObject(data.join("\n"));
         data = [];
+        isTooLong = false;
         if (event !== undefined) yield event;
       }
       if (done) return;
+      isTooLong ||= rest.length > maxLineChars;
+      rest = rest.slice(0, maxLineChars);
     }
   } finally {
     reader?.cancel().catch(() => {}); // Discards the rest of the body, if there is any.

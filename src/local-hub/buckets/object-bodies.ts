@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { createReadStream, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, truncateSync } from "node:fs";
+import { createReadStream, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,11 @@ export interface ReceivedBody {
   content: Uint8Array | undefined;
   /** The name of the file. */
   file: string | undefined;
+}
+
+/** Cuts a received body that is not stored yet. A file keeps its bytes, of which reads return only the first `size`. */
+export function truncateBody(body: ReceivedBody, size: number): ReceivedBody {
+  return { ...body, size, content: body.content?.subarray(0, size) };
 }
 
 /** The maximum size of a body in the database, in bytes. Larger bodies are files. */
@@ -66,12 +71,6 @@ export class ObjectBodies {
     }
     const content = large ? undefined : Buffer.concat(chunks);
     return { size, md5: md5.digest("hex"), sha256: sha256.digest("hex"), content, file: large?.file };
-  }
-
-  /** Cuts a received body. */
-  truncate(body: ReceivedBody, size: number): ReceivedBody {
-    if (body.file !== undefined) truncateSync(this.#path(body.file), size);
-    return { ...body, size, content: body.content?.subarray(0, size) };
   }
 
   /** Opens a file for reading. A file that is deleted later can be read to its end. */

@@ -268,7 +268,7 @@ export class Dispatcher {
     const webhook = store.webhooks.get(webhookId);
     const failures = succeeded ? 0 : (webhook?.failures ?? 0) + 1;
     if (!webhook || failures === webhook.failures) return;
-    const isSuspended = failures >= limits.suspendAfter && webhook.disabled === false;
+    const isSuspended = failures >= limits.suspendAfter;
     store.webhooks.put({ ...webhook, failures, ...(isSuspended && { disabled: suspendedAfterFailure }) });
     if (!isSuspended) return;
     log.warn(

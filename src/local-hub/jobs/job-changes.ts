@@ -17,9 +17,4 @@ export class JobChanges {
     this.#waiting.get(jobId)?.resolve();
     this.#waiting.delete(jobId);
   }
-
-  /** Resolves the promises for all jobs. */
-  notifyAll(): void {
-    for (const jobId of [...this.#waiting.keys()]) this.notify(jobId);
-  }
 }

@@ -118,7 +118,6 @@ export class JobRunner {
   /** Stops all processes, before all jobs are deleted. */
   cancelAll(): void {
     for (const jobId of [...this.#cancellations.keys()]) this.cancel(jobId);
-    this.changes.notifyAll();
   }
 
   /** Replaces the labels of a job. */

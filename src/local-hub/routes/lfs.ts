@@ -111,9 +111,16 @@ async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment
   if (!data || !file || !signer.verify({ repositoryId, ...file }, data)) {
     throw new HTTPException(403, { message: "The upload URL is invalid or has expired. Request another upload URL." });
   }
-  if (!store.repositories.all().some(({ id }) => id === repositoryId)) throw repositoryNotFound();
+  const isStored = () => store.repositories.all().some(({ id }) => id === repositoryId);
+  if (!isStored()) throw repositoryNotFound();
   const { body } = context.req.raw;
   await store.content.saveLarge(repositoryId, file, body ?? new Blob().stream());
+  if (!isStored()) {
+    // The repository was deleted during the upload.
+    store.content.deleteRepository(repositoryId);
+    store.content.deleteUnusedFiles([file.oid]);
+    throw repositoryNotFound();
+  }
   return new Response(null, { status: 200, headers: { etag: `"${file.oid}"` } });
 }
 

@@ -51,11 +51,6 @@ export class ObjectStore {
     if (file !== undefined) this.#bodies.delete(file);
   }
 
-  /** Cuts a received body that is not stored yet. */
-  truncate(body: ReceivedBody, size: number): ReceivedBody {
-    return this.#bodies.truncate(body, size);
-  }
-
   get({ bucketId, key }: ObjectName): StoredObject | undefined {
     const row = this.#statements.get.get(bucketId, key);
     return row && parse(row);

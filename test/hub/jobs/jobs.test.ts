@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HubClient } from "../../../src/client.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
-import { connect, openHub, rejectionOf, token } from "../scripted-hub.ts";
+import { allOf, connect, openHub, rejectionOf, token } from "../scripted-hub.ts";
 
 const id = "0123456789abcdef01234567";
 const started = {
@@ -31,12 +31,6 @@ function stream(text: string, { isCut = false } = {}) {
     if (isCut) response.write(text, () => setImmediate(() => response.destroy()));
     else response.end(text);
   };
-}
-
-async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const found: Item[] = [];
-  for await (const item of items) found.push(item);
-  return found;
 }
 
 describe("Starting a job", () => {
@@ -78,11 +72,34 @@ describe("Starting a job", () => {
   });
 });
 
+describe("The namespace of a call", () => {
+  test("is read again after a failure", async () => {
+    const hub = await openHub({ status: 401 }, { json: whoami }, { json: started });
+    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    expect(await rejectionOf(jobs.get(id))).toMatchObject({ code: "HUB_UNAUTHORIZED" });
+    expect(await jobs.get(id)).toEqual(started);
+    expect(hub.calls).toEqual(["GET /api/whoami-v2", "GET /api/whoami-v2", `GET /api/jobs/ada/${id}`]);
+  });
+
+  test("is also read if the first of two calls is aborted", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const hub = await openHub(() => arrived.resolve(), { json: whoami }, { json: started });
+    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const controller = new AbortController();
+    const aborted = rejectionOf(jobs.get(id, { signal: controller.signal }));
+    await arrived.promise;
+    const other = jobs.get(id);
+    controller.abort("enough");
+    expect(await aborted).toBe("enough");
+    expect(await other).toEqual(started);
+  });
+});
+
 test("The list of jobs sends each stage and each label", async () => {
   const hub = await openHub({ json: [started] });
   const { jobs } = new HubClient({ hubUrl: hub.url, token });
   const search = { stage: ["RUNNING" as const, "ERROR" as const], labels: { team: "data", n: "1" } };
-  expect(await all(jobs.list(search, { namespace: "ada" }))).toEqual([started]);
+  expect(await allOf(jobs.list(search, { namespace: "ada" }))).toEqual([started]);
   expect(hub.calls).toEqual(["GET /api/jobs/ada?stage=RUNNING&stage=ERROR&label=team%3Ddata&label=n%3D1"]);
 });
 
@@ -92,7 +109,7 @@ describe("The log of a job", () => {
   test("contains the lines of the job, without the start of the attempt", async () => {
     const hub = await openHub(stream(`: stream\n\n${event(1, "===== Job started at x =====")}${event(1, "a")}`));
     const { jobs } = new HubClient({ hubUrl: hub.url, token });
-    expect(await all(jobs.logs(id, { ...options, tail: 5 }))).toEqual([
+    expect(await allOf(jobs.logs(id, { ...options, tail: 5 }))).toEqual([
       { timestamp: "2026-09-01T12:00:01Z", line: "a" },
     ]);
     expect(hub.calls).toEqual([`GET /api/jobs/ada/${id}/logs?tail=5`]);
@@ -103,8 +120,33 @@ describe("The log of a job", () => {
     const first = event(1, "a") + event(2, "b") + event(2, "b");
     const hub = await openHub(stream(first, { isCut: true }), stream(first + event(2, "b") + event(3, "c")));
     const { jobs } = new HubClient({ hubUrl: hub.url, token });
-    const lines = await all(jobs.logs(id, { ...options, follow: true }));
+    const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
     expect(lines.map(({ line }) => line)).toEqual(["a", "b", "b", "b", "c"]);
+  });
+
+  test("continues after a connection that is lost before the lines are repeated", async () => {
+    const first = event(1, "a");
+    const hub = await openHub(
+      stream(first, { isCut: true }),
+      stream(": stream\n\n", { isCut: true }),
+      stream(first + event(1, "b")),
+    );
+    const { jobs } = connect(hub.url);
+    const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
+    expect(lines.map(({ line }) => line)).toEqual(["a", "b"]);
+  });
+
+  test("starts with the last lines, and continues with all lines", async () => {
+    const hub = await openHub(
+      stream(": stream\n\n", { isCut: true }),
+      stream(event(4, "d"), { isCut: true }),
+      stream(event(4, "d") + event(5, "e") + event(6, "f")),
+    );
+    const { jobs } = connect(hub.url);
+    const lines = await allOf(jobs.logs(id, { ...options, follow: true, tail: 1 }));
+    expect(lines.map(({ line }) => line)).toEqual(["d", "e", "f"]);
+    const target = `GET /api/jobs/ada/${id}/logs`;
+    expect(hub.calls).toEqual([`${target}?tail=1`, `${target}?tail=1`, target]);
   });
 
   test("is continued until four connections in a row are lost without a new line", async () => {
@@ -155,7 +197,7 @@ describe("The log of a job", () => {
   test("is not continued without follow", async () => {
     const hub = await openHub(stream(event(1, "a"), { isCut: true }));
     const { jobs } = new HubClient({ hubUrl: hub.url, token });
-    expect(await rejectionOf(all(jobs.logs(id, options)))).toMatchObject({ code: "HUB_UNREACHABLE" });
+    expect(await rejectionOf(allOf(jobs.logs(id, options)))).toMatchObject({ code: "HUB_UNREACHABLE" });
     expect(hub.calls).toHaveLength(1);
   });
 });
@@ -164,7 +206,7 @@ test("A job on the local Hub is started, followed, labeled, counted, and cancele
   await using hub = await LocalHub.launch({ runJobs: true });
   const { jobs } = new HubClient({ hubUrl: hub.url, token: "hf_local" });
   const quick = await jobs.run({ image, command: ["echo", "hi"] });
-  expect((await all(jobs.logs(quick.id, { follow: true }))).map(({ line }) => line)).toEqual(["hi"]);
+  expect((await allOf(jobs.logs(quick.id, { follow: true }))).map(({ line }) => line)).toEqual(["hi"]);
   expect((await jobs.get(quick.id)).status.stage).toBe("COMPLETED");
   const slow = await jobs.run({ image, command: ["sleep", "60"], labels: { a: "b" } });
   expect((await jobs.setLabels(slow.id, { c: "d" })).labels).toEqual({ c: "d" });

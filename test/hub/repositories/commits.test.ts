@@ -103,6 +103,8 @@ describe("commit", () => {
 
   test("does not take the commit of someone else with the same files for its own", async () => {
     const { repo, connect, network, observed } = await open({ signature: "bot" });
+    // An earlier commit with the same message.
+    await repo.commit({ ...card, files: { "README.md": "earlier" } });
     const other = connect();
     let foreign: Promise<{ oid: string }> | undefined;
     vi.mocked(Math.random).mockImplementation(() => {

@@ -55,6 +55,13 @@ describe("openDiscussion", () => {
     expect(writes()).toHaveLength(loss === "answer" ? 1 : 2);
   });
 
+  test("finds the discussion if the answer to the last attempt is lost", async () => {
+    const { connect, network, writes } = await open();
+    network.loseNext(/^POST .*\/discussions$/, "answer");
+    expect(await connect({ attempts: 1 }).openDiscussion(review)).toMatchObject({ num: 1, created: true });
+    expect(writes()).toHaveLength(1);
+  });
+
   test("opens one discussion if it is called twice at the same time", async () => {
     const { repo, client } = await open();
     const calls = [repo, client.repo(repo.ref)].map((same) => same.openDiscussion(review));
@@ -97,6 +104,21 @@ describe("upsertComment", () => {
     expect(writes()).toHaveLength(2);
     await repo.upsertComment(num, { marker: "a", text: "Text" });
     expect(writes()).toHaveLength(2);
+  });
+
+  test("does not edit a comment that is hidden, but readable", async () => {
+    const { repo, connect, network, writes } = await open();
+    const { num } = await repo.openDiscussion(review);
+    const { id } = await repo.upsertComment(num, { marker: "a", text: "First" });
+    const hiding = connect({
+      async fetch(input, init) {
+        const response = await network.fetch(input, init);
+        return new Response((await response.text()).replaceAll('"hidden":false', '"hidden":true'), response);
+      },
+    });
+    const before = writes();
+    expect(await hiding.upsertComment(num, { marker: "a", text: "Second" })).toEqual({ id, created: false });
+    expect(writes()).toEqual(before);
   });
 
   test("does not edit the comments of other users", async () => {

@@ -71,6 +71,18 @@ describe("openPullRequest", () => {
     expect(await repo.openPullRequest(changed)).toMatchObject({ num: 2, created: true, status: "open" });
   });
 
+  test.each(["answer", "request"] as const)(
+    "opens another pull request after a merge if the %s is lost",
+    async (loss) => {
+      const { repo, network } = await open();
+      await repo.openPullRequest(proposal);
+      await repo.merge(1);
+      network.loseNext(/\/commit\/main$/, loss);
+      expect(await repo.openPullRequest(changed)).toMatchObject({ num: 2, created: true, status: "open" });
+      expect(await allOf(repo.discussions())).toHaveLength(2);
+    },
+  );
+
   test("returns undefined if there is nothing to change", async () => {
     const { repo } = await open();
     await repo.commit({ message: "Add a license", files: proposal.files });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod/mini";
 import { Transport, type TransportSettings } from "../../../src/hub/transport/transport.ts";
 import { openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
@@ -99,6 +99,15 @@ describe("A redirected download", () => {
     const storage = await openHub(redirectTo(`${hub.url}/api/settings`));
     await open(hub.url)();
     expect(paths).toEqual(["/data/resolve/a%20folder/%C3%BC.bin with token", "/api/settings without token"]);
+  });
+
+  test("cancels the body of the redirect, which may not end", async () => {
+    const cancel = vi.fn();
+    const redirect = new Response(new ReadableStream({ cancel }), { status: 302, headers: { location: "/renamed" } });
+    const answers = [redirect, new Response("content")];
+    const fetch = async () => answers.shift() ?? Response.error();
+    expect(await open("https://hub.example", { fetch })()).toHaveLength(7);
+    expect(cancel).toHaveBeenCalledOnce();
   });
 
   test("ends after five redirects", async () => {

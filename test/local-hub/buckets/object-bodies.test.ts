@@ -1,8 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { existsSync, readdirSync, readlinkSync } from "node:fs";
+import { expect, test } from "vitest";
 import { ObjectBodies } from "../../../src/local-hub/buckets/object-bodies.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 
 const halfMebibyte = new Uint8Array(512 * 1024);
 
@@ -12,9 +11,32 @@ async function* interruptedAfter(chunks: number): AsyncGenerator<Uint8Array> {
 }
 
 test.each([0, 1, 3, 5])("An upload that is interrupted after %i chunks leaves no file behind", async (chunks) => {
-  const folder = mkdtempSync(join(tmpdir(), "object-bodies-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = createFolder();
   const bodies = new ObjectBodies({ folder, isUsed: () => true });
   await expect(bodies.receive(interruptedAfter(chunks))).rejects.toThrow("disconnected");
   expect(readdirSync(folder)).toEqual([]);
+});
+
+const descriptors = "/proc/self/fd";
+
+/** Returns the files in a folder that this process has opened. */
+function openFiles(folder: string): string[] {
+  const targets = readdirSync(descriptors).map((descriptor) => {
+    try {
+      return readlinkSync(`${descriptors}/${descriptor}`);
+    } catch {
+      // The descriptor of the listed folder is closed.
+      return "";
+    }
+  });
+  return targets.filter((target) => target.startsWith(folder));
+}
+
+test.skipIf(!existsSync(descriptors))("A received or interrupted upload leaves no file open", async () => {
+  const folder = createFolder();
+  const bodies = new ObjectBodies({ folder, isUsed: () => true });
+  const { file } = await bodies.receive(new Blob([halfMebibyte, halfMebibyte, halfMebibyte]).stream());
+  expect(readdirSync(folder)).toEqual([file]);
+  await expect(bodies.receive(interruptedAfter(3))).rejects.toThrow("disconnected");
+  expect(openFiles(folder)).toEqual([]);
 });

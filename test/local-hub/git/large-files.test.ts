@@ -97,6 +97,29 @@ describe("Files in LFS", () => {
     expect(content.hasLarge(repositoryId, file)).toBe(true);
   });
 
+  test("can be uploaded while another upload is in progress", async () => {
+    const state = openStateFile();
+    const { content } = store;
+    const isStarted = Promise.withResolvers<void>();
+    const rest = Promise.withResolvers<void>();
+    async function* slow() {
+      yield* chunks("large ");
+      isStarted.resolve();
+      await rest.promise;
+      yield* chunks("content");
+    }
+    const slowUpload = content.saveLarge(repositoryId, file, slow());
+    await isStarted.promise;
+    await expect.poll(() => storedFiles(state), { interval: 5 }).toHaveLength(1);
+    const value = "another content";
+    const other = { oid: createHash("sha256").update(value).digest("hex"), size: value.length };
+    await content.saveLarge(repositoryId, other, chunks(value));
+    rest.resolve();
+    await slowUpload;
+    expect([content.hasLarge(repositoryId, file), content.hasLarge(repositoryId, other)]).toEqual([true, true]);
+    expect(await read()).toBe("large content");
+  });
+
   test.each<[string, { oid: string; size: number }]>([
     ["a shorter content", { oid: file.oid, size: 100 }],
     ["a longer content", { oid: file.oid, size: 3 }],

@@ -229,6 +229,25 @@ describe("The process of a job", () => {
   });
 });
 
+test("A process that is canceled after its timeout keeps its reason, and is killed once", async () => {
+  const timers = watchTimers();
+  const controller = new AbortController();
+  const pid = Promise.withResolvers<number>();
+  const running = runCommand({
+    command: ["sh", "-c", "trap '' TERM; echo $$; while :; do sleep 0.01; done"],
+    environment: {},
+    timeoutSeconds: 0.1,
+    signal: controller.signal,
+    onOutput: (line) => pid.resolve(Number(line)),
+  });
+  const group = -(await pid.promise);
+  await waitFor(() => expect(timers.of(5_000)).toHaveLength(1), { interval: 5 });
+  controller.abort();
+  process.kill(group, "SIGKILL");
+  expect(await running).toBe("timed out after 0.1 s");
+  expect(timers.of(5_000)).toMatchObject([{ cleared: 1 }]);
+});
+
 describe("A job that exceeds its timeout", () => {
   test("is stopped with all its processes, even those that ignore SIGTERM", async () => {
     const hub = await openLocalHub({ runJobs: true });

@@ -109,6 +109,18 @@ describe("A job that the API starts", () => {
     expect(await read(hub, id)).toMatchObject({ status: { stage: "CANCELED", message: "canceled" } });
   });
 
+  test("is stopped by a reset, and its stream ends", async () => {
+    const other = await openLocalHub({ runJobs: true });
+    const id = await other.runJob(sleeping);
+    const headers = { authorization: "Bearer hf_local" };
+    const response = await fetch(`${other.url}${path}/${id}/logs`, { headers });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ""; !text.includes("Job started"); ) text += (await reader?.read())?.value ?? "";
+    other.hub.reset();
+    expect(await reader?.read()).toMatchObject({ done: true });
+    expect(other.hub.jobs()).toEqual([]);
+  });
+
   test("is canceled before it runs, and never runs", async () => {
     const running = await Promise.all([1, 2, 3, 4].map(() => hub.runJob(sleeping)));
     const waiting = await hub.runJob({ command: ["echo", "ran"] });

@@ -1,5 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { ContentStore } from "../../../src/local-hub/git/content-store.ts";
+import { LargeFiles } from "../../../src/local-hub/git/large-files.ts";
 import { jsonLines, RepositoryApi } from "../support/repository-api.ts";
 
 const batch = "/datasets/local-user/data.git/info/lfs/objects/batch";
@@ -96,14 +100,41 @@ test("A changed upload URL is refused with 403", async () => {
   }
 });
 
-test("An upload to a deleted repository is refused with 404", async () => {
-  await api.create("deleted");
-  const object = { oid: createHash("sha256").update("good").digest("hex"), size: 4 };
-  const body = { operation: "upload", objects: [object] };
-  const answer = await api.call(`POST ${batch.replace("/data.git", "/deleted.git")}`, { body });
-  const url = (await answer.json()).objects[0].actions.upload.href;
-  await api.call("DELETE /api/repos/delete", { body: { name: "deleted", type: "dataset" } });
-  expect((await put(url, Buffer.from("good"))).status).toBe(404);
+describe("An upload to a deleted repository", () => {
+  const object = { oid: createHash("sha256").update("gone").digest("hex"), size: 4 };
+  const remove = () => api.call("DELETE /api/repos/delete", { body: { name: "deleted", type: "dataset" } });
+  let url: string;
+
+  beforeEach(async () => {
+    await api.create("deleted");
+    const body = { operation: "upload", objects: [object] };
+    const answer = await api.call(`POST ${batch.replace("/data.git", "/deleted.git")}`, { body });
+    url = (await answer.json()).objects[0].actions.upload.href;
+  });
+
+  test("is refused with 404", async () => {
+    await remove();
+    expect((await put(url, Buffer.from("gone"))).status).toBe(404);
+  });
+
+  test("is refused with 404 if the repository is deleted during the upload, and leaves no file behind", async () => {
+    const saveLarge = vi.spyOn(ContentStore.prototype, "saveLarge");
+    const deleteFile = vi.spyOn(LargeFiles.prototype, "delete");
+    onTestFinished(() => {
+      saveLarge.mockRestore();
+      deleteFile.mockRestore();
+    });
+    const upload = httpRequest(url, { method: "PUT" });
+    const responded = once(upload, "response");
+    upload.write("go");
+    await expect.poll(() => saveLarge.mock.calls.length, { interval: 5 }).toBe(1);
+    await remove();
+    upload.end("ne");
+    const [response] = await responded;
+    response.resume();
+    expect(response.statusCode).toBe(404);
+    expect(deleteFile).toHaveBeenCalledWith(object.oid);
+  });
 });
 
 test("Uploads require a token that can write to the repository", async () => {

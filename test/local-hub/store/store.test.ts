@@ -1,6 +1,9 @@
-import { expect, onTestFinished, test } from "vitest";
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import type { StoredWebhook } from "../../../src/local-hub/store/webhook-store.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { storedRepository } from "../support/repositories.ts";
 
 const webhook: StoredWebhook = {
@@ -104,4 +107,40 @@ test("A task for the end of a transaction runs once, after the outer commit, and
   });
   store.transaction(() => {});
   expect(ran).toEqual(["none", "outer", "inner"]);
+});
+
+test("The list of objects contains all objects, although they are read in parts", async () => {
+  const { objects, close } = openStore({});
+  onTestFinished(close);
+  const body = await objects.receive(new Blob(["content"]).stream());
+  const keys = Array.from({ length: 2_100 }, (_, index) => String(index).padStart(4, "0"));
+  for (const key of keys) objects.put({ bucketId: "store", key }, body, { contentType: "text/plain", modifiedAt: 0 });
+  expect(Array.from(objects.list("store", { prefix: "", after: "" }), ({ key }) => key)).toEqual(keys);
+});
+
+test("A store in memory deletes its temporary files when it closes", async () => {
+  const folder = createFolder();
+  vi.stubEnv("TMPDIR", folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const store = openStore({});
+  const content = Buffer.alloc(2 * 1024 * 1024);
+  const file = { oid: createHash("sha256").update(content).digest("hex"), size: content.length };
+  await store.content.saveLarge(repository.id, file, new Blob([content]).stream());
+  await store.objects.receive(new Blob([content]).stream());
+  const prefixes = readdirSync(folder).map((name) => name.replace(/-[^-]+$/, ""));
+  expect(prefixes.sort()).toEqual(["hub-webhooks-files", "hub-webhooks-objects"]);
+  store.close();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("A listener is called for each table when all data is deleted", () => {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  const changed = new Set<string>();
+  store.watch((table) => changed.add(table));
+  store.clear();
+  expect([...changed].sort()).toEqual([
+    ...["attempts", "discussion_events", "discussions", "events", "job_logs", "jobs", "pending", "refs"],
+    ...["repositories", "webhooks"],
+  ]);
 });

@@ -2,6 +2,77 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "an upsert edits a comment that a person has hidden",
+    file: "src/hub/repositories/write-comment.ts",
+    find: "if (!hidden && latest",
+    replace: "if (latest",
+    tests: ["test/hub/repositories/discussions.test.ts"],
+  },
+  {
+    name: "a lost commit takes an earlier commit with the same message for its own",
+    file: "src/hub/repositories/create-commit.ts",
+    find: "end === -1 ? commits : commits.slice(0, end)",
+    replace: "commits",
+    tests: ["test/hub/repositories/commits.test.ts"],
+  },
+  {
+    name: "a lost pull request takes a merged pull request with its marker for its own",
+    file: "src/hub/repositories/open-pull-request.ts",
+    find: 'if (!made || made.status === "merged") return undefined;',
+    replace: "if (!made) return undefined;",
+    tests: ["test/hub/repositories/pull-requests.test.ts"],
+  },
+  {
+    name: "a client that stops reading the log of a job keeps the connection open",
+    file: "src/hub/transport/event-stream.ts",
+    find: "    reader?.cancel().catch(() => {}); // Discards the rest of the body, if there is any.\n",
+    replace: "",
+    tests: ["test/hub/transport/event-stream.test.ts"],
+  },
+  {
+    name: "an event that is too long is returned without its middle",
+    file: "src/hub/transport/event-stream.ts",
+    find: "      isTooLong ||= rest.length > maxLineChars;\n",
+    replace: "",
+    tests: ["test/hub/transport/event-stream.test.ts"],
+  },
+  {
+    name: "all events after an event that is too long are skipped",
+    file: "src/hub/transport/event-stream.ts",
+    find: "        isTooLong = false;\n",
+    replace: "",
+    tests: ["test/hub/transport/event-stream.test.ts"],
+  },
+  {
+    name: "the body of a redirect keeps its connection open",
+    file: "src/hub/transport/redirects.ts",
+    find: "    response.body?.cancel().catch(() => {});\n",
+    replace: "",
+    tests: ["test/hub/transport/download.test.ts"],
+  },
+  {
+    name: "the log of a job with a tail omits lines after a lost connection",
+    file: "src/hub/jobs/job-logs.ts",
+    find: "tail: resumed.isEmpty ? tail : undefined",
+    replace: "tail",
+    tests: ["test/hub/jobs/jobs.test.ts"],
+  },
+  {
+    name: "the log of a job omits a line after two lost connections",
+    file: "src/hub/jobs/job-logs.ts",
+    find: "    this.#skip = this.#count;\n",
+    replace: "    this.#skip += this.#count;\n",
+    tests: ["test/hub/jobs/jobs.test.ts"],
+  },
+  {
+    name: "a discussion counts as failed although only the answer to the last attempt was lost",
+    file: "src/hub/repositories/send-once.ts",
+    find: "      const answer = await find();\n      if (answer !== undefined) return answer;\n      if (!isRepeated) throw error;\n",
+    replace:
+      "      if (!isRepeated) throw error;\n      const answer = await find();\n      if (answer !== undefined) return answer;\n",
+    tests: ["test/hub/repositories/discussions.test.ts"],
+  },
+  {
     name: "the client waits for the first requested delay instead of the longest",
     file: "src/hub/transport/retry.ts",
     find: "Math.max(...known)",

@@ -2,6 +2,20 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "an error of exclusive work counts as an unusable state file",
+    file: "src/registration/state.ts",
+    find: "if (isWorking || signal?.aborted",
+    replace: "if (signal?.aborted",
+    tests: ["test/registration/registration-file.test.ts"],
+  },
+  {
+    name: "a failed update of the webhooks of a session prevents their deletion",
+    file: "src/registration/temporary.ts",
+    find: "    this.#last = result.catch(() => {});\n",
+    replace: "    this.#last = result;\n",
+    tests: ["test/registration/temporary-webhooks.test.ts"],
+  },
+  {
     name: "an update of a webhook drops the hash of its secret",
     file: "src/registration/apply.ts",
     find: "{ ...(previous !== undefined && { secret: previous }), ...entry, ...newSecret }",

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { Caller } from "../../accounts.ts";
 import type { AppliedFaults } from "../../buckets/faults.ts";
+import { truncateBody } from "../../buckets/object-bodies.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { ApiEnvironment } from "../authentication.ts";
@@ -53,9 +54,12 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
     });
     const isOpen = await hub.bucketFaults.wait(faults.latencyMs);
     const { error } = faults;
-    if (!isOpen || (error && !error.isExecuted)) {
+    // The bucket can be deleted while the body arrives.
+    const isStored = hub.store.repositories.get(repository)?.id === repository.id;
+    if (!isOpen || !isStored || (error && !error.isExecuted)) {
       prepared.discard?.();
-      throw error ? faultError(error) : new S3Error("SlowDown", { message: "The local Hub is shutting down." });
+      if (error) throw faultError(error);
+      throw isOpen ? noSuchBucket(read) : new S3Error("SlowDown", { message: "The local Hub is shutting down." });
     }
     const response = prepared.execute(faults);
     if (faults.isAnswerLost) return closeConnection(context);
@@ -80,14 +84,18 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
 function findBucket({ store }: HubContext, { operation, bucket }: S3Request, caller: Caller): StoredRepository {
   const repository = store.repositories.get({ type: "bucket", name: bucket });
   if (!repository || !canRead(store, { repository, caller })) {
-    throw new S3Error("NoSuchBucket", {
-      message: `The bucket "${bucket}" does not exist, or the access key cannot read it.`,
-    });
+    throw noSuchBucket({ bucket });
   }
   if (operation === "PUT" || operation === "DELETE") {
     checkNamespaceAccess(store, { caller, namespace: bucket.slice(0, bucket.indexOf("/")) });
   }
   return repository;
+}
+
+function noSuchBucket({ bucket }: Pick<S3Request, "bucket">): S3Error {
+  return new S3Error("NoSuchBucket", {
+    message: `The bucket "${bucket}" does not exist, or the access key cannot read it.`,
+  });
 }
 
 async function prepare(verified: VerifiedRequest): Promise<PreparedRequest> {
@@ -116,7 +124,7 @@ async function preparePut(verified: VerifiedRequest, key: string): Promise<Prepa
   return {
     keys: [key],
     execute: ({ isTorn, isConditionIgnored }) => {
-      const body = isTorn ? objects.truncate(received, Math.floor(received.size / 2)) : received;
+      const body = isTorn ? truncateBody(received, Math.floor(received.size / 2)) : received;
       return putObject(verified, { key, body, headers, areConditionsIgnored: isConditionIgnored });
     },
     discard: () => objects.discard(received),

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import {
   createRepository,
@@ -128,6 +130,23 @@ test("A repository that is deleted leaves neither content nor previous names beh
     limit: 1,
   }).events;
   expect(latest).toMatchObject({ type: "repo.delete", author: user });
+});
+
+test("A repository that is deleted leaves no file in LFS behind, except those of other repositories", async () => {
+  const { context } = openContext();
+  const { content } = context.store;
+  const { repository } = createRepository(context, model);
+  const { repository: other } = createRepository(context, { ...model, name: "me/other" });
+  const save = async (text: string, ...ids: readonly string[]) => {
+    const file = { oid: createHash("sha256").update(text).digest("hex"), size: text.length };
+    for (const id of ids) await content.saveLarge(id, file, new Blob([text]).stream());
+    return file.oid;
+  };
+  const own = await save("own", repository.id);
+  const shared = await save("shared", repository.id, other.id);
+  deleteRepository(context, { repository, user });
+  await expect(text(content.openLarge(own))).rejects.toMatchObject({ code: "ENOENT" });
+  expect(await text(content.openLarge(shared))).toBe("shared");
 });
 
 describe("Changed settings", () => {

@@ -38,6 +38,16 @@ test.each([
   await expect(read(...lines)).rejects.toMatchObject({ status: 400 });
 });
 
+test("The size of each line is limited separately", async () => {
+  const lines = ["a", "b", "c"].map((path) => ({
+    key: "file",
+    value: { path, content: path.repeat(8 * 1024 * 1024) },
+  }));
+  const text = [header, ...lines].map((line) => JSON.stringify(line)).join("\n");
+  const { operations } = await readUploadLines(inChunks(text, 1024 * 1024));
+  expect(operations).toHaveLength(3);
+});
+
 test("A line that is too large is refused with 413 before all of it is read", async () => {
   let sent = 0;
   async function* endless(): AsyncGenerator<Uint8Array> {

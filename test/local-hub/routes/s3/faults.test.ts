@@ -1,7 +1,9 @@
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { AwsClient } from "aws4fetch";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../../../src/local-hub/buckets/faults.ts";
 import { type BucketFault, LocalHub } from "../../../../src/local-hub.ts";
+import { openLocalHub } from "../../support/hub.ts";
 
 const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 const Bucket = "store";
@@ -153,6 +155,27 @@ describe("A fault", () => {
     expect([download.status, await download.text()]).toEqual([200, "content"]);
     location.searchParams.set("key", "key");
     expect((await fetch(location)).status).toBe(403);
+  });
+
+  test("redirects a read to a URL that is valid for a minute", async () => {
+    let now = Date.now();
+    const other = await openLocalHub({ now: () => now });
+    other.hub.createBucket("me/store");
+    const client = new AwsClient({
+      ...other.hub.bucketConnection("me").credentials,
+      service: "s3",
+      region: "us-east-1",
+    });
+    const url = `${other.url}/s3/me/store/redirected`;
+    expect((await client.fetch(url, { method: "PUT", body: "content" })).status).toBe(200);
+    other.hub.setBucketFaults([{ kind: "redirect" }]);
+    const answer = await client.fetch(url, { redirect: "manual" });
+    const location = answer.headers.get("location") ?? "";
+    now += 60_000;
+    expect((await fetch(location)).status).toBe(200);
+    now += 1;
+    const expired = await fetch(location);
+    expect([expired.status, await expired.text()]).toEqual([403, expect.stringContaining("<Code>AccessDenied</Code>")]);
   });
 
   test("affects lists by their prefix", async () => {
