@@ -24,10 +24,9 @@ test.each([
   expect(parsePattern(pattern)(path)).toBe(expected);
 });
 
-test("A pattern with many wildcards is matched quickly", () => {
-  const startedAt = performance.now();
+// With a matcher that tries all combinations, these take years.
+test("A pattern with many wildcards is matched before the test times out", () => {
   expect(parsePattern(`${"*a".repeat(50)}b`)("a".repeat(1_000))).toBe(false);
   expect(parsePattern(`${"**/a/".repeat(50)}b`)("a/".repeat(400))).toBe(false);
   expect(parsePattern("[".repeat(100_000))("a")).toBe(false);
-  expect(performance.now() - startedAt).toBeLessThan(500);
 });
