@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { findSessionHub } from "../../../src/dev/session-file.ts";
 import { HubClient } from "../../../src/hub/client.ts";
 import { ConsoleClient } from "../../local-hub/support/console-client.ts";
+import { freePort } from "../../support/free-port.ts";
 import { listen } from "../../support/listen.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, type CommandProcess, startCommand } from "../command-process.ts";
@@ -78,10 +79,12 @@ describe("hub-webhooks hub", () => {
     await running;
   });
 
-  test("exits if the name of the bucket is invalid", async () => {
-    const { exitCode, stderr } = await runCommand(["hub", "--port", "0", "--bucket", "me/a/b"]);
+  test("closes and exits if the name of the bucket is invalid", async () => {
+    const port = await freePort();
+    const { exitCode, stderr } = await runCommand(["hub", "--port", `${port}`, "--bucket", "me/a/b"]);
     expect(exitCode).not.toBe(0);
     expect(stderr).toContain('"me/a/b"');
+    await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
   });
 
   test("is found by trigger in the same folder, on any port", async () => {

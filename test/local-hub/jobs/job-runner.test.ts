@@ -130,6 +130,28 @@ test("A job keeps the time of its first start when it is started again", async (
   expect(store.jobs.get(id)).toMatchObject({ createdAt: 1, startedAt: 2, finishedAt: now });
 });
 
+test("The last line of a job is stored before the end of the job", async () => {
+  const store = openStore({});
+  const runner = new JobRunner({ store: store.jobs, runJobs: true, createId, log: createMemoryLogger(), now: () => 1 });
+  onTestFinished(async () => {
+    await runner.close();
+    store.close();
+  });
+  const changed: string[] = [];
+  const process = { command: ["printf", "last"], environment: {}, timeoutSeconds: null, attempts: 1 };
+  store.watch((table) => changed.push(table));
+  const { id } = runner.run({
+    owner: "me",
+    createdBy: "me",
+    definition: { flavor: "cpu-basic", ...process },
+    secrets: {},
+  });
+  await waitFor(() => expect(store.jobs.get(id)).toMatchObject({ stage: "COMPLETED" }), { interval: 5 });
+  await setTimeout(0);
+  expect(store.jobs.lines(id, { after: 1, limit: 10 })).toMatchObject([{ data: "last" }]);
+  expect(changed.at(-1)).toBe("jobs");
+});
+
 test("The jobs that run and those that wait are canceled when the local Hub closes", async () => {
   const store = openStore({});
   onTestFinished(() => store.close());

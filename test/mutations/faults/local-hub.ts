@@ -2,6 +2,20 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "the command hub does not exit if the name of the bucket is invalid",
+    file: "src/cli/commands/hub.ts",
+    find: "    await hub.close();\n    throw error;",
+    replace: "    throw error;",
+    tests: ["test/cli/commands/hub.test.ts"],
+  },
+  {
+    name: "the last line of a job is stored after the end of the job",
+    file: "src/local-hub/jobs/job-runner.ts",
+    find: "      output.flush();\n",
+    replace: "",
+    tests: ["test/local-hub/jobs/job-runner.test.ts"],
+  },
+  {
     name: "an upload to a bucket that was deleted in the meantime succeeds",
     file: "src/local-hub/routes/s3/gateway.ts",
     find: "if (!isOpen || !isStored || (",
