@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DeliveryKey, DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
+import type { ConsoleFeature } from "../../../src/console/protocol/session.ts";
 import type { StreamMessage } from "../../../src/console/protocol/stream.ts";
 import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
 
@@ -55,9 +56,10 @@ describe("Live messages", () => {
     expect(messages).toHaveLength(2);
   });
 
-  test("end with the last state of each delivery, however long its rows are read", async () => {
+  test("end with the last state of each delivery and feature, however long the rows are read", async () => {
     const action = fc.oneof(
       fc.record({ change: fc.nat(2) }),
+      fc.record({ feature: fc.constantFrom("endpoints" as const, "jobs" as const) }),
       fc.record({ read: fc.nat(5) }),
       fc.record({ passMs: fc.constantFrom(50, 200) }),
     );
@@ -72,8 +74,12 @@ describe("Live messages", () => {
             return row;
           },
         });
+        const changedAt = new Map<ConsoleFeature, number>();
         for (const given of actions) {
-          if ("change" in given) {
+          if ("feature" in given) {
+            changedAt.set(given.feature, messages.length);
+            events.changed(given.feature);
+          } else if ("change" in given) {
             attempts[given.change] = (attempts[given.change] ?? 0) + 1;
             events.deliveryChanged(key(given.change));
           } else if ("read" in given) reads.splice(given.read % Math.max(1, reads.length), 1)[0]?.();
@@ -88,6 +94,10 @@ describe("Live messages", () => {
           const sent = rows.filter(({ id }) => id === `d-${number}`).map((row) => row.attempts);
           expect(sent).toEqual(sent.toSorted((one, other) => one - other));
           expect(sent.at(-1) ?? 0).toBe(count);
+        }
+        for (const [feature, count] of changedAt) {
+          const later = messages.slice(count);
+          expect(later.some((message) => message.type === "changed" && message.features.includes(feature))).toBe(true);
         }
         events.close();
         expect(vi.getTimerCount()).toBe(0);

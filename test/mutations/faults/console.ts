@@ -8,6 +8,13 @@ const resourceTests = ["test/console/app/state/resource.test.ts"];
 
 export const faults: readonly Fault[] = [
   {
+    name: "a feature that changes while rows are read is never reported",
+    file: "src/console/server/console-events.ts",
+    find: "if (this.#changedDeliveries.size + this.#changedFeatures.size > 0) this.#schedule();",
+    replace: "if (this.#changedDeliveries.size > 0) this.#schedule();",
+    tests: ["test/console/server/console-events.test.ts"],
+  },
+  {
     name: "an error that was closed hides the next one",
     file: "src/console/app/reload/reload-overlay.tsx",
     find: "if (closed === key)",
