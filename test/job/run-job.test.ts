@@ -45,11 +45,16 @@ describe("A job", () => {
     expect(await runJob(server)).toEqual({ status: "succeeded", result: "of-the-process" });
   });
 
-  test("removes its signal handlers when it ends", async () => {
+  test("removes its signal handlers when it ends or fails", async () => {
     const listeners = () => ["SIGTERM", "SIGINT"].map((name) => process.listenerCount(name));
-    const { run } = createJob(listeners);
     const before = listeners();
-    expect(await run()).toMatchObject({ result: before.map((count) => count + 1) });
+    const during = before.map((count) => count + 1);
+    expect(await createJob(listeners).run()).toMatchObject({ result: during });
+    expect(listeners()).toEqual(before);
+    const fails = createJob(() => {
+      throw new Error(String(listeners()));
+    });
+    await expect(fails.run()).rejects.toMatchObject({ cause: new Error(String(during)) });
     expect(listeners()).toEqual(before);
   });
 

@@ -2,6 +2,13 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "a failed job leaves its signal handlers behind",
+    file: "src/job/run-job.ts",
+    find: "  } finally {\n    handled?.release();\n  }",
+    replace: "    handled?.release();\n  } catch (error) {\n    throw error;\n  }",
+    tests: ["test/job/run-job.test.ts"],
+  },
+  {
     name: "a closed session stays a listener of its signal",
     file: "src/dev/start-dev.ts",
     find: "() => void session.close(), { signal: session.closing }",
