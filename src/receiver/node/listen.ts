@@ -134,8 +134,6 @@ export async function listen({
       return;
     }
     exchange.lingerAfterAnswer();
-    // A route can end Node's response while the adapter still writes to it.
-    exchange.outgoing.on("error", (error) => fail(exchange, error));
     adapt(exchange.incoming, exchange.outgoing).catch((error: unknown) => fail(exchange, error));
   };
   const { server, connections } = createHttpServer({
@@ -150,6 +148,7 @@ export async function listen({
     limits: { ...defaultLimits, ...options.limits },
     probeMs: options.probeMs,
     onRequest,
+    onAnswerError: fail,
     onMalformed: (reason) => log.warn({ status: 400, reason }, malformedRefused),
     warn: (fields, message) => log.warn(fields, message),
   });
