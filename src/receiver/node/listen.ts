@@ -97,6 +97,8 @@ export async function listen({
       if (isClosing) {
         return showErrorPage(closingResponse(), { method: request.method, accept: request.headers.get("accept") });
       }
+      // The adapter accepts hosts such as "127.0.0.1.0.1", for which routes could not parse the URL.
+      if (!URL.canParse(request.url)) throw new RequestError("Invalid host header");
       const { method } = bindings.incoming;
       const answering = fetch(request, bindings);
       return answering instanceof Promise
