@@ -176,6 +176,7 @@ function createProxyServer(
       exchange.lingerAfterAnswer();
       void handle(exchange);
     },
+    onAnswerError: ({ outgoing }, error) => sendBadGateway(outgoing, { error, onProblem }),
     onMalformed: (reason) => onProblem(`400: ${malformedRefused} (${reason}).`),
     warn: (_fields, message) => onProblem(`${message}.`),
   });

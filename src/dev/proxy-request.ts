@@ -75,7 +75,11 @@ export async function proxyRequest(
   const { method, url: path } = incoming;
   const headers = requestHeaders(incoming, expectsContinue);
   const inner = request({ host: "127.0.0.1", port, agent: context.agent, method, path, headers });
+  let hasWholeResponse = false;
   inner.on("response", (response) => {
+    response.once("end", () => {
+      hasWholeResponse = true;
+    });
     response.on("error", () => outgoing.destroy());
     try {
       outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, responseHeaders(response));
@@ -95,10 +99,10 @@ export async function proxyRequest(
     }
   });
   // Close the inner connection when the client disconnects, to abort the handler's signal. A reset is detected
-  // immediately, and a half-closed connection only after a probe.
+  // immediately, and a half-closed connection only after a probe. Other code in the process can also end the response.
   outgoing.on("close", () => {
     // Do not reset a socket that is ending: the socket would never close and would prevent Node from exiting.
-    if (inner.destroyed || outgoing.writableFinished) return;
+    if (inner.destroyed || (hasWholeResponse && outgoing.writableFinished)) return;
     inner.socket?.resetAndDestroy();
     inner.destroy();
   });

@@ -132,7 +132,9 @@ export class Exchange {
 }
 
 function linger({ incoming, socket }: Exchange): void {
-  if (incoming.complete || socket.destroyed) return;
+  if (incoming.complete) return;
+  // After the response, Node no longer destroys the request with its connection, and a reader of the body would wait forever.
+  if (socket.destroyed) return void incoming.destroy();
   let bytes = 0;
   // Runs after Node's parser.
   const onData = (chunk: Uint8Array) => {
@@ -146,10 +148,14 @@ function linger({ incoming, socket }: Exchange): void {
   };
   const stop = () => {
     clearTimeout(timer);
-    socket.off("data", onData).off("close", stop);
+    socket.off("data", onData).off("close", onClose);
+  };
+  const onClose = () => {
+    stop();
+    if (!incoming.complete) incoming.destroy();
   };
   const timer = setTimeout(() => socket.destroy(), lingerMs);
-  socket.on("data", onData).once("close", stop).resume();
+  socket.on("data", onData).once("close", onClose).resume();
 }
 
 /** Sends a JSON answer. */

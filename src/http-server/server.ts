@@ -13,6 +13,8 @@ interface HttpServerOptions {
   /** The interval between probes to half-closed clients. Default `1000`. */
   probeMs: number | undefined;
   onRequest: (exchange: Exchange) => void;
+  /** Called when a response cannot be sent because other code in the process has ended it. */
+  onAnswerError: (exchange: Exchange, error: unknown) => void;
   /** Called with the reason when the server answers 400 to an ambiguous request. */
   onMalformed: (reason: string) => void;
   warn: Warn;
@@ -27,6 +29,7 @@ export function createHttpServer({
   limits,
   probeMs,
   onRequest,
+  onAnswerError,
   onMalformed,
   warn,
 }: HttpServerOptions): {
@@ -37,13 +40,17 @@ export function createHttpServer({
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean) => {
     const exchange = new Exchange(incoming, outgoing, expectsContinue);
     connections.get(incoming.socket)?.add(exchange);
+    // Without a listener, this error would end the process.
+    outgoing.on("error", (error) => onAnswerError(exchange, error));
+    // Node keeps the connection of a pipelined response that is destroyed before the earlier responses are sent.
+    if (!outgoing.socket) outgoing.once("socket", (socket: Socket) => outgoing.destroyed && socket.destroy());
     const problem = headProblem(incoming);
     if (problem === undefined) return onRequest(exchange);
     exchange.lingerAfterAnswer();
     onMalformed(problem);
     outgoing.writeHead(400, { connection: "close", "content-length": 0 }).end();
   };
-  const server = createServer({ ...options, IncomingMessage: boundedMessages(connections) }, (incoming, outgoing) =>
+  const server = createServer({ ...options, IncomingMessage: createRequestClass(connections) }, (incoming, outgoing) =>
     handle(incoming, outgoing, false),
   );
   server.on("checkContinue", (incoming, outgoing) => handle(incoming, outgoing, true));
@@ -331,12 +338,15 @@ function findReplaceable(connections: Connections): Duplex | undefined {
 }
 
 /**
- * Returns a request class that stops the parser of a connection with too many unanswered requests. Node's parser
- * creates every request in a packet of 64 KiB, such as 2,000 requests of 32 bytes, even after the connection is closed.
- * Only the method CONNECT stops the parser, so the first request above the limit is presented as CONNECT, for which the
- * server emits a `connect` event.
+ * Returns a request class with two changes:
+ *
+ * - It stops the parser of a connection with too many unanswered requests. Node's parser creates every request in a packet of
+ *   64 KiB, such as 2,000 requests of 32 bytes, even after the connection is closed. Only the method CONNECT stops the parser, so
+ *   the first request above the limit is presented as CONNECT, for which the server emits a `connect` event.
+ * - It passes no data to listeners after it is destroyed. Node would pass buffered data to the web stream of the body, and this
+ *   stream throws an uncaught error if a route has canceled it.
  */
-function boundedMessages(connections: Connections): typeof IncomingMessage {
+function createRequestClass(connections: Connections): typeof IncomingMessage {
   return class extends IncomingMessage {
     // Bun passes additional arguments.
     constructor(...given: [socket: Socket]) {
@@ -345,6 +355,11 @@ function boundedMessages(connections: Connections): typeof IncomingMessage {
       // The parser sets both properties and then reads them, so accessors must override the values.
       Object.defineProperty(this, "method", { get: () => "CONNECT", set() {} });
       Object.defineProperty(this, "upgrade", { get: () => true, set() {} });
+    }
+
+    override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+      this.removeAllListeners("data");
+      super._destroy(error, callback);
     }
   };
 }

@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
-import { createServer as createTcpServer, Server as NetServer } from "node:net";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer as createTcpServer, Server as NetServer, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import { freePort } from "../support/free-port.ts";
@@ -430,6 +431,26 @@ describe("The dev proxy", () => {
     await closed;
     expect(errors).toMatchObject([{ code: "ECONNRESET" }]);
     expect(deliveries).toEqual([]);
+  });
+
+  test("closes the connection to the server if other code in the process ends the response", async () => {
+    const begun = Promise.withResolvers<IncomingMessage>();
+    const { proxy } = await openProxyTo((incoming, outgoing) => {
+      begun.resolve(incoming);
+      const sending = setInterval(() => outgoing.write("part"), 5);
+      outgoing.once("close", () => clearInterval(sending));
+    });
+    const endAnswer = (message: unknown) => {
+      const { socket, response }: { socket: Socket; response: ServerResponse } = Object(message);
+      if (socket.localPort === proxy.port) response.once("pipe", () => response.end());
+    };
+    subscribe("http.server.request.start", endAnswer);
+    onTestFinished(() => void unsubscribe("http.server.request.start", endAnswer));
+    const answer = fetch(`${proxy.url}/page`);
+    const incoming = await begun.promise;
+    incoming.socket.on("error", () => {});
+    await new Promise((resolve) => incoming.socket.once("close", resolve));
+    expect((await answer).status).toBe(200);
   });
 
   test("does not forward a request whose client has disconnected", async () => {

@@ -7,6 +7,7 @@ import type { Findings } from "../support/monitored-receiver.ts";
 import { chunk, requestBytes } from "../support/raw-socket.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { type ExchangeCase, makeExchange, type Step, steps } from "./exchange-case.ts";
+import type { OpenResources } from "./exchange-hook.ts";
 
 export interface ExchangeFuzzOptions {
   findings: Findings;
@@ -15,11 +16,13 @@ export interface ExchangeFuzzOptions {
   folder: string;
 }
 
-const concurrency = 8;
-/** Longer than every timeout of the servers. */
-const maxConnectionMs = 15_000;
+const concurrency = 24;
+/** How long a server may send nothing, and keep the connection open: longer than its timeouts. */
+const maxSilenceMs = 15_000;
 const secret = "Exchange-5ecret-1b7e";
 const consoleToken = "Exchange-pa55word-77c1";
+/** How often an action must be planned for a step until it is a finding that it never ran. */
+const minPlanned = 40;
 /** A line that is longer than a commit may contain. */
 const longLineBytes = 17 * 1024 * 1024;
 
@@ -30,12 +33,12 @@ const longLineBytes = 17 * 1024 * 1024;
  */
 export class ExchangeFuzz {
   cases = 0;
-  /** The number of cases by target, side, and step. */
-  readonly counts = new Map<string, number>();
+  /** How often each action was planned and ran. */
+  readonly #actions = new Map<string, Map<Step, { planned: number; ran: number }>>();
   readonly #options: ExchangeFuzzOptions;
   readonly #children: ChildProcess[] = [];
   #urls = { receiver: "", dev: "", hub: "" };
-  #uploadPath = "";
+  #uploadPaths: readonly string[] = [];
   #isStopping = false;
   #hasEnded = false;
 
@@ -47,12 +50,12 @@ export class ExchangeFuzz {
     const fuzz = new ExchangeFuzz(options);
     const receiver = fuzz.#spawn("exchange-server.ts");
     const dev = fuzz.#spawn("exchange-dev.ts");
-    const [[{ url }], [{ url: devUrl, hubUrl, uploadPath }]] = await Promise.all([
+    const [[{ url }], [{ url: devUrl, hubUrl, uploadPaths }]] = await Promise.all([
       once(receiver, "message"),
       once(dev, "message"),
     ]);
     fuzz.#urls = { receiver: url, dev: devUrl, hub: hubUrl };
-    fuzz.#uploadPath = uploadPath;
+    fuzz.#uploadPaths = uploadPaths;
     return fuzz;
   }
 
@@ -71,31 +74,36 @@ export class ExchangeFuzz {
     };
     await Promise.all(Array.from({ length: concurrency }, worker));
     await this.#sendValidRequests();
-    await this.#countConnections();
+    await this.#checkOpenResources();
+    this.#checkActions();
   }
 
   async try(number: number): Promise<void> {
     const { findings, seed } = this.#options;
     const tried = makeExchange(new SeededRandom(seed * 1_000_003 + number));
     const { target, client, server } = tried;
-    this.#count(target, "client", client?.step);
-    this.#count(target, "server", server?.step);
-    const isClosed = await this.#exchange(tried, new SeededRandom(number));
-    if (!isClosed && !this.#hasEnded)
+    if (client) this.#count("planned", { target, by: "client", ...client });
+    if (server) this.#count("planned", server);
+    const silent = await this.#exchange(tried, number);
+    if (silent && !this.#hasEnded)
       findings.note(
         `${target}: a connection is neither closed nor drained (${tried.entrance})`,
-        `--seed ${seed} --exchange ${number} ${JSON.stringify(tried)}`,
+        `--seed ${seed} --exchange ${number} ${JSON.stringify({ ...silent, ...tried })}`,
       );
   }
 
-  /** Prints the number of cases by target, side, and step. */
+  /** Prints how often each action ran, by target, side, and step. */
   print(): void {
-    console.log(`Exchanges: ${this.cases} connections`);
-    for (const target of ["receiver", "dev", "hub"]) {
-      for (const side of ["client", "server"]) {
-        const counts = steps.map((step) => `${step} ${this.counts.get(`${target} ${side} ${step}`) ?? 0}`);
-        console.log(`  ${target}, ${side}: ${counts.join(", ")}`);
-      }
+    console.log(`Exchanges: ${this.cases} connections. Actions that ran, by step:`);
+    const rows = [...this.#actions].toSorted(([left], [right]) => left.localeCompare(right));
+    const table = [
+      ["", ...steps],
+      ...rows.map(([action, counts]) => [action, ...steps.map((step) => String(counts.get(step)?.ran ?? ""))]),
+    ];
+    const widths = ["", ...steps].map((_step, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
+    for (const [name = "", ...counts] of table) {
+      const cells = counts.map((count, index) => count.padStart(widths[index + 1] ?? 0));
+      console.log(`  ${[name.padEnd(widths[0] ?? 0), ...cells].join("  ")}`);
     }
   }
 
@@ -108,16 +116,23 @@ export class ExchangeFuzz {
     }
   }
 
-  #count(target: string, side: string, step: Step | undefined): void {
-    if (!step) return;
-    const key = `${target} ${side} ${step}`;
-    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+  #count(
+    figure: "planned" | "ran",
+    { target, by, action, step }: { target: string; by: string; action: string; step: Step },
+  ): void {
+    const name = `${target}, ${by}: ${action}`;
+    const ofAction = this.#actions.get(name) ?? new Map<Step, { planned: number; ran: number }>();
+    this.#actions.set(name, ofAction);
+    const counts = ofAction.get(step) ?? { planned: 0, ran: 0 };
+    ofAction.set(step, counts);
+    counts[figure] += 1;
   }
 
   #spawn(script: string): ChildProcess {
     const child = spawn(process.execPath, [new URL(script, import.meta.url).pathname, this.#options.folder], {
       env: {
         PATH: process.env.PATH,
+        TMPDIR: this.#options.folder,
         WEBHOOK_SECRET: secret,
         CONSOLE_TOKEN: consoleToken,
         LOG_LEVEL: "silent",
@@ -133,7 +148,8 @@ export class ExchangeFuzz {
     });
     if (child.stdout)
       createInterface({ input: child.stdout }).on("line", (line) => {
-        if (line.startsWith("UNHANDLED")) findings.note(`${script}: ${line}`, this.#reproduction);
+        if (line.startsWith("UNHANDLED")) findings.note(`${script}: ${line}`, `${this.#reproduction} ${errors}`);
+        if (line.startsWith("RAN ")) this.#count("ran", JSON.parse(line.slice("RAN ".length)));
       });
     child.once("close", (code, signal) => {
       this.#hasEnded = true;
@@ -142,24 +158,26 @@ export class ExchangeFuzz {
     return child;
   }
 
-  /** Runs a case. Returns whether the server closed the connection, or answered another request on it. */
-  #exchange(tried: ExchangeCase, random: SeededRandom): Promise<boolean> {
+  /**
+   * Runs a case. The server must close the connection, or answer another request on it. Returns the number of received bytes if
+   * it does not.
+   */
+  #exchange(tried: ExchangeCase, number: number): Promise<{ received: number } | undefined> {
+    const random = new SeededRandom(number);
     const { client } = tried;
     const { hostname, port } = new URL(this.#urls[tried.target]);
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     let received = 0;
     let changed = Promise.withResolvers<void>();
-    const closed = Promise.withResolvers<boolean>();
+    const closed = Promise.withResolvers<{ received: number } | undefined>();
     const wake = () => {
       changed.resolve();
       changed = Promise.withResolvers<void>();
     };
-    const timer = setTimeout(() => {
-      closed.resolve(false);
-      socket.destroy();
-    }, maxConnectionMs);
+    let timer: NodeJS.Timeout | undefined;
     socket.on("data", (bytes) => {
       received += bytes.length;
+      timer?.refresh();
       wake();
     });
     socket.on("error", () => {});
@@ -167,7 +185,7 @@ export class ExchangeFuzz {
     socket.on("close", () => {
       clearTimeout(timer);
       wake();
-      closed.resolve(true);
+      closed.resolve(undefined);
     });
     /** Waits until so many bytes arrived, the connection closed, or nothing arrived for some time. */
     const arrived = async (bytes: number) => {
@@ -180,6 +198,7 @@ export class ExchangeFuzz {
     const isOver = () => socket.destroyed || socket.writableEnded;
     const act = async (step: Step) => {
       if (client?.step !== step || isOver()) return;
+      this.#count("ran", { target: tried.target, by: "client", ...client });
       if (client.action === "finish") socket.end();
       else if (client.action === "reset") socket.resetAndDestroy();
       else if (client.action === "close") socket.destroy();
@@ -193,7 +212,8 @@ export class ExchangeFuzz {
       if (!isOver()) socket.write(bytes);
     };
     const run = async () => {
-      const { head, parts } = this.#request(tried, random);
+      const { head, parts } = this.#request(tried, { number, random });
+      if (tried.isPipelined) await send(this.#slowRequest(tried.target));
       const cut = random.below(head.length);
       if (client?.step === "in the head") {
         await send(head.subarray(0, cut));
@@ -217,11 +237,31 @@ export class ExchangeFuzz {
       // The next request on the connection is answered, or the connection is closed.
       if (!isOver()) socket.end(`GET /health HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`);
     };
-    socket.once("connect", () => void run());
+    socket.once("connect", async () => {
+      await run();
+      if (socket.closed) return;
+      timer = setTimeout(() => {
+        closed.resolve({ received });
+        socket.destroy();
+      }, maxSilenceMs);
+    });
     return closed.promise;
   }
 
-  #request(tried: ExchangeCase, random: SeededRandom): { head: Buffer; parts: Buffer[] } {
+  /** Returns a request whose answer takes some time. */
+  #slowRequest(target: ExchangeCase["target"]): Buffer {
+    const path = target === "hub" ? "/local-user/net/resolve/main/large.bin" : "/slow";
+    return requestBytes({
+      method: "GET",
+      path,
+      headers: { Host: new URL(this.#urls[target]).host, Authorization: "Bearer hf_local" },
+    });
+  }
+
+  #request(
+    tried: ExchangeCase,
+    { number, random }: { number: number; random: SeededRandom },
+  ): { head: Buffer; parts: Buffer[] } {
     const { target, entrance, framing, server } = tried;
     const body = this.#body(tried);
     const parts: Buffer[] = [];
@@ -239,7 +279,7 @@ export class ExchangeFuzz {
           : "POST";
     const head = requestBytes({
       method,
-      path: this.#path(entrance),
+      path: this.#path(tried),
       headers: {
         Host: new URL(this.#urls[target]).host,
         "X-Webhook-Secret": secret,
@@ -247,6 +287,7 @@ export class ExchangeFuzz {
         ...(entrance === "console" && { Authorization: `Bearer ${consoleToken}` }),
         ...(target === "hub" && entrance !== "upload" && { Authorization: "Bearer hf_local" }),
         ...(server && { "X-Plan": JSON.stringify(server) }),
+        "X-Exchange": String(number),
         "X-Answer-Bytes": String(tried.answerBytes),
         ...(framing === "expect" && { Expect: "100-continue" }),
         ...(framing === "chunked" ? { "Transfer-Encoding": "chunked" } : { "Content-Length": String(body.length) }),
@@ -255,11 +296,11 @@ export class ExchangeFuzz {
     return { head, parts };
   }
 
-  #path(entrance: ExchangeCase["entrance"]): string {
+  #path({ entrance, answerBytes }: ExchangeCase): string {
     if (entrance === "route") return "/route";
     if (entrance === "console") return "/_console/api/stream";
     if (entrance === "commit" || entrance === "long line") return "/api/models/local-user/net/commit/main";
-    if (entrance === "upload") return this.#uploadPath;
+    if (entrance === "upload") return this.#uploadPaths[answerBytes === 0 ? 1 : 0] ?? "";
     if (entrance === "download") return "/local-user/net/resolve/main/large.bin";
     if (entrance === "control") return "/_local/trigger";
     return `/webhooks/${entrance}`;
@@ -273,7 +314,7 @@ export class ExchangeFuzz {
     // The local Hub stops reading at the first invalid line.
     const valid = `${JSON.stringify({ key: "header", value: { summary: "Fuzz" } })}\n`;
     const file = `${JSON.stringify({ key: "file", value: { path: "a.txt", content: "x".repeat(bodyBytes) } })}\n`;
-    if (!server) return Buffer.from(valid + file);
+    if (server?.by !== "code") return Buffer.from(valid + file);
     const invalid = "not JSON\n";
     if (server.step === "before the body") return Buffer.from(invalid + valid + file);
     return Buffer.from(server.step === "in the body" ? valid + invalid + file : valid + file + invalid);
@@ -293,7 +334,7 @@ export class ExchangeFuzz {
       [`${dev}/webhooks/inline`, delivery],
       [`${hub}/api/models/local-user/net`, { headers: { authorization: "Bearer hf_local" } }],
     ] as const) {
-      const status = await fetch(url, { ...init, signal: AbortSignal.timeout(maxConnectionMs) }).then(
+      const status = await fetch(url, { ...init, signal: AbortSignal.timeout(maxSilenceMs) }).then(
         async (response) => {
           await response.arrayBuffer();
           return response.status;
@@ -308,19 +349,33 @@ export class ExchangeFuzz {
     }
   }
 
-  /** Notes a finding if connections stay open on a server after their clients closed them. */
-  async #countConnections(): Promise<void> {
+  /** Notes a finding if connections or files stay open on a server after their clients closed the connections. */
+  async #checkOpenResources(): Promise<void> {
     for (const [index, child] of this.#children.entries()) {
-      let open = Number.POSITIVE_INFINITY;
-      // All timeouts of the servers are shorter. A dev session keeps a connection to its server open.
-      for (let tries = 0; tries < 90 && open > index && !this.#hasEnded; tries += 1) {
+      // A dev session keeps a connection to its server open.
+      const isDone = ({ connections, files }: OpenResources) => connections <= index && files.length === 0;
+      let open: OpenResources | undefined;
+      // All timeouts of the servers are shorter.
+      for (let tries = 0; tries < 90 && !(open && isDone(open)) && !this.#hasEnded; tries += 1) {
+        if (tries > 0) await pause(500);
         const reported = once(child, "message");
         child.send("count");
         [open] = await reported;
-        if (open > index) await pause(500);
       }
-      if (open > index && !this.#hasEnded)
-        this.#options.findings.note(`child ${index}: ${open} connections stay open`, this.#reproduction);
+      if (open && !isDone(open) && !this.#hasEnded)
+        this.#options.findings.note(
+          `child ${index}: resources stay open`,
+          `${JSON.stringify(open)} ${this.#reproduction}`,
+        );
+    }
+  }
+
+  /** Notes a finding if an action was often planned but never ran, because its step then is not tested. */
+  #checkActions(): void {
+    for (const [action, bySteps] of this.#actions) {
+      for (const [step, { planned, ran }] of bySteps)
+        if (ran === 0 && planned >= minPlanned)
+          this.#options.findings.note(`${action}, ${step}: never ran`, `planned ${planned} times`);
     }
   }
 }

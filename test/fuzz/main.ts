@@ -11,7 +11,8 @@ import { PayloadFuzz } from "./payload-fuzz.ts";
 /*
  * Fuzz test of the HTTP server of a receiver and of the payload parser, with generated inputs and damaged valid inputs. The
  * process must keep running, send complete HTTP answers, answer 5xx only when a handler failed, log no raw control
- * characters, and keep its secrets. In other processes, clients and routes break off exchanges at every step. Options:
+ * characters, and keep its secrets. In other processes, clients, routes, and other code of the servers break off exchanges at every
+ * step. Options:
  * --minutes (10), --seed (1), --case (run and print this HTTP case only), --exchange (run this exchange only).
  */
 

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { isScope, parsePayload, WebhookError, type WebhookPayload, WebhooksServer } from "hub-webhooks";
 import { webhookPayload } from "hub-webhooks/testing";
@@ -113,8 +112,11 @@ const roundTrips = fc.property(anything, (value) => {
   const payload = parse(value);
   if (!payload) return;
   const again = parse(JSON.parse(JSON.stringify(payload)));
-  if (!isDeepStrictEqual(JSON.stringify(again), JSON.stringify(payload)))
-    throw new Error("Parsing again returns another payload.");
+  const [text, againText] = [JSON.stringify(payload), JSON.stringify(again)];
+  if (againText !== text) {
+    const cause = `${JSON.stringify(text)}, then ${JSON.stringify(againText)}`;
+    throw new Error("Parsing again returns another payload.", { cause });
+  }
 });
 
 const answersEveryBody = fc.asyncProperty(fc.constantFrom(...endpoints), text, async (endpoint, body) => {
@@ -148,7 +150,9 @@ export class PayloadFuzz {
         this.cases += result.numRuns;
         if (result.failed) {
           const shown = JSON.stringify(result.counterexample)?.slice(0, 2_000);
-          this.#findings.note(`payload, property ${index}: ${result.errorInstance}`, `seed ${seed}: ${shown}`);
+          const { errorInstance: error } = result;
+          const cause = error instanceof Error && error.cause !== undefined ? ` (${error.cause})` : "";
+          this.#findings.note(`payload, property ${index}: ${error}`, `seed ${seed}: ${shown}${cause}`);
         }
         await new Promise((resolve) => setImmediate(resolve));
       }

@@ -112,6 +112,24 @@ describe("Invalid HTTP", () => {
     finish.resolve();
   });
 
+  test("in a body that a running route does not read is answered with 400 and logged once", async () => {
+    const started = Promise.withResolvers<void>();
+    const { listener, log, url } = await openListener({
+      fetch: () => {
+        started.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const socket = await openSocket(url);
+    socket.send(requestBytes({ path: "/", headers: { ...headers, "Transfer-Encoding": "chunked" } }));
+    await started.promise;
+    socket.send("no length\r\n");
+    expect((await socket.answer()).status).toBe(400);
+    await socket.ended;
+    expect(log.lines).toMatchObject([{ level: "warn", status: 400, code: "HPE_INVALID_CHUNK_SIZE" }]);
+    await expect.poll(() => listener.connectionCount).toBe(0);
+  });
+
   test("in a body that arrives after the response is neither answered nor logged", async () => {
     const { log, url } = await openListener({ deliver: async () => ({ status: 413, content: null }) });
     const socket = await openSocket(url);

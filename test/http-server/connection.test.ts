@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
@@ -214,6 +214,33 @@ describe("Requests on one connection", () => {
       socket.send(Buffer.concat(new Array(10).fill(page)));
       for (let count = 0; count < 10; count += 1) expect((await socket.answer()).status).toBe(200);
     }
+  });
+
+  test("are closed after the responses before a pipelined response that breaks off", async () => {
+    // Hono's adapter prints the error of the stream.
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => void vi.restoreAllMocks());
+    const first = Promise.withResolvers<Response>();
+    const broken = Promise.withResolvers<void>();
+    const { listener, url } = await openListener({
+      fetch: (request, bindings) => {
+        if (request.url.endsWith("/first")) return first.promise;
+        const { outgoing }: { outgoing: ServerResponse } = Object(bindings);
+        outgoing.once("close", broken.resolve);
+        const pull = (stream: ReadableStreamDefaultController) => {
+          if (outgoing.headersSent) stream.error(new Error("The stream failed."));
+          else stream.enqueue(new Uint8Array(10));
+        };
+        return new Response(new ReadableStream({ pull }));
+      },
+    });
+    const socket = await openSocket(url);
+    socket.send(requestBytes({ method: "GET", path: "/first", headers }), page);
+    await broken.promise;
+    first.resolve(new Response("first"));
+    expect((await socket.answer()).text).toBe("first");
+    await socket.ended;
+    await expect.poll(() => listener.connectionCount).toBe(0);
   });
 
   test.each([

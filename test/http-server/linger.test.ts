@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { Server, Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openListener } from "../receiver/node/open-listener.ts";
@@ -77,6 +78,26 @@ test("A connection has no more listeners and no timer after the body has arrived
   await expect.poll(() => vi.getTimerCount()).toBe(0);
 });
 
+test("A reader of a body is rejected if the connection closes after the response, before the body arrives", async () => {
+  const read = Promise.withResolvers<string>();
+  const { url } = await openListener({
+    timeouts: { headersMs: 600_000, requestMs: 600_000, keepAliveMs: 600_000 },
+    fetch(request) {
+      read.resolve(request.text());
+      read.promise.catch(() => {});
+      return new Response("answered");
+    },
+  });
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => socket.close());
+  socket.send(requestBytes({ path: "/", headers: { ...headers, "Content-Length": "2" }, body: "x" }));
+  expect((await socket.answer()).text).toBe("answered");
+  await expect.poll(() => vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(500);
+  await socket.ended;
+  await expect(read.promise).rejects.toThrow();
+});
+
 describe("A request whose body stream is cancelled", () => {
   /** Opens a connection whose request is answered after its body stream was cancelled. Later requests are read. */
   async function openCancelled() {
@@ -95,6 +116,29 @@ describe("A request whose body stream is cancelled", () => {
     await expect.poll(() => vi.getTimerCount()).toBe(1);
     return { listener, socket };
   }
+
+  test("does not end the process if more of the body is buffered", async () => {
+    const uncaught = vi.fn();
+    process.on("uncaughtException", uncaught);
+    onTestFinished(() => void process.off("uncaughtException", uncaught));
+    const { url } = await openListener({
+      async fetch(request, bindings) {
+        const { incoming }: { incoming: IncomingMessage } = Object(bindings);
+        const reader = request.body?.getReader();
+        await expect.poll(() => incoming.readableLength).toBeGreaterThan(0);
+        // Node resumes the request for the next chunk after the stream was canceled.
+        void reader?.read();
+        await reader?.cancel();
+        return new Response("stopped");
+      },
+    });
+    const socket = await RawSocket.open(url);
+    onTestFinished(() => socket.close());
+    const chunked = { ...headers, "Transfer-Encoding": "chunked" };
+    socket.send(requestBytes({ path: "/", headers: chunked, body: "1\r\nx\r\n1\r\ny\r\n1\r\nz\r\n" }));
+    expect((await socket.answer()).text).toBe("stopped");
+    expect(uncaught).not.toHaveBeenCalled();
+  });
 
   test("keeps its connection if the rest of the body arrives", async () => {
     const { socket } = await openCancelled();

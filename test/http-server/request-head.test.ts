@@ -47,6 +47,26 @@ describe.each([
   });
 });
 
+test.each(["127.0.0.1.0.1", "1.2.3.256"])("A request with the invalid host %s is answered 400", async (host) => {
+  const fetch = vi.fn((request: Request) => new Response(request.url));
+  const { ask, delivered, log } = await openListener({ fetch });
+  for (const path of ["/elsewhere", "/webhooks/retrain"]) {
+    const answer = await ask({ path, headers: { Host: host } });
+    expect([answer.status, answer.headers.get("connection")]).toEqual([400, "close"]);
+  }
+  const refused = {
+    level: "warn",
+    msg: "malformed HTTP request refused",
+    status: 400,
+    reason: "Invalid host header",
+  };
+  expect({ lines: log.lines, delivered, calls: fetch.mock.calls }).toEqual({
+    lines: [refused, refused],
+    delivered: [],
+    calls: [],
+  });
+});
+
 test.each([
   "http://user@receiver.example/webhooks/retrain",
   "http://user:@x/",

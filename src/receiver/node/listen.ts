@@ -97,6 +97,8 @@ export async function listen({
       if (isClosing) {
         return showErrorPage(closingResponse(), { method: request.method, accept: request.headers.get("accept") });
       }
+      // The adapter accepts hosts such as "127.0.0.1.0.1", for which routes could not parse the URL.
+      if (!URL.canParse(request.url)) throw new RequestError("Invalid host header");
       const { method } = bindings.incoming;
       const answering = fetch(request, bindings);
       return answering instanceof Promise
@@ -134,8 +136,6 @@ export async function listen({
       return;
     }
     exchange.lingerAfterAnswer();
-    // A route can end Node's response while the adapter still writes to it.
-    exchange.outgoing.on("error", (error) => fail(exchange, error));
     adapt(exchange.incoming, exchange.outgoing).catch((error: unknown) => fail(exchange, error));
   };
   const { server, connections } = createHttpServer({
@@ -150,6 +150,7 @@ export async function listen({
     limits: { ...defaultLimits, ...options.limits },
     probeMs: options.probeMs,
     onRequest,
+    onAnswerError: fail,
     onMalformed: (reason) => log.warn({ status: 400, reason }, malformedRefused),
     warn: (fields, message) => log.warn(fields, message),
   });

@@ -333,7 +333,57 @@ describe("A server whose inbox cannot be opened", () => {
   });
 });
 
+test("An owner whose heartbeats are not stored keeps the inbox, and logs the failure once a minute", async () => {
+  const world = new World();
+  const owner = await world.open();
+  world.fault = ({ method, key }) => (method === "put" && key.startsWith(heartbeatPrefix) ? "refused" : undefined);
+  await world.clock.advance(45_000);
+  expect(await owner.accepts()).toBe(true);
+  expect(messages(owner, /heartbeat of the inbox could not be stored/)).toBe(1);
+  world.fault = () => undefined;
+  await world.clock.advance(60_000);
+  const other = world.start({ spaceId: undefined });
+  await world.clock.advance(5_000);
+  expect({ owner: await owner.accepts(), other: await problemsOf(other) }).toEqual({
+    owner: true,
+    other: ["INBOX_IN_USE"],
+  });
+});
+
 describe("A process that stops", () => {
+  test("while it opens its inbox leaves no heartbeat of an owner, at every step", async () => {
+    let isOpen = false;
+    for (let steps = 0; !isOpen; steps += 1) {
+      const world = new World();
+      const stopped = world.start();
+      void stopped.inbox.opened.then(
+        () => {
+          isOpen = true;
+        },
+        () => {},
+      );
+      for (let step = 0; step < steps; step += 1) await world.clock.step();
+      await world.clock.settled(stopped.inbox.close(0));
+      await world.clock.advance(60_000);
+      const heartbeats = [...world.store.objects].filter(([key]) => key.startsWith(heartbeatPrefix));
+      const released = heartbeats.map(([, { body }]) => JSON.parse(new TextDecoder().decode(body)).isReleased);
+      expect({ steps, released }).toEqual({ steps, released: heartbeats.map(() => true) });
+    }
+  });
+
+  test("but cannot release its inbox logs this, and the inbox is free 60 s later", async () => {
+    const world = new World();
+    const owner = await world.open();
+    world.fault = ({ method, key, process }) =>
+      process === owner.name && method === "put" && key.startsWith(heartbeatPrefix) ? "refused" : undefined;
+    await world.clock.settled(owner.inbox.close(0));
+    expect(messages(owner, /could not be released/)).toBe(1);
+    const next = world.start({ spaceId: undefined });
+    await world.clock.advance(5_000);
+    expect(await problemsOf(next)).toEqual(["INBOX_IN_USE"]);
+    expect(await world.untilOpen(next, 70_000)).toBeGreaterThan(30_000);
+  });
+
   test.each([
     ["its last records", false],
     ["the heartbeat in flight", true],

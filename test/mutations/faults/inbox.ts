@@ -12,14 +12,12 @@ export const faults: readonly Fault[] = [
     name: "SQLite: a search that fails ends the thread of the inbox",
     file: "src/inbox/sqlite/background-maintenance-thread.ts",
     find: `  try {
-    table ??= new DeliveryTable(database);
-    return { found: table.search.find(request) };
+    return { found: openTable().search.find(request) };
   } catch {
     // The event loop repeats the search, and reports its error.
     return {};
   }`,
-    replace: `  table ??= new DeliveryTable(database);
-  return { found: table.search.find(request) };`,
+    replace: "  return { found: openTable().search.find(request) };",
     tests: ["test/inbox/sqlite/delivery-search.test.ts"],
   },
   {

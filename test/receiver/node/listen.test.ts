@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect, Server } from "node:net";
@@ -265,6 +266,24 @@ test("A listener that closes does not wait for a client that has sent no request
   await expect.poll(() => listener.connectionCount).toBe(1);
   expect(await listener.close(60_000)).toBe(true);
   await socket.ended;
+});
+
+test("Code that ends Node's response during a delivery is logged, and the process keeps running", async () => {
+  const endAtHead = (message: unknown) => {
+    const { response }: { response: ServerResponse } = Object(message);
+    const { writeHead } = response;
+    response.writeHead = (...args: unknown[]) => {
+      Reflect.apply(writeHead, response, args);
+      return response.end();
+    };
+  };
+  const { log, url } = await open();
+  subscribe("http.server.request.start", endAtHead);
+  onTestFinished(() => void unsubscribe("http.server.request.start", endAtHead));
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => void socket.close());
+  socket.send(requestBytes({ path: "/webhooks/x", headers: { Host: "receiver.example" }, body: "{}" }));
+  await expect.poll(() => log.lines).toMatchObject([{ level: "error", err: { code: "ERR_STREAM_WRITE_AFTER_END" } }]);
 });
 
 test("A listener that closes with requests in progress resolves to false", async () => {
