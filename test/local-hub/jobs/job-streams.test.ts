@@ -1,19 +1,20 @@
-import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { syncBuiltinESMExports } from "node:module";
+import timers from "node:timers/promises";
+import { afterAll, afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { createId } from "../../../src/local-hub/ids.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { streamJobLogs } from "../../../src/local-hub/jobs/job-streams.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
-vi.mock("node:timers/promises", async (load) => ({
-  ...(await load<typeof import("node:timers/promises")>()),
-  setTimeout: vi.fn(),
-}));
-
-const pauses = vi.mocked(pause);
-
+// The stream imports the function by name.
+const pauses = vi.spyOn(timers, "setTimeout");
+syncBuiltinESMExports();
 afterEach(() => pauses.mockReset());
+afterAll(() => {
+  pauses.mockRestore();
+  syncBuiltinESMExports();
+});
 
 /** Opens the stream of a job that is running. Each pause ends when its signal is aborted, or when `endPause` is called. */
 function openStream() {
