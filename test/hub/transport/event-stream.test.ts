@@ -5,10 +5,11 @@ import { allOf } from "../scripted-hub.ts";
 const options = { timeoutMs: 10_000, signal: undefined };
 
 /** Creates a response that arrives in these pieces and then ends or stalls. */
-function answer(pieces: readonly string[], { ends = true, cancel = () => {} } = {}): Response {
+function answer(pieces: readonly (string | Uint8Array)[], { ends = true, cancel = () => {} } = {}): Response {
   const stream = new ReadableStream({
     start(controller) {
-      for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece));
+      for (const piece of pieces)
+        controller.enqueue(typeof piece === "string" ? new TextEncoder().encode(piece) : piece);
       if (ends) controller.close();
     },
     cancel,
@@ -32,4 +33,12 @@ test("An event with a line that is too long is skipped, also if the line arrives
     { a: "x".repeat(40) },
     { b: 2 },
   ]);
+});
+
+test("An event is the same wherever its bytes are divided, also within a character", async () => {
+  const bytes = new TextEncoder().encode('data: {"a":"né 🤗"}\r\n\r\n');
+  for (let at = 1; at < bytes.length; at += 1) {
+    const pieces = [bytes.subarray(0, at), bytes.subarray(at)];
+    expect(await allOf(readEvents(answer(pieces), options))).toEqual([{ a: "né 🤗" }]);
+  }
 });

@@ -2,6 +2,13 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "a character of an event that arrives in two pieces is lost",
+    file: "src/hub/transport/event-stream.ts",
+    find: "decoder.decode(value, { stream: true })",
+    replace: "decoder.decode(value)",
+    tests: ["test/hub/transport/event-stream.test.ts"],
+  },
+  {
     name: "an upsert edits a comment that a person has hidden",
     file: "src/hub/repositories/write-comment.ts",
     find: "if (!hidden && latest",
