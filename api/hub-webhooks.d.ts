@@ -842,7 +842,7 @@ declare const notificationPage: z.ZodMiniObject<{
   }, z.core.$strict>;
   start: z.ZodMiniNumber<number>;
 }, z.core.$strict>;
-/** A search for notifications. Each field narrows the result (docs/reference/hub-api.md, Notification search parameters). */
+/** A search for notifications. Each field narrows the result. */
 declare const search$2: z.ZodMiniObject<{
   p: z.ZodMiniDefault<z.ZodMiniCodec<z.ZodMiniString<string>, z.ZodMiniInt>>;
   readStatus: z.ZodMiniDefault<z.ZodMiniType<Open<"all" | "unread">, Open<"all" | "unread">, z.core.$ZodTypeInternals<Open<"all" | "unread">, Open<"all" | "unread">>>>;
